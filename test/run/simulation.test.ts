@@ -75,6 +75,5 @@ it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']], [['queue
   3_600_000,
 )
 
-it.runIf(schedules >= 500)('some of the answers were interrupted after a part of them was written', () =>
-  expect(marked).toBeGreaterThan(0),
-)
+it('some of the answers were interrupted after a part of them was written, in enough schedules', () =>
+  expect(marked > 0 || schedules < 500).toBe(true))

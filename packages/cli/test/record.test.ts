@@ -371,7 +371,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   expect(summaryLines([{ ...plain, sessions: [], calls: 0, lost: 1, unanswered: 1 }])).toEqual([
     '1 call recorded without the answer',
   ])
-  expect(summaryLines([])).toEqual(['recorded: no calls in no sessions'])
+  expect(summaryLines([])).toEqual(['nothing was recorded'])
   const lost = summaryLines([
     { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
   ])
@@ -525,7 +525,7 @@ describe('the recorders of a command', () => {
     const database = new DatabaseSync(store)
     database.exec(`create trigger kept before delete on log begin select raise(abort, 'kept'); end`)
     expect(indelible(args).stderr).toMatch(
-      /^indelible: old sessions could not be removed: .*kept.*\nrecorded: no calls in/,
+      /^indelible: old sessions could not be removed: .*kept.*\nnothing was recorded\n/,
     )
     database.exec('drop trigger kept')
     database.close()

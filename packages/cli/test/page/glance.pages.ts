@@ -238,7 +238,7 @@ describe('the call bars of a session', () => {
       /^Call 4 cost most of those with token counts: \$0\.036\. .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
     )
     expect(await glance.locator('.bar.empty').count()).toBe(1)
-    await glance.locator('.legend').getByText('no tokens counted').waitFor()
+    await glance.locator('.legend').getByText('without token counts').waitFor()
     await page.locator('#m5 .marks').getByText('cache break: The earlier messages').waitFor()
     expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
       /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
