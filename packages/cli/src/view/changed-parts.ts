@@ -1,5 +1,6 @@
 /** What a request has beside its messages, compared with that of another call. */
 import { namedTools } from '@indelible/recorder/kit'
+import { isObject } from 'indelible/json/kit'
 import { oneLine } from './format-text.ts'
 import { valueText } from './sent-pairs.ts'
 
@@ -28,13 +29,24 @@ export const changedParts = (
   after: RequestParts | undefined,
 ): readonly (ChangedPart | UnchangedTools)[] =>
   requestFields.flatMap((name) => {
-    const part = partOf(name, valueText(before?.[name]), valueText(after?.[name]))
+    const [old, current] = [before?.[name], after?.[name]]
+    const said = name === 'system' ? partOf(name, promptText(old), promptText(current)) : undefined
+    // Where a system text says the same, its form differs, such as its cache marks.
+    const part =
+      said !== undefined && said.before !== said.after ? said : partOf(name, valueText(old), valueText(current))
     if (part.before === part.after) return []
     const tools = name === 'tools' ? changedTools(namedTools(before?.tools), namedTools(after?.tools)) : []
     return tools.length > 0 ? tools : [part]
   })
 
 const partOf = (name: string, before: string, after: string): ChangedPart => ({ type: 'part', name, before, after })
+
+/** The text of a system prompt, which may be a text, a list of parts, or an object with parts. */
+const promptText = (value: unknown): string => {
+  const parts: unknown = isObject(value) && Array.isArray(value['parts']) ? value['parts'] : value
+  const texts = Array.isArray(parts) ? parts.map((part: unknown) => (isObject(part) ? part['text'] : undefined)) : []
+  return texts.length > 0 && texts.every((text) => typeof text === 'string') ? texts.join('\n') : valueText(value)
+}
 
 type NamedTool = ReturnType<typeof namedTools>[number]
 

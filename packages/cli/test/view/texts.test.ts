@@ -117,6 +117,12 @@ describe('the changed parts of a request', () => {
   it('are those that differ, in the order in which providers cache them', () => {
     expect(changedParts(undefined, undefined)).toEqual([])
     expect(changedParts({ system: 'a', parameters: { n: 1 } }, { system: 'a', parameters: { n: 1 } })).toEqual([])
+    const list = (...texts: readonly string[]): unknown => texts.map((text) => ({ type: 'text', text }))
+    const [text] = changedParts({ system: list('a', 'b') }, { system: { parts: list('a', 'c') } })
+    expect(text).toMatchObject({ name: 'system', before: 'a\nb', after: 'a\nc' })
+    const [form] = changedParts({ system: 'a' }, { system: [{ text: 'a' }] })
+    expect(form).toMatchObject({ before: 'a', after: expect.stringContaining('"text": "a"') as string })
+    expect(changedParts({ system: [] }, { system: [5] })).toHaveLength(1)
     const parts = changedParts({ system: 'a', tools: [] }, { system: 'b', parameters: { n: 1 } })
     expect(parts.map((part) => part.type === 'part' && [part.name, part.before, part.after])).toEqual([
       ['tools', '[]', ''],
