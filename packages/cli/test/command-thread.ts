@@ -3,7 +3,7 @@
  * process. It runs the function that the program runs, with streams, environment and folder of its own.
  */
 import { enableCompileCache } from 'node:module'
-import { parentPort, type MessagePort } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { runCommand, type CommandLine, type RunResult } from './command-run.ts'
 
 const run = (line: CommandLine): Promise<RunResult> => {
@@ -20,6 +20,10 @@ let answer: ((result: RunResult) => void) | undefined
 process.on('unhandledRejection', (error) =>
   answer?.({ status: 1, stdout: '', stderr: error instanceof Error ? String(error.stack) : String(error) }),
 )
+process.on('exit', (status) => {
+  Atomics.store(workerData as Int32Array, 0, 1)
+  answer?.({ status, stdout: '', stderr: 'the command ended the process' })
+})
 parentPort?.on(
   'message',
   async ({ line, port, ready }: { line: CommandLine; port: MessagePort; ready: Int32Array }) => {

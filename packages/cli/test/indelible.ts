@@ -96,12 +96,15 @@ export const environment = ({ columns, env }: CommandOptions = {}): NonNullable<
 })
 
 let started: Worker | undefined
+/** Whether it ended: this thread may wait for it and not hear of that. */
+const ended = new Int32Array(new SharedArrayBuffer(4))
 
 /** Lives as long as the tests that call it. */
 const thread = (): Worker => {
-  if (started !== undefined) return started
+  if (started !== undefined && Atomics.exchange(ended, 0, 0) === 0) return started
   started = new Worker(program('packages/cli/test/command-thread.ts'), {
     execArgv: [],
+    workerData: ended,
     env: { ...process.env, NODE_COMPILE_CACHE: compiled },
   })
   started.unref()
