@@ -1,5 +1,5 @@
 /** Every adapter on PostgreSQL. */
-import { afterAll, describe } from 'vitest'
+import { afterAll, afterEach, describe } from 'vitest'
 import { postgresStore } from '@indelible/postgres'
 import { startPostgres, noPostgres } from './postgres-server.ts'
 import { aiSdkCases } from '../../ai-sdk/test/ai-sdk-cases.ts'
@@ -11,10 +11,11 @@ import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 const opened: (() => Promise<unknown>)[] = []
-afterAll(async () => {
-  for (const close of opened) await close()
-  await server?.stop()
+// A fast machine would open more connections than the server has before the first are idle for long enough to be closed.
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close()
 })
+afterAll(() => server?.stop())
 
 let count = 0
 /** A scope of one schema for each: its tables are made once. */
