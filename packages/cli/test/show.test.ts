@@ -361,10 +361,15 @@ describe('show --call', () => {
     expect(narrow.stdout).toContain('\n   3  $0.085  tools changed\n')
     expect(show('--calls', '2').status).toBe(2)
   })
-  it('of a session says how many calls it has, and with which command to look at them', () => {
-    expect(show().stdout).toMatch(
-      new RegExp(`^4 model calls: "indelible show ${id} --calls --store .*calls\\.db"$`, 'm'),
-    )
+  it('of a session says with which command to look at its calls, where that lists any', async () => {
+    expect(show().stdout).toMatch(new RegExp(`^what its model calls cost: "indelible show ${id} --calls --store .*calls\\.db"$`, 'm')) // oxfmt-ignore
+    const other = join(folder, 'totals.db')
+    const store = await sqliteStore({ path: other })
+    const uses = [{ model: 'gpt-5.5', calls: 7, input: 50_000, output: 500 }]
+    await createSession(store, { id: 'totals', metadata: { from: { uses } }, messages: [user('a'), assistant('b')] })
+    await store.close()
+    expect(indelible(['show', 'totals', '--store', other]).stdout).not.toContain('--calls')
+    expect(indelible(['show', 'totals', '--calls', '--store', other]).status).toBe(1)
   })
   it('finds the call that cost most', () => {
     const costs = ['1', '2', '3', '4'].map((number) => {

@@ -172,14 +172,16 @@ const firstDifference = (a: string, b: string): number => {
   return same + 1
 }
 
-/** The text of a system prompt, which may be a string, a list of parts, or an object with parts. */
-const textIn = (json: string): string => {
-  const parsed = parseJson(json)
-  if (isLeft(parsed)) return json
-  const { right: said } = parsed
+/** The text of a system prompt, which may be a string, a list of parts, or an object with parts; undefined for others. */
+export const promptText = (said: unknown): string | undefined => {
   const parts = isObject(said) && Array.isArray(said['parts']) ? said['parts'] : said
   if (typeof parts === 'string') return parts
   return Array.isArray(parts)
     ? parts.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n')
-    : json
+    : undefined
+}
+
+const textIn = (json: string): string => {
+  const parsed = parseJson(json)
+  return (isLeft(parsed) ? undefined : promptText(parsed.right)) ?? json
 }

@@ -164,13 +164,13 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
 /** The figures of a row of the table of costs; ≥ where not all tokens were counted. */
 const cellsOf = (sums: ReturnType<typeof sumsOfFile> & { readonly errors: number }): readonly string[] => {
   const { calls, input, cached, output, dollars, unpriced, isUndercounted, uncounted, errors } = sums
-  const isLess = isUndercounted || uncounted > 0
+  const isLeast = isUndercounted || uncounted > 0
   return [
-    costText(dollars, unpriced, isLess)[0]?.replace(atLeast(true), '≥ ') ?? '–',
+    costText(dollars, unpriced, isLeast)[0]?.replace(atLeast(true), '≥ ') ?? '–',
     groupedNumber(calls),
     `${uncounted > 0 ? '≥ ' : ''}${compactNumber(input)}`,
     cached === undefined || calls === 0 ? '–' : share(cached, input),
-    `${isLess ? '≥ ' : ''}${compactNumber(output)}`,
+    `${isLeast ? '≥ ' : ''}${compactNumber(output)}`,
     groupedNumber(errors),
   ]
 }

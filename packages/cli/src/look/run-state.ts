@@ -2,7 +2,7 @@
 import { isObject } from 'indelible/json/kit'
 import type { Note } from 'indelible/notes/kit'
 import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
-import { usesOf } from 'indelible/session/kit'
+import { callUsageOf } from '@indelible/transcripts/kit'
 import type { Lease } from 'indelible/store'
 import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
@@ -15,9 +15,9 @@ export function* stateLines(
 ): Generator<string> {
   const notes = [...session.notes()] as readonly Note[]
   yield* failureLines(notes, columns, paint)
-  const counted = usesOf(session.metadata()['from']).reduce((sum, use) => sum + use.calls, 0)
-  const all = counted + notes.filter(({ type }) => type === 'receipt').length
-  if (all > 0) yield paint('dim', `${countText(all, 'model call')}: "indelible show ${shellWord(session.id)} --calls"`)
+  // Not each file that counts tokens counts those of single calls.
+  const hasCalls = notes.some(({ type }) => type === 'receipt') || session.view().toArray().some(callUsageOf)
+  if (hasCalls) yield paint('dim', `what its model calls cost: "indelible show ${shellWord(session.id)} --calls"`)
   if (session.state !== 'open') return
   const [steps, calls] = [session.openSteps(), session.unfinished()]
   if (lease !== undefined)

@@ -1,6 +1,5 @@
 /** What a request has beside its messages, compared with that of another call. */
-import { namedTools } from '@indelible/recorder/kit'
-import { isObject } from 'indelible/json/kit'
+import { namedTools, promptText } from '@indelible/recorder/kit'
 import { oneLine } from './format-text.ts'
 import { valueText } from './sent-pairs.ts'
 
@@ -30,7 +29,7 @@ export const changedParts = (
 ): readonly (ChangedPart | UnchangedTools)[] =>
   requestFields.flatMap((name) => {
     const [old, current] = [before?.[name], after?.[name]]
-    const said = name === 'system' ? partOf(name, promptText(old), promptText(current)) : undefined
+    const said = name === 'system' ? partOf(name, systemText(old), systemText(current)) : undefined
     // Where a system text says the same, its form differs, such as its cache marks.
     const part =
       said !== undefined && said.before !== said.after ? said : partOf(name, valueText(old), valueText(current))
@@ -41,12 +40,7 @@ export const changedParts = (
 
 const partOf = (name: string, before: string, after: string): ChangedPart => ({ type: 'part', name, before, after })
 
-/** The text of a system prompt, which may be a text, a list of parts, or an object with parts. */
-const promptText = (value: unknown): string => {
-  const parts: unknown = isObject(value) && Array.isArray(value['parts']) ? value['parts'] : value
-  const texts = Array.isArray(parts) ? parts.map((part: unknown) => (isObject(part) ? part['text'] : undefined)) : []
-  return texts.length > 0 && texts.every((text) => typeof text === 'string') ? texts.join('\n') : valueText(value)
-}
+const systemText = (value: unknown): string => promptText(value) ?? valueText(value)
 
 type NamedTool = ReturnType<typeof namedTools>[number]
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
 import { storeTask } from 'indelible/store/kit'
-import { firstWordsOf, projectIn, workFolderOf } from '../../src/view/about.ts'
+import { firstWordsOf, projectIn, spendingOf, workFolderOf } from '../../src/view/about.ts'
 import { overviewsOf } from '../../src/view/overview.ts'
 
 /** A store that counts how often a log is looked up. */
@@ -109,4 +109,11 @@ it('the project is the folder that a file names, longer where others end alike',
   const folders = ['/home/ann/shop/', '/home/ann/work/shop', 'C:\\notes', '/shop']
   expect(folders.map((one) => projectIn(one))).toEqual(['shop', 'shop', 'notes', 'shop'])
   expect(folders.map((one) => projectIn(one, folders))).toEqual(['ann/shop', 'work/shop', 'notes', 'shop'])
+})
+
+it('what calls cost is at least that of the counted ones where another was answered', () => {
+  const call = { source: 'receipt', model: 'gpt-5.4', calls: 1, failed: 0 } as const
+  const counted = { ...call, usage: { input: 100_000, output: 0 } }
+  expect(spendingOf([counted, call])).toEqual({ input: 100_000, output: 0, dollars: 0.25, undercounted: true })
+  expect(spendingOf([counted, { ...call, failed: 1 }])).toEqual({ input: 100_000, output: 0, dollars: 0.25 })
 })
