@@ -16,7 +16,7 @@ afterEach(() => vi.restoreAllMocks())
 
 const logs = isFull ? 1000 : 400
 const limit = 20
-const orders = ['created', 'appended', 'entries', 'id'] as const
+const orders = ['created', 'appended', 'entries', 'tokens', 'id'] as const
 
 /** Sessions 40 ms apart, in an order of last use that is not that of their creation, of many sizes; and logs of another scope. */
 const filled = async (open: (now: () => number) => Promise<Store>): Promise<Store> => {
@@ -30,7 +30,8 @@ const filled = async (open: (now: () => number) => Promise<Store>): Promise<Stor
   for (let index = 0; index < logs; index += 3) {
     const id = `s${(index * 7) % logs}`
     const { head } = await store.info(id)
-    await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{}', at: (time += 40) }] })
+    const body = `{"type":"receipt","usage":{"input":${(index * 7) % 90},"output":0}}`
+    await store.append(id, { expected: head, rows: [{ kind: 'note', body, at: (time += 40) }] })
   }
   for (let index = 0; index < logs; index++) {
     const id = `s${(index * 11) % logs}`
@@ -49,11 +50,12 @@ const indexOf = {
   created: /USING INDEX log_created \(scope=\? AND rowid<\?\)/,
   appended: /USING INDEX log_used \(scope=\? AND used<\?\)/,
   entries: /USING INDEX log_sized \(scope=\? AND sized(<\?|>\? AND sized<\?|=\? AND rowid<\?)\)/,
+  tokens: /USING INDEX log_tokens \(scope=\? AND <expr>(<\?|=\? AND rowid<\?)\)/,
   id: /USING INDEX sqlite_autoindex_log_1 \(scope=\? AND id>\?\)/,
 } as const
 
 /** How many more logs a page reads: of a tenth of a second, or of the numbers with the same first bits. */
-const sorted = { created: 0, appended: 6, entries: 32, id: 0 } as const
+const sorted = { created: 0, appended: 6, entries: 32, tokens: 0, id: 0 } as const
 
 /** All pages: how many logs each gives. */
 const pagesOf = async (store: Store, by: NonNullable<ListQuery['by']>, each: () => void = () => {}) => {
@@ -95,7 +97,7 @@ describe('a page of a SQLite store', () => {
     await pagesOf(store, by, () => (page += 1))
     await store.close()
     vi.restoreAllMocks()
-    expect(ran.length).toBeLessThanOrEqual((logs / limit) * (by === 'entries' ? 2 : 1)) // of the cursor's size, and smaller
+    expect(ran.length).toBeLessThanOrEqual((logs / limit) * (by === 'entries' || by === 'tokens' ? 2 : 1)) // of the cursor's value, and smaller
     const db = new DatabaseSync(path)
     const visited: number[] = []
     db.function('visited', () => (visited[page] = (visited[page] ?? 0) + 1))
@@ -115,14 +117,14 @@ describe('a page of a SQLite store', () => {
     db.close()
   })
 
-  it('an append writes the size index only when the first three bits of the count change', async () => {
+  it('an append writes the index of sizes only when the first three bits of the count change, and that of tokens only for a receipt', async () => {
     const store = await sqliteStore({ path: join(folder, 'sizes.db'), now: () => 1_700_000_000_000, durability: 'os' })
     let { head } = await store.create({ id: 'a', encrypt: false })
     const moves: number[] = []
     let entries = 0
     const real = StatementSync.prototype.run as (...given: unknown[]) => never
     vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...given: unknown[]) {
-      if (/update log set .*\bsized\b/.test(this.sourceSQL)) moves.push(entries)
+      if (/update log set .*\b(sized|tokens)\b/.test(this.sourceSQL)) moves.push(entries)
       return real.apply(this, given)
     })
     while (entries < 130) {

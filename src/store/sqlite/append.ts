@@ -159,12 +159,13 @@ export class Appender {
     const [peaks, root] = [joinPeaks(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
-    this.#sql.grow().run(size, entries, tokens, peaks, root, appended, sum, log.key)
+    this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
     // The columns for list orders are updated only if they change: each update writes two more pages.
     const used = grown.appended === undefined ? undefined : useTimeKey(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
     const sized = sizeKey(entries)
     if (raw['sized'] !== BigInt(sized)) this.#sql.resize().run(sized, log.key)
+    if (tokens !== log.tokens) this.#sql.count().run(tokens, log.key)
     if (operation === undefined) return
     const mark = sumOf(log.key, operation, log.size, size, root)
     this.#sql.addOperation().run(log.key, operation, log.size, size, root, mark)
@@ -173,9 +174,10 @@ export class Appender {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    grow: 'update log set size = ?, entries = ?, tokens = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',
+    count: 'update log set tokens = ? where key = ?',
     operation: 'select base, size, root, sum from operation where log = ? and id = ?',
     addOperation: 'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
   })

@@ -102,16 +102,21 @@ export class Logs {
           : by === 'appended'
             ? this.#statements.recent().iterate(key, useTimeKey(last), last, after.key)
             : by === 'tokens'
-              ? this.#statements.costly().iterate(key, last, after.key)
+              ? this.#byTokens(key, last, after.key)
               : this.#bySize(key, Math.min(last, mostEntries), after.key)
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
-  /** Lists by size without sorting what the index has in order: any number of small logs may have the same size. */
+  /** Lists by size without sorting what the index has in order: any number of small logs may have the same size, or no tokens. */
   *#bySize(scope: number, last: number, key: number): Generator<unknown> {
     if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizeKey(last), last, key)
     else yield* this.#statements.sameSize().iterate(scope, last, key)
     yield* this.#statements.smaller().iterate(scope, Math.min(last, exactSizes))
+  }
+
+  *#byTokens(scope: number, last: number, key: number): Generator<unknown> {
+    yield* this.#statements.sameTokens().iterate(scope, last, key)
+    yield* this.#statements.fewerTokens().iterate(scope, last)
   }
 
   /** Digests of groups of logs, by log key: up to a thousand in each. */
@@ -283,14 +288,10 @@ const statements = (db: DatabaseSync) => ({
     `(select key as place from log where scope = ? and sized >= ? and sized <= ? and (entries, key) < (?, ?)
       order by sized desc, entries desc, key desc limit -1) cross join log`,
   ),
-  costly: selectLog(
-    db,
-    'where key = place',
-    `(select key as place from log where scope = ? and (${tokensColumn}, key) < (?, ?)
-      order by ${tokensColumn} desc, key desc limit -1) cross join log`,
-  ),
   sameSize: selectLog(db, 'where scope = ? and sized = ? and key < ? order by key desc'),
   smaller: selectLog(db, 'where scope = ? and sized < ? order by sized desc, key desc'),
+  sameTokens: selectLog(db, `where scope = ? and ${tokensColumn} = ? and key < ? order by key desc`),
+  fewerTokens: selectLog(db, `where scope = ? and ${tokensColumn} < ? order by ${tokensColumn} desc, key desc`),
   byId: selectLog(db, 'where scope = ? and id > ? order by id'),
   // The logs on the segment with the first rows, and on its forks, recursively.
   family: selectLog(

@@ -8,11 +8,12 @@
  * The checksums cover what no digest covers. `sum.ts` computes them from the columns named here.
  */
 import type { Format } from '../port/format.ts'
+import { tokensColumn } from '../port/row-tokens.ts'
 
 /** The formats, in order, starting with format 1. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: 'c45ebc5a503de4d78f1586939f7ad0d80c7b993823b453bf62e72abcd8fd6b5c',
+    fingerprint: '04746d3a69381361ca2911464456ba8681c565ed3b39b41900978dadbd74d53a',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
@@ -58,6 +59,7 @@ export const formats: readonly Format[] = [
   create index log_created on log (scope); -- and by key
   create index log_used on log (scope, used);
   create index log_sized on log (scope, sized);
+  create index log_tokens on log (scope, ${tokensColumn});
 
   create table row (
     id integer primary key, -- segment << 32 | position
