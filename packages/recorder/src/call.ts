@@ -189,7 +189,8 @@ export class Calls {
   }
 
   /**
-   * Record an answer and the receipt of its call: after the sent messages, or in a fork if other messages follow them.
+   * Record an answer and the receipt of its call: after the sent messages, or in a fork if other messages follow them or
+   * the session was sealed.
    */
   async finish(
     begun: RecordedRequest,
@@ -224,8 +225,9 @@ export class Calls {
       ...(asked.conversation === undefined ? [] : [providerKeyOf(asked.conversation)]),
     ]
     let { conversation, sent } = begun
+    let isSealed = false
     for (let attempt = 1; ; attempt++) {
-      if (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len]) {
+      if (isSealed || (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len])) {
         const shared = sharedFrom(0, conversation, chain)
         conversation = await this.#conversations.forked(conversation, shared, asked.client)
         // A request that names an earlier response has only the messages after it.
@@ -264,7 +266,9 @@ export class Calls {
         conversation.wrote(alike, note)
         break
       }
-      if (attempt === mostAttempts || finished.left._tag !== 'SessionConflict')
+      isSealed = finished.left._tag === 'SessionSealed'
+      if (isSealed) this.#conversations.forget(conversation.session.id)
+      if (attempt === mostAttempts || !(isSealed || finished.left._tag === 'SessionConflict'))
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const { session } = conversation

@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { decompress } from '../src/proxy/kit.ts'
 import { decompressBytes } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { memoryStore, openSession, textOf, type Message, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import {
@@ -439,6 +439,34 @@ describe('a session that ends during recording', () => {
     expect(made.notices).toEqual([])
     const [, second = ''] = made.recorder.summary().sessions
     expect((await ok(openSession(made.store, second))).len).toBe(4)
+  })
+
+  it.each([
+    ['answer', answerA, ['1', 'a']],
+    ['error', '{"error":{"message":"overloaded"}}', ['1']],
+  ])('between a request and its %s: a fork has both, and the next call continues there', async (_, answer, said) => {
+    const { recorder, store, notices } = recording()
+    const observed = recorder.observe({ method: 'POST', url: 'http://x/chat/completions', header: () => undefined })
+    observed?.sent(asked(question('1')))
+    const asking = await vi.waitFor(async () => {
+      const [session] = (await ok(store.list({ by: 'entries' }))).logs
+      expect(session?.entries).toBe(1)
+      return session?.id as string
+    }, 60_000)
+    await ok((await ok(openSession(store, asking))).seal())
+    observed?.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
+    observed?.chunk(new TextEncoder().encode(answer))
+    observed?.end()
+    await recorder.settled()
+    expect(notices).toEqual([])
+    const [fork = ''] = recorder.summary().sessions
+    expect(fork).toContain(`${asking}.fork-`)
+    const session = await ok(openSession(store, fork))
+    expect([...session.view()].map((one) => textOf(one as Message))).toEqual(said)
+    expect([...session.notes()].map(({ type }) => type)).toEqual(['receipt'])
+    await call({ recorder, store, notices }, said.length === 1 ? asked(question('1')) : next, answerA)
+    expect((await ok(session.refresh())).messages).toHaveLength(said.length === 1 ? 1 : 2)
+    expect(notices).toEqual([])
   })
 
   it('and is named by the host: the conversation continues in another session', async () => {
