@@ -202,6 +202,17 @@ describe('indelible check', () => {
     expect([status, stderr]).toEqual([1, `indelible: ${edited}: the file was changed after it was exported\n`])
     expect(stdout).toMatch(/^root: the rows have the root [0-9a-f]{64}/m)
     expect(JSON.parse(indelible(['check', edited, '--json']).stdout)).toMatchObject({ root: 'differs', damage: [] })
+    for (const args of [['show'], ['convert', '--to', 'anthropic'], ['context', '--budget', '1000'], ['stats']]) {
+      const changed = 'edited.jsonl: was changed after it was exported: its rows do not have the root that it states'
+      expect(indelible([...args, edited])).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(changed) as string,
+      })
+      expect(indelible([...args, whole])).toMatchObject({
+        status: 0,
+        stderr: expect.not.stringContaining('root') as string,
+      })
+    }
     const untimed = exported.replaceAll(/,"at":\d+/g, '')
     expect(indelible(['check', writeTestFile('untimed.jsonl', untimed)])).toMatchObject({
       status: 0,

@@ -1,11 +1,10 @@
 /** `indelible check FILE`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
 import { isLeft, present } from 'indelible/json/kit'
-import { memoryStore } from 'indelible/store'
-import { importTranscript, type Transcript } from '@indelible/transcripts'
 import { mend, settle } from 'indelible/message'
 import { Unreadable, type Command } from '../terminal/command.ts'
-import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from '../sources/input.ts'
+import { compareRoot } from '../sources/export-root.ts'
+import { oneFile, pathOf, pickOf, transcriptIn, titleOf } from '../sources/input.ts'
 import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
 import { countText, fitColumns, oneLine, wrapHanging } from '../terminal/screen.ts'
 
@@ -28,11 +27,11 @@ Exit code 1 if a line is damaged, if the rows of an export have another root, or
   examples: ['indelible check session.jsonl'],
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('check', positionals)
-    const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
+    const transcript = await transcriptIn(path, { pick: pickOf(values) }, terminal)
     const { format, messages, notes, damage, losses, count, pick, origin } = transcript
     const settled = settle(messages)
     const problems = isLeft(settled) ? settled.left.problems : []
-    const root = await checkRoot(transcript)
+    const root = await compareRoot(transcript)
     const { columns } = terminal
     if (values['json'] === true)
       await terminal.printJson([
@@ -58,33 +57,6 @@ Exit code 1 if a line is damaged, if the rows of an export have another root, or
     if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${countText(damage.length, 'damaged line')}`)
     if (root?.result === 'differs') throw new Unreadable(`${pathOf(path)}: the file was changed after it was exported`)
   },
-}
-
-/** Whether the rows of an export have the root that it ends with. Undefined if it has none, or if rows can't be read. */
-const checkRoot = async (
-  transcript: Transcript,
-): Promise<{ readonly result: 'same' | 'differs' | 'not compared'; readonly text: string } | undefined> => {
-  const { format, origin, damage } = transcript
-  const root = origin.head?.root
-  if (format !== 'indelible' || root === undefined || damage.length > 0) return undefined
-  const imported = await importTranscript(memoryStore(), transcript, { id: 'check' })()
-  if (!isLeft(imported))
-    return imported.right.head.root === root
-      ? { result: 'same', text: 'the rows have the root that the file states' }
-      : { result: 'not compared', text: 'not compared: rows of the file have no time' }
-  const { left: fault } = imported
-  return fault._tag === 'OtherHead'
-    ? {
-        result: 'differs',
-        text: `the rows have the root ${fault.found}, but the file states ${root}: the file was changed after it was exported`,
-      }
-    : {
-        result: 'not compared',
-        text:
-          fault._tag === 'MissingBlock'
-            ? 'not compared: the file names stored files that it does not contain; an import into a store that has them compares it'
-            : `not compared: ${faultMessage(fault)}`,
-      }
 }
 
 const mostShown = 40

@@ -26,7 +26,8 @@ The output is a request that a provider accepts: a call without a result gets an
 error result, and so on. "indelible" is the record without repairs, one JSON
 line per row. The repairs, the content that the format can't hold and the
 damaged lines of FILE are listed on standard error; damage makes the exit code
-1. If FILE is -, it reads standard input.`,
+1, as does an export of Indelible whose rows were changed. If FILE is -, it
+reads standard input.`,
   options: {
     to: { value: 'FORMAT', help: 'the format to write' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
@@ -73,7 +74,7 @@ damaged lines of FILE are listed on standard error; damage makes the exit code
         ...lossLines(losses, terminal.columns),
         `${nameOf(path)}: ${countText(transcript.messages.length, 'message')} of ${format}, ${countText(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${countText(damage.length, 'damaged line')}, ${countText(repairs.length, 'repair')}, ${countText(losses.length, 'loss', 'losses')}`,
       ])
-    return damage.length > 0 ? 1 : 0
+    return damage.length > 0 || terminal.hasDamage() ? 1 : 0
   },
 }
 

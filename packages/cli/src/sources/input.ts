@@ -21,6 +21,7 @@ import {
 import { assembleTranscript } from '@indelible/transcripts/kit'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
+import { compareRoot } from './export-root.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
 import { leftOutLines } from '../terminal/report.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
@@ -48,8 +49,25 @@ export const pathOf = (path: string): string => (path === '-' ? 'standard input'
 /** The name of a file in messages: the last part of its path. */
 export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
 
-/** Read a file, or standard input for `-`, with a progress bar if a person waits. Throws Unreadable. */
+/**
+ * Read a file, or standard input for `-`, with a progress bar if a person waits. Reports an export that was changed.
+ * Throws Unreadable.
+ */
 export const readTranscriptFile = async (
+  path: string,
+  options: TranscriptOptions,
+  terminal: Terminal,
+): Promise<Transcript> => {
+  const transcript = await transcriptIn(path, options, terminal)
+  if ((await compareRoot(transcript))?.result === 'differs')
+    terminal.tellDamage([
+      `${nameOf(path)}: was changed after it was exported: its rows do not have the root that it states`,
+    ])
+  return transcript
+}
+
+/** The same without a report. */
+export const transcriptIn = async (
   path: string,
   options: TranscriptOptions,
   terminal: Terminal,
@@ -110,7 +128,7 @@ export interface Conversations {
 export const conversationsOf = async (path: string, terminal: Terminal): Promise<Conversations> => {
   const isFile = path !== '-'
   if (isFile && ((await isDatabase(path, terminal)) || (await isLarge(path, terminal)))) {
-    const read = (pick: number): Promise<Transcript> => readTranscriptFile(path, { pick }, terminal)
+    const read = (pick: number): Promise<Transcript> => transcriptIn(path, { pick }, terminal)
     const first = await read(0)
     return { count: first.count, at: async (pick) => (pick === 0 ? first : read(pick)) }
   }
