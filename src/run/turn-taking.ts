@@ -184,14 +184,12 @@ export class TurnTaking {
     return { ...start, handlers: [recordingHandler(this.#session, this.#journaling, lease, input), finishing] }
   }
 
-  /** Acts on the current record, and again whenever another writer was first. */
+  /** Acts on the current record, and again whenever another writer was first: the session then has what that one wrote. */
   async #decided<T>(work: () => Promise<Either<StartFault, T | Retry>>): Promise<Either<StartFault, T>> {
     for (let count = 1; ; count++) {
       const done = await work()
       if (isLeft(done)) return done
       if (done.right !== 'anew') return right(done.right)
-      const missed = await this.#session.refresh()()
-      if (isLeft(missed)) return missed
       if (count === mostTries) return left({ _tag: 'Busy', waited: 0 })
     }
   }

@@ -15,7 +15,7 @@ import type { Clock, Task } from '../../src/task/index.ts'
 export const ttl = 900
 
 /** How much likelier a command goes well than that it goes wrong in one way. */
-const likely = 8
+const likely = 30
 
 /** Something that waits to be chosen, with the ways in which it can happen; the first one is the way without a fault. */
 interface Pending {
@@ -27,6 +27,8 @@ interface Pending {
 export interface TurnOutcome {
   readonly id: string
   readonly answer: Either<TurnFault, RunResult>
+  /** The fencing number of the latest lease at that time. */
+  readonly granted: number
 }
 
 const commands = ['lease', 'renew', 'release', 'append', 'read', 'info', 'leaseOf'] as const
@@ -36,7 +38,8 @@ const lost: StoreFault = { _tag: 'Io', operation: 'simulate', cause: new Error('
 class Process {
   readonly world: World
   readonly id: string
-  isAlive = true
+  /** Whether nothing of it happens, until the schedule wakes it or all goes well. */
+  isStalled = false
   isDone = false
   now = 0
   timers: { readonly at: number; readonly work: () => void }[] = []
@@ -86,8 +89,8 @@ class Process {
         storeTask(
           () =>
             this.#wait<Either<StoreFault, unknown>>(
-              () => method(...given)(),
-              async () => (await method(...given)(), left(lost)),
+              () => this.world.applied(name, method(...given)()),
+              async () => (await this.world.applied(name, method(...given)()), left(lost)),
               () => left(lost),
             ),
           'store.call',
@@ -106,7 +109,8 @@ class Process {
           () => false,
         )
       return (async function* () {
-        if (!(await wait())) throw new Error('the provider is down')
+        // It takes a while, so that leases are renewed meanwhile.
+        for (let pause = 0; pause < 6; pause++) if (!(await wait())) throw new Error('the provider is down')
         const message = assistant(`re: ${questionOf([...request.messages])}`)
         yield { type: 'text_delta', index: 0, block: 'text', text: 're' } // for the journal, at a time that the schedule chooses
         if (!(await wait())) throw new Error('the provider is down')
@@ -132,7 +136,7 @@ class Process {
         ttl,
         journalEvery: { ms: 1 },
       }).result()()
-      this.world.ended.push({ id, answer })
+      this.world.ended.push({ id, answer, granted: this.world.granted })
       if (!isLeft(answer) && answer.right.response !== undefined) break
     }
     this.isDone = true
@@ -156,6 +160,8 @@ export class World {
   readonly store: Store
   pending: Pending[] = []
   readonly ended: TurnOutcome[] = []
+  /** The fencing number of the latest lease that the store granted. */
+  granted = 0
   #processes: Process[] = []
   #storeNow = 1_000_000
   /** The number of events that happened. */
@@ -165,6 +171,16 @@ export class World {
   constructor(ways: readonly ('wait' | 'queue')[]) {
     this.#ways = ways
     this.store = memoryStore({ now: () => this.#storeNow })
+  }
+
+  /** Notes what a command changed in the store. */
+  async applied<T>(
+    name: (typeof commands)[number],
+    answer: Promise<Either<StoreFault, T>>,
+  ): Promise<Either<StoreFault, T>> {
+    const found = await answer
+    if (name === 'lease' && !isLeft(found)) this.granted = (found.right as { readonly number: number }).number
+    return found
   }
 
   async begin(): Promise<void> {
@@ -188,15 +204,19 @@ export class World {
   async choose(number: number): Promise<void> {
     const events: (() => void)[] = []
     // What goes well is likely, so that schedules get far.
-    for (const pending of this.pending)
+    for (const pending of this.pending.filter(({ process }) => !process.isStalled))
       for (const way of pending.ways.keys())
         for (let weight = way === 0 ? likely : 1; weight > 0; weight--) events.push(() => this.#take(pending, way))
-    for (const process of this.#processes) if (process.next !== undefined) events.push(() => process.fire())
-    events.push(() => (this.#storeNow += ttl / 2))
+    for (const process of this.#processes) {
+      for (let weight = process.isStalled || process.next === undefined ? 0 : likely; weight > 0; weight--)
+        events.push(() => process.fire())
+      for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
+        events.push(() => (process.isStalled = !process.isStalled))
+    }
+    for (let weight = 3; weight > 0; weight--) events.push(() => (this.#storeNow += ttl))
     for (const [index, process] of this.#processes.entries())
       for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
         events.push(() => {
-          process.isAlive = false
           process.timers = []
           this.pending = this.pending.filter((one) => one.process !== process)
           this.#start(index)
@@ -212,6 +232,7 @@ export class World {
 
   /** Everything happens without faults from here on, in turn. Returns the number of rounds until all is done and at rest. */
   async fairly(most: number): Promise<number> {
+    for (const process of this.#processes) process.isStalled = false
     for (let round = 1; round <= most; round++) {
       const all = this.pending
       this.pending = []

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -20,6 +21,7 @@ import {
 import { describeSession, eraseMessages, type SessionFault } from 'indelible/session'
 import type { StoreFault } from 'indelible/store'
 import { root } from '../../scripts/run.ts'
+import { storeTask } from '../../src/store/kit.ts'
 import { fault } from '../task-results.ts'
 import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'
@@ -75,6 +77,25 @@ describe('a session lease', () => {
     now += 1000
     await session.append(user('nobody holds it'), { respectLease: true })
     expect((await session.lease({ holder: 'paused' })).number).toBe(3)
+  })
+  it('released before an append of the same handle reached the store is not lost: the append carries none', async () => {
+    const memory = memoryStore()
+    await createSession(memory, { id: 's' })
+    let isReleased = (): void => undefined
+    const released = new Promise<void>((resolve) => (isReleased = resolve))
+    const session = await openSession(
+      {
+        ...memory,
+        append: (...given) => storeTask(async () => (await released, memory.append(...given)()), 'store.append'),
+        release: (...given) =>
+          storeTask(async () => (await memory.release(...given)(), isReleased(), right(undefined)), 'store.release'),
+      },
+      's',
+    )
+    const lease = await session.lease({ holder: 'run' })
+    const append = session.append(user('a question of another turn'))
+    await lease.release()
+    expect([(await append).head.size, lease.signal.aborted]).toEqual([1, false])
   })
   it('of another holder is respected by every method that writes, if the caller wants that', async () => {
     const store = memoryStore({ now: () => 1_000_000 })

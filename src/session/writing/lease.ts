@@ -90,7 +90,9 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     if (claim === undefined) return call(undefined)
     return storeTask(async () => {
       const answer = await call({ number: claim.number })()
-      if (isLeft(answer) && answer.left._tag === 'LeaseLost') claim.lose(answer.left)
+      if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
+      if (await claim.isGivenBack()) return call(undefined)() // this handle's own release reached the store first
+      claim.lose(answer.left)
       return answer
     }, change)
   }
@@ -177,6 +179,7 @@ class Claim {
   #state: LeaseState = 'free'
   #number = 0
   #timer: Timer | undefined
+  #given: Promise<Either<LogFault, void>> | undefined
   /** Ends a pause between attempts. */
   #wake: () => void = () => undefined
 
@@ -251,10 +254,17 @@ class Claim {
     return command === 'release' ? this.#give() : right(undefined)
   }
 
-  async #give(): Promise<Either<LogFault, void>> {
-    const released = await this.#store.release(this.#id, this.#number)()
-    this.#on('gone')
-    return released
+  #give(): Promise<Either<LogFault, void>> {
+    return (this.#given = (async () => {
+      const released = await this.#store.release(this.#id, this.#number)()
+      this.#on('gone')
+      return released
+    })())
+  }
+
+  /** Whether this handle released the lease, and the store knows. Waits for a release that is under way. */
+  async isGivenBack(): Promise<boolean> {
+    return this.#given !== undefined && !isLeft(await this.#given)
   }
 
   /** Ends the claim when another lease of the same handle replaces it. */
