@@ -117,12 +117,13 @@ export class TurnTaking {
     this.#stopped = false
   }
 
-  /** A result without a run, for an input or for the whole conversation. */
+  /** A result without a run: for an input; of a conversation with nothing left to do (`end_turn`); of a turn that was stopped. */
   over(stopReason: StopReason, input?: Input): NothingToRun {
     const last = this.#session.conversation().at(-1)
+    const answer = last?.role === 'assistant' ? last : undefined
     const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#continuation) : undefined
     const result: RunResult = {
-      response: input === undefined ? (last?.role === 'assistant' ? last : undefined) : answerTo(this.#session, input),
+      response: input !== undefined ? answerTo(this.#session, input) : stopReason === 'end_turn' ? answer : undefined,
       steps: Object.freeze([]),
       counts: Object.freeze({ steps: 0, toolCalls: 0, interrupts: 0 }),
       usage: noUsage,

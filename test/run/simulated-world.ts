@@ -20,6 +20,7 @@ const likely = 30
 /** Something that waits to be chosen, with the ways in which it can happen; the first one is the way without a fault. */
 interface Pending {
   readonly process: Process
+  readonly command?: (typeof commands)[number]
   readonly ways: readonly (() => void)[]
 }
 
@@ -71,10 +72,11 @@ class Process {
     timer.work()
   }
 
-  #wait<T>(...ways: readonly (() => Promise<T> | T)[]): Promise<T> {
+  #wait<T>(command: (typeof commands)[number] | undefined, ...ways: readonly (() => Promise<T> | T)[]): Promise<T> {
     return new Promise((resolve, reject) => {
       const pending: Pending = {
         process: this,
+        ...(command !== undefined && { command }),
         ways: ways.map((way) => () => void (async () => resolve(await way()))().catch(reject)),
       }
       this.world.pending.push(pending)
@@ -89,6 +91,7 @@ class Process {
         storeTask(
           () =>
             this.#wait<Either<StoreFault, unknown>>(
+              name,
               () => this.world.applied(name, method(...given)()),
               async () => (await this.world.applied(name, method(...given)()), left(lost)),
               () => left(lost),
@@ -105,6 +108,7 @@ class Process {
     stream: (request) => {
       const wait = (): Promise<boolean> =>
         this.#wait<boolean>(
+          undefined,
           () => true,
           () => false,
         )
@@ -137,7 +141,7 @@ class Process {
         journalEvery: { ms: 1 },
       }).result()()
       this.world.ended.push({ id, answer, granted: this.world.granted })
-      if (!isLeft(answer) && answer.right.response !== undefined) break
+      if (!isLeft(answer) && (answer.right.response !== undefined || answer.right.stopReason === 'cancelled')) break
     }
     this.isDone = true
   }
@@ -162,6 +166,8 @@ export class World {
   readonly ended: TurnOutcome[] = []
   /** The fencing number of the latest lease that the store granted. */
   granted = 0
+  /** How often a run was asked to stop. */
+  stops = 0
   #processes: Process[] = []
   #storeNow = 1_000_000
   /** The number of events that happened. */
@@ -200,11 +206,19 @@ export class World {
     pending.ways[way]?.()
   }
 
+  /** A store gets the appends of one process in their order. */
+  #isNext(pending: Pending): boolean {
+    const { process, command } = pending
+    return (
+      command !== 'append' || this.pending.find((one) => one.process === process && one.command === command) === pending
+    )
+  }
+
   /** Choose the next event by a number. */
   async choose(number: number): Promise<void> {
     const events: (() => void)[] = []
     // What goes well is likely, so that schedules get far.
-    for (const pending of this.pending.filter(({ process }) => !process.isStalled))
+    for (const pending of this.pending.filter((one) => !one.process.isStalled && this.#isNext(one)))
       for (const way of pending.ways.keys())
         for (let weight = way === 0 ? likely : 1; weight > 0; weight--) events.push(() => this.#take(pending, way))
     for (const process of this.#processes) {
@@ -214,6 +228,11 @@ export class World {
         events.push(() => (process.isStalled = !process.isStalled))
     }
     for (let weight = 3; weight > 0; weight--) events.push(() => (this.#storeNow += ttl))
+    if (this.granted > 0)
+      events.push(() => {
+        this.stops += 1
+        void this.store.requestStop('s')()
+      })
     for (const [index, process] of this.#processes.entries())
       for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
         events.push(() => {

@@ -10,7 +10,7 @@ import { inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { rounds } from '../rounds.ts'
 import { World } from './simulated-world.ts'
 
-const schedules = rounds(100, 20_000)
+const schedules = rounds(100, 5000)
 
 // The waits of a lease are drawn at random: the same schedule is the same run.
 const { random } = Math
@@ -21,6 +21,8 @@ afterAll(() => void (Math.random = random))
 let marked = 0
 /** How often a turn lost the session to another process while it worked. */
 let losses = 0
+/** How many inputs were not answered, because somebody asked their run to stop. */
+let cancelled = 0
 
 const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly number[]): Promise<void> => {
   const world = new World(ways)
@@ -28,11 +30,13 @@ const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly n
   for (const number of schedule) await world.choose(number)
   expect(await world.fairly(4000), 'rounds until every waiter got on').toBeLessThan(Infinity)
 
-  // Each turn that gave an answer gave the one to its own input; none was cancelled.
+  // Each turn that gave an answer gave the one to its own input; none was cancelled without a request to stop.
+  const isStopped = world.stops > 0
+  const mayEnd = ['end_turn', 'answered', ...(isStopped ? ['cancelled', 'queued'] : [])] // queued: another had taken its input
   // It ended without one because the provider or the store failed, or because another process had been granted the session.
   for (const { id, answer, granted } of world.ended)
     if (!isLeft(answer)) {
-      expect(['end_turn', 'answered']).toContain(answer.right.stopReason)
+      expect(mayEnd).toContain(answer.right.stopReason)
       if (answer.right.response !== undefined) expect([id, textOf(answer.right.response)]).toEqual([id, `re: ${id}`])
     } else if (answer.left._tag === 'LeaseLost') {
       expect(answer.left.number).toBeLessThan(granted)
@@ -51,10 +55,18 @@ const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly n
       .map(textOf)
       .toSorted()
   // What a process that died had written of an answer stays, with a mark, before the whole answer of another.
-  const answers = texts('assistant').filter((said) => said !== 're [interrupted]')
-  expect([texts('user'), answers]).toEqual([ids, ids.map((id) => `re: ${id}`)])
+  const answers = texts('assistant').filter((said) => !said.endsWith('[interrupted]'))
+  const states = new Map(inputsIn(session.notes()).map(({ id, state }) => [id, state]))
+  const answered = ids.filter((id) => states.get(id) === 'answered')
+  // One whose turn was stopped has no notes yet, or the end that another holder's run gave it.
+  const mayBe = isStopped ? ['answered', 'cancelled', 'failed', undefined] : ['answered']
+  for (const id of ids) expect(mayBe).toContain(states.get(id))
+  expect(answers).toEqual(answered.map((id) => `re: ${id}`))
+  const asked = texts('user')
+  expect(asked.filter((id) => answered.includes(id))).toEqual(answered)
+  expect(new Set(asked).size).toBe(asked.length)
   marked += texts('assistant').length - answers.length
-  expect(inputsIn(session.notes()).map(({ state }) => state)).toEqual(ids.map(() => 'answered'))
+  cancelled += ids.length - answered.length
   expect([isRight(settle(said)), session.openSteps()]).toEqual([true, []])
 
   // At most one input was taken at any time.
@@ -84,5 +96,7 @@ it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']], [['queue
   3_600_000,
 )
 
-it('some answers were interrupted after a part of them was written, and some turns lost the session, in enough schedules', () =>
-  expect(schedules < 500 || (marked > 0 && losses > schedules / 20)).toBe(true))
+it('some answers were interrupted after a part was written, some inputs cancelled, and some turns lost the session, in enough schedules', () => {
+  if (schedules < 500) return
+  for (const count of [marked, losses, cancelled]) expect(count).toBeGreaterThan(schedules / 100)
+})

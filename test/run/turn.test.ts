@@ -180,6 +180,21 @@ describe('turn', () => {
     ])
   })
 
+  it('that is queued or cancelled before its run has no response, although the conversation has an earlier answer', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    await turn(session, 'before', { model: echo }).result()
+    await store.lease('s', { holder: 'another', ttl: 600_000 })
+    const queued = await turn(session, 'later', { model: echo, whenBusy: 'queue', wait: 0 }).result()
+    const waiting = turn(session, 'never', { model: echo, whenBusy: 'wait' })
+    waiting.cancel()
+    const cancelled = await waiting.result()
+    expect([queued, cancelled].map(({ stopReason, response }) => [stopReason, response])).toEqual([
+      ['queued', undefined],
+      ['cancelled', undefined],
+    ])
+  })
+
   it('waits or queues in order, each input once, even if its caller does not wait', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]

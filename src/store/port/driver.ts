@@ -107,7 +107,10 @@ export interface StoreDriver {
   readonly pieces?: (scope: string) => Answer<readonly LogPiece[]>
   /** {@link Store.update}; or the fault of `claimFault`. */
   readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
-  /** {@link Store.append}: rows, blocks and the new head in one step. */
+  /**
+   * {@link Store.append}: rows, blocks and the new head in one step. Appends to one log take effect in the order of
+   * the calls: a session sends the next one, which expects the head that the first will leave, before the first is done.
+   */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<AppendedRows>
   /** {@link Store.turn}. Omit it if a refused writer is not at a disadvantage the next time. */
   readonly turn?: (scope: string, id: string) => Answer<() => void>

@@ -396,7 +396,8 @@ export interface Store extends BlockStore {
   readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
   /**
    * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the
-   * task resolves, they are as durable as the store guarantees. Concurrent appends share a commit.
+   * task resolves, they are as durable as the store guarantees. Concurrent appends share a commit; those to one log
+   * take effect in the order of the calls.
    *
    * Cost    one round trip; independent of the length of the log
    *
