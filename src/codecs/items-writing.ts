@@ -45,6 +45,6 @@ export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): R
       writing.lose([...path, 'content', index], 'the result of a computer call is a single screenshot'),
   )
   return picture?.type === 'image'
-    ? writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source'])
+    ? writing.sourceOf(picture, [...path, 'content', part.content.indexOf(picture)])
     : undefined
 }

@@ -132,11 +132,8 @@ export const isJson = (part: ToolResultPart): boolean =>
 const writeItem = (part: ResultPart, writing: Writing, path: Path): MutableObject | undefined => {
   const kept = residualOf(format, part)
   if (part.type === 'text') return restoreResidual<MutableObject>({ type: 'text', text: part.text }, kept)
-  if (part.type === 'provider') {
-    if (part.provider === format) return mutableCopy(part.raw) as MutableObject
-    return void writing.lose(path, `is known only to ${part.provider}`)
-  }
-  const source = writing.resolve(part.source, [...path, 'source'])
+  if (part.type === 'provider') return writing.rawOf(part, path)
+  const source = writing.sourceOf(part, path)
   const data = writeItemData(source, kept?.as)
   if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
   return restoreResidual<MutableObject>(

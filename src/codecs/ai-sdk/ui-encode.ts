@@ -1,13 +1,11 @@
 /** Encodes AI SDK UI messages: consecutive messages of the assistant and its tools become one message, step by step. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
-import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import type { Writing } from '../losses.ts'
+import type { FilePart, ImagePart, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
+import { residualOf, restoreResidual, type Kept, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { asUiPart, isShared } from './shared.ts'
@@ -16,29 +14,17 @@ import { writeReasoning } from './reasoning.ts'
 import { ToolPart, understoodFields } from './ui-tool.ts'
 import type { AiUiMessage } from './ui-wire.ts'
 
-export const encodeUi = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
-  const writer = new Writer()
-  // The only cast: the output follows the types in ui-wire.ts, plus fields restored from the format's own wire.
-  const wire = writer.wire as unknown as AiUiMessage[]
-  return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
-    [modelFormat]: [...understoodFields, ...Object.keys(names)],
-  })
-}
-
 /** Fields that model messages keep under other names. */
 const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
 
-class Writer {
+class UiWriter {
   readonly wire: MutableObject[] = []
   /** The parts of the assistant message being written. */
   #turn: MutableObject[] | undefined
   /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
-  write(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'system' && residualOf(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
       writing.lose(['meta', modelFormat], 'message-level options: ai-sdk-ui only has options per part')
@@ -55,7 +41,9 @@ class Writer {
     else this.#writeMessage(message, kept, writing)
   }
 
-  #writeStep(message: Message, kept: Kept | undefined, writing: Writing): void {
+  finish(): void {}
+
+  #writeStep(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     if (message.role !== 'assistant')
       writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     const words = kept?.as?.split(' ') ?? []
@@ -110,7 +98,7 @@ class Writer {
   }
 
   /** Writes a message not from the assistant. Results in it go to their calls. `ai` requires a part in the rest. */
-  #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #writeMessage(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     for (const [index, part] of message.content.entries())
       if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
@@ -133,7 +121,7 @@ class Writer {
   #start(
     role: AiUiMessage['role'] | 'tool',
     parts: MutableObject[],
-    message: Message,
+    message: UnerasedMessage,
     kept: Kept | undefined,
     { position }: Writing,
   ): MutableObject[] {
@@ -142,7 +130,7 @@ class Writer {
     return parts
   }
 
-  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): MutableObject[] {
+  #writeParts(content: UnerasedMessage['content'], role: AiUiMessage['role'], writing: Writing): MutableObject[] {
     const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
       const written = part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing, ['content', index])
@@ -152,7 +140,7 @@ class Writer {
   }
 
   #writePart(
-    part: Exclude<Part, ToolResultPart>,
+    part: Exclude<UnerasedPart, ToolResultPart>,
     role: AiUiMessage['role'],
     writing: Writing,
     path: Path,
@@ -178,22 +166,23 @@ class Writer {
         if (role === 'system') return void writing.lose(path, 'ai instructions can only be text')
         return writeFile(part, kept, writing, path)
       case 'provider':
-        if (part.provider === format) return mutableCopy(part.raw) as MutableObject
         if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
-        return void writing.lose(path, `is known only to ${part.provider}`)
-      case 'erased':
-        return { type: 'text', text: erasedMark } // `standIn` leaves none
+        return writing.rawOf(part, path)
       case 'tool_call':
         return this.#call(part, writing, path)
     }
   }
 }
 
+export const encodeUi: Encode<AiUiMessage[]> = encoderFor(format, () => new UiWriter(), undefined, {
+  [modelFormat]: [...understoodFields, ...Object.keys(names)],
+})
+
 const writeRestored = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
   restoreResidual(translate(written, part, modelFormat, names), kept)
 
 const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject => {
-  const source = writing.resolve(part.source, [...path, 'source'])
+  const source = writing.sourceOf(part, path)
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return writeRestored({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)
 }

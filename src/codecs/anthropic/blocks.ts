@@ -4,17 +4,16 @@ import type { Writing } from '../losses.ts'
 import type {
   FilePart,
   ImagePart,
-  Part,
   ReasoningPart,
   Source,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import type { UnerasedPart } from '../../message/kit.ts'
 import type { CallIds } from '../call-ids.ts'
 import { answersOf, asContent } from '../content.ts'
-import { residualOf, restoreResidual, mutableCopy, type MutableObject as Block, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
 import { inputOf, valueOf } from '../input.ts'
 import { format, keepsMark } from './marks.ts'
@@ -37,7 +36,7 @@ interface Place extends Saying {
   readonly asFound: boolean
 }
 
-export const writePart = (part: Part, saying: Saying, path: Path): Block | undefined => {
+export const writePart = (part: UnerasedPart, saying: Saying, path: Path): Block | undefined => {
   const kept = residualOf(format, part)
   const place: Place = { ...saying, path, kept, asFound: saying.exact && keepsMark(kept, 'exact') }
   if (saying.role === 'system' && part.type !== 'text' && part.type !== 'provider' && !place.asFound)
@@ -59,11 +58,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
     case 'tool_result':
       return writeResult(part, saying, place)
     case 'provider':
-      return part.provider === format
-        ? (mutableCopy(part.raw) as Block)
-        : losePart(place, `is known only to ${part.provider}`)
-    case 'erased':
-      return { type: 'text', text: erasedMark } // `standIn` leaves none
+      return saying.writing.rawOf(part, path)
   }
 }
 
@@ -71,16 +66,13 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
 const losePart = ({ writing, path }: Place, reason: string, ...inside: Path): undefined =>
   void writing.lose([...path, ...inside], reason)
 
-const sourceIn = ({ source }: ImagePart | FilePart, { writing, path }: Place): Url | Bytes =>
-  writing.resolve(source, [...path, 'source'])
-
 const writeText = ({ text }: TextPart, place: Place): Block | undefined =>
   isBlank(text) && !place.asFound
     ? losePart(place, 'Anthropic does not accept empty text')
     : restoreResidual({ type: 'text', text }, place.kept)
 
 const writeImage = (part: ImagePart, place: Place): Block | undefined => {
-  const source = sourceIn(part, place)
+  const source = place.writing.sourceOf(part, place.path)
   const refused =
     place.role === 'assistant'
       ? userOnlyReason
@@ -95,7 +87,7 @@ const writeImage = (part: ImagePart, place: Place): Block | undefined => {
 }
 
 const writeDocument = (part: FilePart, place: Place): Block | undefined => {
-  const source = sourceIn(part, place)
+  const source = place.writing.sourceOf(part, place.path)
   const { name } = part
   if (place.role === 'assistant' && !place.asFound) return losePart(place, userOnlyReason)
   const said = source.type === 'url' ? writeUrl(source, place) : writeBytes(source, place)

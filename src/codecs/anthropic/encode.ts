@@ -1,12 +1,11 @@
 /** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import { ownField, type Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part } from '../../message/index.ts'
+import type { Encode, EncodeOptions } from '../codec.ts'
+import type { Writing } from '../losses.ts'
+import type { Message } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
 import { asContent } from '../content.ts'
 import { writePart } from './blocks.ts'
@@ -15,22 +14,13 @@ import { format, isMarked, isTurnCall, keepsMark } from './marks.ts'
 import { endsInSpace, idLetters } from './rules.ts'
 import type { AnthropicConversation } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions & { readonly exact?: boolean } = {},
-): Either<EncodeFault, Encoded<AnthropicConversation>> => {
-  const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
-  const request = new Request(options.exact ?? true)
-  return encodeMessages(
-    format,
-    messages,
-    options,
-    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-    wire as unknown as AnthropicConversation,
-    (message, writing) => request.add(message, writing),
-    {},
-    (writing) => request.finish(wire, writing),
-  )
+/** Options for encoding for Anthropic. */
+export interface AnthropicEncodeOptions extends EncodeOptions {
+  /**
+   * Write content in its original form even if the API rejects it: an empty text, a text after a call, an error
+   * result with an image. If false, it is written in an accepted form, with a loss for each. Default: true.
+   */
+  readonly exact?: boolean
 }
 
 type Speaker = 'system' | 'user' | 'assistant'
@@ -58,6 +48,7 @@ interface Waiting extends Turn {
 }
 
 class Request {
+  readonly wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
   readonly #ids: CallIds = new CallIds(Infinity, idLetters)
   readonly #exact: boolean
   readonly #system: Turn[] = []
@@ -68,7 +59,7 @@ class Request {
     this.#exact = exact
   }
 
-  add(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     // A response's id belongs to the API, which does not expect it back.
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'Anthropic messages have no id')
@@ -82,22 +73,22 @@ class Request {
   }
 
   /** Writes the collected messages. */
-  finish(wire: { system?: string | Block[]; messages: Block[] }, writing: Writing): void {
+  finish(writing: Writing): void {
     this.#place(writing)
     this.#trimEnd(writing)
     const [only, ...others] = this.#system
     if (only !== undefined)
-      wire.system =
+      this.wire.system =
         others.length === 0 ? contentOf(only) : this.#system.flatMap(({ said }) => said.map(({ block }) => block))
     for (const turn of this.#turns) {
       const message = { role: turn.role, content: contentOf(turn) }
       for (const kept of turn.kept) restoreResidual(message, kept)
-      wire.messages.push(message)
+      this.wire.messages.push(message)
     }
   }
 
   /** Writes a message in its original form, unchecked. */
-  #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #repeat(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
     if (role === 'system' && !keepsMark(kept, 'message'))
@@ -107,7 +98,7 @@ class Request {
   }
 
   /** Writes results as the user and calls as the assistant, in any message. */
-  #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #speak(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
       message,
@@ -147,7 +138,7 @@ class Request {
     last.onlyResults &&= run.every(isResult)
   }
 
-  #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
+  #say(message: UnerasedMessage, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
     const said: WrittenBlock[] = []
     for (let index = 0; index < message.content.length; index++) {
       const part = message.content[index] as Part
@@ -223,6 +214,12 @@ class Request {
     writing.lose([...last.path, 'text'], 'the last assistant text must not end in white space: trimmed', turn.position)
   }
 }
+
+export const encode: Encode<AnthropicConversation, AnthropicEncodeOptions> = encoderFor(
+  format,
+  ({ exact = true }) => new Request(exact),
+  { exact: true },
+)
 
 /** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {

@@ -1,15 +1,7 @@
 /** Writes parts. Each writer returns the part, or records a loss and returns nothing. */
 import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Part,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import type { FilePart, ImagePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedPart } from '../../message/kit.ts'
 import { inputOf } from '../input.ts'
 import type { Writing } from '../losses.ts'
 import { residualOf, restoreResidual, mutableCopy, type Kept } from '../residual.ts'
@@ -35,7 +27,7 @@ export interface Saying {
 
 type Fields = { [field: string]: unknown }
 
-export const writePart = (part: Part, saying: Saying, path: Path): WirePart | undefined => {
+export const writePart = (part: UnerasedPart, saying: Saying, path: Path): WirePart | undefined => {
   const kept = residualOf(format, part)
   if (
     saying.role === 'system' &&
@@ -51,7 +43,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): WirePart | un
   return inSnake(written as JsonObject) as Fields
 }
 
-const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined => {
+const writeData = (part: UnerasedPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined => {
   switch (part.type) {
     case 'text':
       return writeText(part, saying, path, kept)
@@ -68,11 +60,7 @@ const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefine
     case 'tool_result':
       return writeResult(part, saying, path, kept)
     case 'provider':
-      return part.provider === format
-        ? (mutableCopy(part.raw) as Fields)
-        : losePart(saying, path, `is known only to ${part.provider}`)
-    case 'erased':
-      return { text: erasedMark } // `standIn` leaves none
+      return saying.writing.rawOf(part, path)
   }
 }
 
@@ -89,7 +77,7 @@ const writeMedia = (
   path: Path,
   kept: Kept | undefined,
 ): Fields | undefined => {
-  const source = writing.resolve(part.source, [...path, 'source'])
+  const source = writing.sourceOf(part, path)
   return restoreResidual(
     mutableCopy(writtenMedia(source, part.type === 'file' ? part.name : undefined)) as Fields,
     kept,

@@ -1,10 +1,8 @@
 /** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import { jsonIn, ownField, type Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf } from '../content.ts'
 import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
@@ -13,20 +11,15 @@ import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 import type { AgentsItem } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<AgentsItem[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<AgentsItem[]> = encoderFor(format, () => {
   const calls: Calls = new Map()
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
+  return listWriter((message, wire, writing) => {
     if (message.id !== undefined) writing.lose(['id'], 'Agents SDK items have their own ids')
     if (message.name !== undefined) writing.lose(['name'], 'Agents SDK items have no speaker name')
     if (message.role === 'assistant') writeSaid(message, wire, writing, calls)
     else writeSpoken(message, wire, writing, calls)
   })
-}
+})
 
 /** The calls so far: their results are written in the same kind. */
 type Calls = Map<string, WrittenCall>
@@ -94,11 +87,9 @@ const writeAlone = (
     return []
   }
   if (part.type !== 'provider') return undefined
-  if (part.provider !== format) {
-    writing.lose(path, `is known only to ${part.provider}`)
-    return []
-  }
-  return kept?.as === undefined ? [mutableCopy(part.raw) as MutableObject] : undefined
+  if (part.provider === format && kept?.as !== undefined) return undefined
+  const raw = writing.rawOf(part, path)
+  return raw === undefined ? [] : [raw]
 }
 
 /** Writes a message of another role as one item, with its results and calls as separate items. */
@@ -144,15 +135,13 @@ const writeContent = (part: Part, writing: Writing, path: Path): MutableObject |
     case 'text':
       return restoreResidual(items.inputText(part.text), kept)
     case 'image': {
-      const source = writing.resolve(part.source, [...path, 'source'])
       const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
-      return restoreResidual(write(source), kept)
+      return restoreResidual(write(writing.sourceOf(part, path)), kept)
     }
     case 'file':
-      return restoreResidual(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept)
+      return restoreResidual(items.inputFile(writing.sourceOf(part, path), part.name), kept)
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
+      return writing.rawOf(part, path)
     default:
       return writing.lose(path, `only the assistant can have ${part.type} parts`)
   }

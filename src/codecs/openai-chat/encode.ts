@@ -1,12 +1,11 @@
 /** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
 import { ownField, type Path } from '../../json/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Writing } from '../losses.ts'
+import type { Message, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent } from '../content.ts'
 import { valueOf } from '../input.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
@@ -14,17 +13,10 @@ import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<ChatMessage[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<ChatMessage[]> = encoderFor(format, () => {
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
-    writeMessage(message, wire, writing, calls),
-  )
-}
+  return listWriter((message, wire, writing) => writeMessage(message, wire, writing, calls))
+})
 
 interface Calls {
   readonly ids: CallIds
@@ -43,7 +35,7 @@ interface Turn {
  * Writes a message as one wire message, except that results become separate messages after all
  * calls of the same step, and that only the assistant makes calls.
  */
-const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
   let turn: Turn | undefined
   let results: MutableObject[] = []
@@ -63,7 +55,7 @@ const writeMessage = (message: Message, wire: MutableObject[], writing: Writing,
     results = []
   }
   for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index] as Part
+    const part = message.content[index] as UnerasedPart
     const path: Path = ['content', index]
     if (part.type === 'tool_result') {
       results.push(writeResult(part, writing, path, calls))
@@ -112,7 +104,7 @@ const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, 
 }
 
 const writePart = (
-  part: Exclude<Part, ToolResultPart>,
+  part: Exclude<UnerasedPart, ToolResultPart>,
   turn: Turn,
   role: string,
   writing: Writing,
@@ -150,7 +142,7 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
   turn.calls.push(restoreResidual<MutableObject>(written, kept))
 }
 
-type Content = Exclude<Part, ToolResultPart | ToolCallPart>
+type Content = Exclude<UnerasedPart, ToolResultPart | ToolCallPart>
 
 const writeContent = (part: Content, role: string, writing: Writing, path: Path): MutableObject | undefined => {
   const kept = residualOf(format, part)
@@ -162,18 +154,13 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
       if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
       return restoreResidual({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
-    case 'image': {
+      return writing.rawOf(part, path)
+    case 'image':
       if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
-      return restoreResidual(
-        { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
-        kept,
-      )
-    }
+      return restoreResidual({ type: 'image_url', image_url: { url: urlOf(writing.sourceOf(part, path)) } }, kept)
     case 'file': {
       if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold a file`)
-      const source = writing.resolve(part.source, [...path, 'source'])
+      const source = writing.sourceOf(part, path)
       if (source.type === 'url') return writing.lose(path, 'chat accepts a file only as bytes, not as a URL')
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
@@ -187,8 +174,6 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
     }
     case 'reasoning':
       return writing.lose(path, 'chat has no field for reasoning')
-    case 'erased':
-      return undefined // `standIn` leaves none
   }
 }
 

@@ -1,22 +1,11 @@
 /** Encodes OpenAI Responses items: one item per call, per result and per assistant text. */
 import { jsonIn, ownField, type Json, type Path } from '../../json/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Message,
-  Part,
-  ProviderPart,
-  RefusalPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Writing } from '../losses.ts'
+import type { Message, ProviderPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf } from '../content.ts'
 import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
@@ -25,17 +14,10 @@ import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 import type { ResponsesItem } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<ResponsesItem[]> = encoderFor(format, () => {
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
-    writeMessage(message, wire, writing, calls),
-  )
-}
+  return listWriter((message, wire, writing) => writeMessage(message, wire, writing, calls))
+})
 
 /** The calls so far: their results are written in the same kind. */
 interface Calls {
@@ -50,14 +32,14 @@ interface WrittenCall {
   readonly caller: Json | undefined
 }
 
-type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
+type Content = Exclude<UnerasedPart, ToolCallPart | ToolResultPart | ReasoningPart>
 
-const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'Responses items have their own ids')
   if (message.name !== undefined) writing.lose(['name'], 'Responses messages have no name')
   const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
   for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index] as Part
+    const part = message.content[index] as UnerasedPart
     const path: Path = ['content', index]
     const item =
       part.type === 'tool_result'
@@ -78,7 +60,7 @@ const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : rol
 
 /** The separate item of a part; undefined if it is message content. */
 const ownItem = (
-  part: Exclude<Part, ToolResultPart>,
+  part: Exclude<UnerasedPart, ToolResultPart>,
   message: Message,
   calls: Calls,
   writing: Writing,
@@ -98,7 +80,7 @@ const ownItem = (
   return writeCall(part, calls, writing, path)
 }
 
-const isItem = (part: Part): part is ProviderPart =>
+const isItem = (part: UnerasedPart): part is ProviderPart =>
   part.type === 'provider' && part.provider === format && residualOf(format, part)?.as === undefined
 
 /** Writes an assistant message: each text as its own item, except for parts that came from one item. */
@@ -202,12 +184,11 @@ const writeContent = (part: Content, writing: Writing, path: Path): MutableObjec
     case 'refusal':
       return writing.lose(path, 'only the assistant can refuse')
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
+      return writing.rawOf(part, path)
     case 'image':
-      return restoreResidual(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept)
+      return restoreResidual(items.inputImage(writing.sourceOf(part, path)), kept)
     case 'file': {
-      const source = writing.resolve(part.source, [...path, 'source'])
+      const source = writing.sourceOf(part, path)
       if (source.type === 'base64' && kept?.as === 'audio')
         return restoreResidual(items.inputAudio(source.data, source.mediaType), kept)
       if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses does not accept audio')
