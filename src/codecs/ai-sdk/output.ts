@@ -12,20 +12,14 @@ import {
   ownFields,
 } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
-import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
-import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
-import { urlOf } from '../source.ts'
+import type { ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
+import { keepingOf, stringIn, textPart } from '../parts.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
+import { urlOf, type Resolved } from '../source.ts'
 import { format, uiFormat } from './format.ts'
-import {
-  bytesSource,
-  isPicture,
-  mediaTypeOf,
-  readData,
-  urlSource,
-  writeTagged,
-  type ReadData,
-  type Resolved,
-} from './media.ts'
+import { bytesSource, mediaOf, mediaTypeOf, readData, urlSource, writeTagged, type ReadData } from './media.ts'
+
+const { keep, raw } = keepingOf(format)
 
 /** The text for the model if a person denied a call without a reason. */
 export const deniedText = 'Tool call execution denied.'
@@ -56,37 +50,22 @@ export const readOutput = (output: Json | undefined): ReadOutput => {
     const content = readIn(output as JsonObject, 'value', () => readEach(items, (item) => readItem(anObject(item))))
     return { content: freeze(content), written: { type, value: items }, as: 'content' }
   }
-  return {
-    content: freeze([freeze({ type: 'provider', provider: format, raw: output } satisfies ProviderPart)]),
-    written: output,
-    as: 'raw',
-  }
+  return { content: freeze([raw(output)]), written: output, as: 'raw' }
 }
 
-export const texts = (text: string): readonly TextPart[] => freeze([freeze({ type: 'text', text } satisfies TextPart)])
+export const texts = (text: string): readonly TextPart[] => freeze([textPart(text)])
 
 const readItem = (wire: JsonObject): ResultPart => {
   if (wire['type'] === 'text') {
     const text = readIn(wire, 'text', aString)
-    return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
+    return textPart(text, keep(wire, { type: 'text', text }))
   }
   const type = wire['type'] as string
-  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
-  const read = readItemData(type, wire, mediaType)
-  if (read === undefined) return freeze({ type: 'provider', provider: format, raw: wire } satisfies ProviderPart)
-  const { source } = read
-  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
-  const part: ImagePart | FilePart =
-    type.startsWith('image') || isPicture(source.mediaType ?? mediaType)
-      ? { type: 'image', source }
-      : { type: 'file', source, ...(name !== undefined && { name }) }
-  const written = {
-    type,
-    ...(read.written as JsonObject),
-    mediaType: mediaTypeOf(part, source),
-    ...(part.type === 'file' && name !== undefined && { filename: name }),
-  }
-  return freeze({ ...part, ...keepResidual(format, wire, written, type === 'file' ? read.spelling : type) })
+  const read = readItemData(type, wire, stringIn(wire, 'mediaType'))
+  if (read === undefined) return raw(wire)
+  const { part, fields } = mediaOf(wire, read.source, type.startsWith('image'))
+  const written = { type, ...(read.written as JsonObject), ...fields }
+  return freeze({ ...part, ...keep(wire, written, type === 'file' ? read.spelling : type) })
 }
 
 /** The data of an item, with `written` under its field. Supports `file` and the older kinds. */
