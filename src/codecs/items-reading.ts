@@ -12,7 +12,6 @@ import type { MutableObject } from './residual.ts'
 export class ItemReading<Call> {
   readonly #messages: Message[] = []
   #said: Part[] = []
-  /** The calls by id. */
   readonly calls: Map<string, Call> = new Map()
 
   say(part: Part): void {
@@ -72,7 +71,6 @@ export interface ItemFormat {
   readonly ofOne: string | undefined
 }
 
-/** Reading functions for one format. */
 export interface FormatReading extends Keeping {
   /**
    * Reads an assistant message. The first part keeps the item's other fields under `item`; every

@@ -26,7 +26,6 @@ export type KeptMeta = { readonly meta?: Meta }
 export interface Keeping {
   /** The difference between the wire and what encoding would write. See `keepResidual`. */
   readonly keep: (wire: JsonObject, written: object, as?: string | false, skip?: readonly string[]) => KeptMeta
-  /** A mark alone. */
   readonly mark: (as: string | undefined) => KeptMeta
   /** A value without an equivalent in the message model. */
   readonly raw: (wire: Json) => ProviderPart

@@ -60,7 +60,6 @@ export class Recording {
     return count === (recording === undefined ? 0 : recording.#entries.length)
   }
 
-  /** Append the messages to a history. */
   static addTo(recording: Recording, history: History<Message>): void {
     for (let index = 0; index < recording.#entries.length; index++) {
       const { message, page } = recording.#entries[index] as { message: Message; page: PageKind }

@@ -66,7 +66,6 @@ export interface EncodedRow {
 
 /** The content of a row, before its blocks are read. */
 export interface DecodedRow {
-  /** The page kind of the message. */
   readonly page: PageKind
   /** True if the application chose the page kind, and it differs from the classified one. */
   readonly tagged: boolean
@@ -80,7 +79,6 @@ export interface DecodedRow {
 export interface ExtractedText {
   /** The path of the text in the message. */
   readonly path: Path
-  /** The id of its block. */
   readonly id: BlockId
   /** The encoding. `utf8`: the block has the text's UTF-8. `base64`: the block has the bytes that the text encodes. */
   readonly as: 'base64' | 'utf8'

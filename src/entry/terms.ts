@@ -11,7 +11,6 @@ import { addTerms } from './words.ts'
 export interface SearchText {
   /** `message`: the speaker's words. `tool`: a tool call or its result. */
   readonly of: 'message' | 'tool'
-  /** The text. */
   readonly text: string
 }
 
@@ -137,7 +136,6 @@ export const messageIn = (
   }
 }
 
-/** Put an extracted text back. */
 const putTextBack = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))

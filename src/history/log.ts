@@ -25,7 +25,6 @@ export interface Log<M> {
 
 /** The positions of one delta's messages. */
 export interface Applied {
-  /** The id of the delta. */
   readonly id: string
   /** The position of its first message. */
   readonly start: number
@@ -83,7 +82,6 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
-/** The handle of a log. */
 export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: handlePrototype,

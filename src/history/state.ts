@@ -28,7 +28,6 @@ export interface State<M> {
 
 /** The messages after a state: at most `chunkLength`. Both lists only grow, in step, and have no prototype. */
 export interface Tail<M> {
-  /** The messages. */
   readonly messages: Immutable<M>[]
   /** The codes of their page kinds. */
   readonly codes: number[]
@@ -42,7 +41,6 @@ export interface Content<M> {
   readonly tail: Tail<M>
 }
 
-/** The number of messages in a chunk. */
 export const chunkLength: number = 1 << chunkBits
 const groupLength = 1 << groupBits
 const [chunkMask, groupMask, groupShift] = [chunkLength - 1, groupLength - 1, chunkBits + groupBits] as const

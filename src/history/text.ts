@@ -93,7 +93,6 @@ export const appendText = <M>(
 export interface ChunkText {
   /** The stored text, which contains the message. */
   readonly stored: string
-  /** The page kind of the message. */
   readonly page: PageKind
   /**
    * Returns the texts to insert. Called when the message is first read.

@@ -2,7 +2,6 @@
 import { describe, filterEach, freeze, isArray } from '../json/index.ts'
 import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** All roles. */
 export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
 /**

@@ -39,15 +39,12 @@ export type MetResult<Call, Answer> =
   | {
       /** It answers its call: in its turn, or `late`. */
       readonly type: 'answer' | 'late'
-      /** The call. */
       readonly of: MetCall<Call, Answer>
     }
   | {
       /** Its call already has a result. */
       readonly type: 'second'
-      /** The call. */
       readonly of: MetCall<Call, Answer>
-      /** The first result. */
       readonly first: Answer
     }
   | {

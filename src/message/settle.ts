@@ -119,7 +119,6 @@ const repairOf = {
   ResultNotAdjacent: 'moved the result to its call',
 } as const satisfies { readonly [Tag in PairingProblem['_tag']]: Repair['done'] }
 
-/** A call of a conversation, and its result. */
 type Call = MetCall<PartPlace, { readonly place: PartPlace; readonly part: ToolResultPart }>
 
 const pair = (

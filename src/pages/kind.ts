@@ -43,7 +43,6 @@ export const codeOf = (kind: PageKind): number => {
   throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
 
-/** The page kind with a code. */
 export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKind
 
 /**

@@ -45,7 +45,6 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
 
 /** Provides the kinds of a view as codes. A rank is a position in the record, not counting what the view leaves out. */
 export interface KindSource<View> {
-  /** The code at a rank. */
   readonly codeAt: (view: View, rank: number) => number
   /** The codes starting at a rank, as characters; at least one. */
   readonly codesFrom: (view: View, rank: number) => string

@@ -63,11 +63,9 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
 
 /** The input of `verifyInclusion`: a leaf, a tree and a proof. */
 export interface Inclusion {
-  /** The position of the leaf. */
   readonly position: number
   /** The number of leaves of the tree. */
   readonly size: number
-  /** The hash of the leaf. */
   readonly leaf: Uint8Array
   /** The result of `inclusionProof`. */
   readonly proof: readonly Uint8Array[]

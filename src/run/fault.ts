@@ -170,5 +170,4 @@ export const turnSentences: Sentences<TurnFault> = {
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }
 
-/** A turn fault as a sentence. */
 export const turnFaultText: (fault: TurnFault) => string = sentencesOf(turnSentences)

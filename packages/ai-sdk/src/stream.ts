@@ -62,7 +62,6 @@ export const toUIMessageStream = <F = RunFailure>(
   })
 }
 
-/** The chunks of one message. */
 class Chunks {
   readonly #id: string | undefined
   readonly #onError: (error: unknown) => string

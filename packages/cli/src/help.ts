@@ -59,7 +59,6 @@ export const general: readonly string[] = [
   "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 failed or only partly done (the input can't be read, part of a session or file is damaged, or you did not answer yes); standard error says what is damaged; 2 wrong arguments; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
 ]
 
-/** The help of a command. */
 export const commandHelp = (command: Command, columns: number = mostColumns): readonly string[] => {
   const { usage, about, examples = [] } = command
   const options = optionsOf(command)

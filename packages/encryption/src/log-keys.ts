@@ -17,7 +17,6 @@ import type { StoreFaultOf } from 'indelible/store'
 import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/store/kit'
 import { openText, sealText } from './sealed.ts'
 
-/** The keys of the rows of a log. */
 export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
 
 /** The parts of metadata that stay readable: the library's own keys, and `clear`, which the owner chooses. */

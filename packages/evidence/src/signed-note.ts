@@ -9,9 +9,7 @@ import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 
-/** A signature line of a note. */
 export interface NoteSignature {
-  /** The name of the key. */
   readonly name: string
   /** The id of the key: 8 lowercase hexadecimal digits. */
   readonly keyId: string

@@ -526,7 +526,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 }
 
-/** The pending operations of a thread. */
 interface PendingThread {
   readonly puts: Set<Promise<unknown>>
   readonly dumps: Set<Promise<unknown>>
@@ -534,7 +533,6 @@ interface PendingThread {
   readonly writes: Set<PendingWrites>
 }
 
-/** The pending writes of a task. */
 interface PendingWrites {
   readonly ns: string
   readonly id: string

@@ -35,7 +35,6 @@ export interface StoredCheckpoint {
   readonly rest: DumpedValue
   readonly metadata: DumpedValue
   readonly values: ReadonlyMap<string, Value>
-  /** The versions of the values. */
   readonly versions: { readonly [channel: string]: string | number }
 }
 

@@ -37,7 +37,6 @@ import { hash } from './sum.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
-/** A row to erase. */
 interface ErasedRow {
   readonly segment: number
   readonly position: number

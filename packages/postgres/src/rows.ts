@@ -13,7 +13,6 @@ import {
 import type { Query } from './database.ts'
 import { copyBytes, type Log } from './log.ts'
 
-/** The data beside a row. */
 interface Beside extends RowPlace {
   readonly node: Uint8Array
 }
@@ -95,7 +94,6 @@ export class LogRows {
     return rows
   }
 
-  /** The positions of a range. */
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head

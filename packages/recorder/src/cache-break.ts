@@ -68,7 +68,6 @@ export const beginningEdit = (
   return { index: setup, because: `message ${setup}: ${dropped} of the oldest messages were left out` }
 }
 
-/** Describes a message. */
 const nameMessage = ({ role, content }: Message, before: readonly Message[]): string => {
   if (role !== 'tool') return role === 'assistant' ? 'an answer' : `a ${role} message`
   const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))

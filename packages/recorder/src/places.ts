@@ -27,7 +27,6 @@ interface Bucket {
   /** The places in the metadata. */
   recent: readonly Entry[]
   readonly places: Map<string, Place[]>
-  /** The number of its places. */
   count: number
 }
 

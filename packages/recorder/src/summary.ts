@@ -68,7 +68,6 @@ export class Tally {
   #dollars = 0
   #unpriced = 0
 
-  /** Count a recorded call. */
   called({ session, model, failed, usage, broke }: CountedCall): void {
     if (this.#sessions.set(session, true) !== undefined) this.#moreSessions++
     this.#calls++

@@ -77,7 +77,6 @@ export const storeInScope = (store: Store, scope: string): Store => {
   return scoped.right
 }
 
-/** Whether the store can erase rows. */
 export const canErase = async (store: Store): Promise<boolean> => {
   const asked = await store.sharing('none')()
   return !isLeft(asked) || asked.left._tag !== 'CannotErase'

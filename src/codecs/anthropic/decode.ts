@@ -159,12 +159,10 @@ interface Content {
   readonly short: boolean
 }
 
-/** The place of a block. */
 interface Place {
   readonly role: 'system' | 'user' | 'assistant' | 'result'
   /** Whether to mark content that the API rejects, so that it is written again. */
   readonly asFound: boolean
-  /** Whether it is in the last message. */
   readonly last?: boolean
 }
 

@@ -25,7 +25,6 @@ export interface AnthropicEncodeOptions extends EncodeOptions {
 
 type Speaker = 'system' | 'user' | 'assistant'
 
-/** A block and its part. */
 interface WrittenBlock {
   readonly block: Block
   readonly part: Part

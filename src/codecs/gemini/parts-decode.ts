@@ -10,7 +10,6 @@ import { dataFields, spellPart } from './spelling.ts'
 
 const { keep, mark, raw } = keepingOf(format)
 
-/** The place of a part. */
 export interface Place {
   readonly role: 'system' | 'user' | 'model'
   readonly calls: CallReader

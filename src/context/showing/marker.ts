@@ -46,7 +46,6 @@ export const markerFor = (hidden: HiddenEntries, recall: RecallName, lines = '')
   return user(`[${range} not shown (${counts.join(', ')}; ${size}).${readOne(recall, hidden)}]`)
 }
 
-/** The message for a range represented by a summary. */
 export const summaryFor = (range: Range, summary: string, recall: RecallName): Message =>
   user(`[Summary of messages ${range.from}–${range.to - 1}.${readOne(recall, range)}]\n${summary}`)
 

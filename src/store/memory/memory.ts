@@ -400,7 +400,6 @@ const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldB
   return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
 }
 
-/** Append rows that continue the log. */
 const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows => {
   const { blocks: held, memory } = scope
   const { head, entries, tokens } = log.info
@@ -426,7 +425,6 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
   return grown.answer
 }
 
-/** The fault of an append that expects another head. */
 const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head } = log.info
   return staleHeadFault(

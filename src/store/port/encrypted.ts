@@ -11,9 +11,7 @@ import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
 
-/** The parts of an encrypted text. */
 export interface EncryptedText {
-  /** The id of the key. */
   readonly key: string
   /** Nonce, tag and ciphertext, each in base64. */
   readonly cipher: string
@@ -30,7 +28,6 @@ const beginning = '{"encrypted":"'
  */
 export const isEncrypted = (body: string): boolean => sliceText(body, 0, beginning.length) === beginning
 
-/** The body of an encrypted row. */
 export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
   blocks.length === 0
     ? `${beginning}${key}.${cipher}"}`

@@ -18,7 +18,6 @@ export interface OwnCall {
 /** The mark of the library's own calls. */
 export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
 
-/** The name of the mark among the options of a call. */
 export const ownNames: OptionNames<OwnCall> = { [mark]: true }
 
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true

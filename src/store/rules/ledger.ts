@@ -36,7 +36,6 @@ export interface LedgerContent {
   readonly sessions: ReadonlyMap<string, LedgerEntry>
   /** The holds, by session id. */
   readonly held: ReadonlyMap<string, Hold>
-  /** The destroyed keys, by key id. */
   readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** All erasures, in order. */
   readonly erasures: readonly Erasure[]
@@ -44,7 +43,6 @@ export interface LedgerContent {
   readonly erased: ReadonlyMap<string, Erasure>
 }
 
-/** The faults of reading a ledger. */
 type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 
 /** The part of a store needed to read a ledger. */
@@ -182,7 +180,6 @@ export const firstUnaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-/** The result of an append to a ledger. */
 export interface LedgerAppended {
   /** The head of the ledger afterwards. */
   readonly head: Head

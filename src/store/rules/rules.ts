@@ -30,7 +30,6 @@ export interface RowPlace {
 /** A place as one number: the index, doubled, and 1 more for a note. */
 export const placeOf = ({ kind, index }: RowPlace): number => index * 2 + (kind === 'note' ? 1 : 0)
 
-/** The place encoded in a number. */
 export const decodePlace = (place: number): RowPlace => ({
   kind: place % 2 === 1 ? 'note' : 'entry',
   index: Math.floor(place / 2),

@@ -60,7 +60,6 @@ export class Appender {
     this.#sql = statements(db)
   }
 
-  /** Creates a log with its first rows. */
   create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> {
     const { scopes, logs } = this.#parts
     if (logs.find(scope, id) !== undefined) return left({ _tag: 'LogExists', id })

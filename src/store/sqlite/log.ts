@@ -30,7 +30,6 @@ export interface LogRow {
 /** A table row from SQLite, with integers as bigints: those of a damaged row may be too large for a number. */
 export type RawLog = Readonly<Record<string, unknown>>
 
-/** Prepares a query for logs. */
 export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
   const select = prepareOnce(
     db,

@@ -105,7 +105,6 @@ export interface Found {
   readonly unread: readonly string[]
 }
 
-/** All sessions of a program. */
 export const sourcesOf = async (program: string, env: Env): Promise<Found> => {
   const folder = folderOf(program, env)
   const place = places[program]

@@ -98,9 +98,7 @@ const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> =>
   }
 }
 
-/** The conversations of a file. */
 export interface Conversations {
-  /** The number of conversations. */
   readonly count: number
   /** Reads one of them. Throws Unreadable. */
   readonly at: (pick: number) => Promise<Transcript>

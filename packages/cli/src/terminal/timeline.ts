@@ -222,7 +222,6 @@ const contentLines = (
 /** Whether a message is an answer that broke off. */
 export const isCutAnswer = (message: Message): boolean => message.role === 'assistant' && isCut(message)
 
-/** The text of a part. */
 export const plainText = (part: Part | ResultPart): string => {
   switch (part.type) {
     case 'text':

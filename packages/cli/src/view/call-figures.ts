@@ -41,7 +41,6 @@ export const causes: { readonly [cause in Cause]: string } = {
   uncounted: 'cache not counted',
 }
 
-/** One recorded call. */
 export interface CallFigures {
   /** Its number among the calls, from 1. */
   readonly number: number
@@ -235,7 +234,6 @@ const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
   return sum
 }
 
-/** The sums of calls. */
 export interface CallSums {
   readonly calls: number
   readonly input: number

@@ -46,7 +46,6 @@ export interface ModelCall {
   readonly len: number
   /** The position of its answer, or where that would be. */
   readonly answer: number
-  /** Whether its answer is recorded. */
   readonly isAnswered: boolean
   readonly receipt?: NoteAtRow & { readonly note: ReceiptNote }
 }

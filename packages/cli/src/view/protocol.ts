@@ -38,7 +38,6 @@ export interface Failure {
   readonly position?: number
 }
 
-/** The viewed store. */
 export interface ViewedStore {
   /** The name for users. */
   readonly name: string

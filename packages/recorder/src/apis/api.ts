@@ -11,7 +11,6 @@ export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ge
 /** A JSON object on the wire. */
 export type Wire = { [field: string]: unknown }
 
-/** The content of a request. */
 export interface Request {
   readonly model: unknown
   readonly messages: Either<CodecFault, Decoded>
@@ -28,24 +27,20 @@ export interface Request {
   readonly client?: unknown
 }
 
-/** An API that is recorded. */
 export interface Api {
   readonly name: RecordedApi
   /** Matches the end of a call's path. */
   readonly path: RegExp
-  /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request
   /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
   /** Read the events of a stream. */
   readonly stream: () => StreamState
-  /** The messages of an answer to these messages. */
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
   readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
-  /** The stop reason. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
   /** The id that a later request uses to continue it. */
@@ -62,7 +57,6 @@ export interface StreamState {
   readonly error: string | undefined
 }
 
-/** The objects of a list. */
 export const objectsIn = (list: unknown): readonly Wire[] =>
   Array.isArray(list) ? (list.filter(isObject) as Wire[]) : []
 
@@ -70,7 +64,6 @@ export const objectsIn = (list: unknown): readonly Wire[] =>
 export const isPlace = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
 
-/** A text field. */
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
   const value = wire && ownField(wire, field)
   return typeof value === 'string' ? value.toWellFormed() : undefined

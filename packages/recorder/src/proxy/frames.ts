@@ -7,7 +7,6 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** The kinds of frames. */
 export const kinds = {
   /** The header of a spool's file: JSON, never encrypted. */
   spool: 0,
@@ -45,7 +44,6 @@ const ahead = 17
 /** A record in two parts, header and data, so that the data is not copied. */
 export type FrameRecord = readonly [start: Buffer, bytes: Uint8Array]
 
-/** A frame as a record. */
 export const recordOf = ({ kind, call, at, bytes }: Frame): FrameRecord => {
   const start = Buffer.allocUnsafe(ahead)
   start.writeUInt32BE(ahead - 4 + bytes.length, 0)
@@ -98,7 +96,6 @@ export const frameOf = (content: Buffer): Frame | undefined => {
   }
 }
 
-/** The frames of complete records. */
 export function* framesIn(records: Uint8Array): Generator<Frame> {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength)
   for (let from = 0; from < bytes.length;) {
@@ -121,6 +118,5 @@ export const jsonIn = ({ bytes }: Frame): unknown => {
   }
 }
 
-/** The text of a frame. */
 export const textIn = ({ bytes }: Pick<Frame, 'bytes'>): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

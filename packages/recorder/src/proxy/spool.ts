@@ -49,7 +49,6 @@ export interface SpoolKeys {
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
-/** The options of a spool. */
 export interface SpoolOptions {
   /** The path that its files' names begin with: that of the store. */
   readonly near: string
@@ -65,11 +64,9 @@ export interface SpoolOptions {
 
 /** A file of a spool. */
 export interface Segment {
-  /** Its path. */
   readonly path: string
   /** Its descriptor in this process. */
   readonly fd: number
-  /** The key that encrypts it. */
   readonly key: Uint8Array | undefined
   /** The time of its first frame. */
   since: number
@@ -83,7 +80,6 @@ export interface Segment {
 const longestOpen = 10_000
 const largestOpen = 2 ** 24
 
-/** The spool of this process. */
 export class Spool {
   readonly #options: SpoolOptions
   #base = ''

@@ -9,7 +9,6 @@ import type { StoreFault } from 'indelible/store'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
 
-/** The state of an action. */
 export interface KnownAction {
   /** The digest of its input; empty if only its end is known. */
   readonly input: string
