@@ -13,7 +13,6 @@ export const fitsCallId = (id: string, longest: number): boolean => id.length > 
 
 export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]+$/.test(name)
 
-/** The written call ids of one conversation. */
 export class CallIds {
   readonly #longest: number
   readonly #letters: RegExp

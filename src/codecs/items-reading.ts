@@ -45,7 +45,6 @@ export const contentOf = (wire: JsonObject): string | readonly Json[] =>
     return content as string | readonly Json[]
   })
 
-/** The texts in a list of parts. */
 export const textsIn = (list: Json | undefined): string[] =>
   Array.isArray(list)
     ? (list as readonly Json[]).flatMap((each) =>
@@ -61,7 +60,6 @@ export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: 
 export interface ItemFormat {
   /** The format's key in `meta`. */
   readonly format: string
-  /** Writes an assistant message. */
   readonly messageItem: (role: string, content: unknown) => MutableObject
   readonly outputText: (text: string) => MutableObject
   readonly refusalText: (text: string) => MutableObject

@@ -29,7 +29,6 @@ export interface Writing {
 /** Fields kept by other formats that this writer can write. */
 export type UnderstoodFields = { readonly [format: string]: readonly string[] }
 
-/** Writes one conversation. */
 export interface Writer {
   /** The conversation in the foreign format, complete after the last message. */
   readonly wire: unknown

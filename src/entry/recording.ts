@@ -12,7 +12,6 @@ import { RowTree, type CompactRange, type Hash } from '../proof/kit.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 
-/** The messages of one append. */
 export class Recording {
   readonly #entries = emptyList<{ readonly message: Message; readonly page: PageKind; readonly row: Row }>()
   readonly #blocks = emptyList<Uint8Array>()

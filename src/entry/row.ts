@@ -77,7 +77,6 @@ export interface DecodedRow {
 
 /** A text of a message, stored as a block. */
 export interface ExtractedText {
-  /** The path of the text in the message. */
   readonly path: Path
   readonly id: BlockId
   /** The encoding. `utf8`: the block has the text's UTF-8. `base64`: the block has the bytes that the text encodes. */

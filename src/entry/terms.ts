@@ -7,7 +7,6 @@ import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './words.ts'
 
-/** A searchable text of a message. */
 export interface SearchText {
   /** `message`: the speaker's words. `tool`: a tool call or its result. */
   readonly of: 'message' | 'tool'

@@ -11,7 +11,6 @@ import { viewOf, type Part } from './read.ts'
 import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
-/** The storage of one history. */
 export interface Log<M> {
   /** The messages and their page kinds. Replaced when the tail is full. */
   content: Content<M>
@@ -32,7 +31,6 @@ export interface Applied {
   readonly end: number
 }
 
-/** A log without messages. */
 export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
   content: emptyContent(),
   classify,

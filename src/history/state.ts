@@ -57,7 +57,6 @@ export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + 
 export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
   withChunk(state, freeze({ messages: freeze(messages), kinds: fromCodes(codes) }))
 
-/** Appends a chunk to a state. */
 export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Content<M> => {
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength

@@ -89,7 +89,6 @@ export const appendText = <M>(
   return right(record(log, message, kind))
 }
 
-/** A message of a chunk, given as text. */
 export interface ChunkText {
   /** The stored text, which contains the message. */
   readonly stored: string

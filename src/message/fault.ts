@@ -61,7 +61,6 @@ export type PairingProblem =
 
 /** A conversation is not settled. */
 export interface PairingFault {
-  /** The fault's tag. */
   readonly _tag: 'Unsettled'
   /** All problems, in conversation order. Never empty. */
   readonly problems: readonly PairingProblem[]

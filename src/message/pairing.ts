@@ -24,7 +24,6 @@ export interface PairedCall extends OpenCall {
   readonly answer: { readonly position: number; readonly part: number; readonly result: ToolResultPart } | undefined
 }
 
-/** A call met during a walk. */
 export interface MetCall<Call, Answer> {
   /** The caller's data for the call. */
   readonly call: Call

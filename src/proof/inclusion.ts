@@ -64,7 +64,6 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
 /** The input of `verifyInclusion`: a leaf, a tree and a proof. */
 export interface Inclusion {
   readonly position: number
-  /** The number of leaves of the tree. */
   readonly size: number
   readonly leaf: Uint8Array
   /** The result of `inclusionProof`. */

@@ -147,7 +147,6 @@ export const runFaultText: (fault: RunFault) => string = sentencesOf(runSentence
 
 /** An input with this id was asked before with another message. Nothing was written. */
 export interface InputMismatch {
-  /** The fault's tag. */
   readonly _tag: 'InputMismatch'
   /** The session. */
   readonly session: string

@@ -52,7 +52,6 @@ const rowOf = (name: string, text: string, column: number, columns: number): rea
 /** The fewest columns for text beside a name. */
 const leastBeside = 30
 
-/** The general part of the help. */
 export const general: readonly string[] = [
   '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",

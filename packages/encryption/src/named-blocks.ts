@@ -81,7 +81,6 @@ export const getNamed = async (
   return right(Object.freeze(contents))
 }
 
-/** Whether the blocks exist. */
 export const hasNamed = async (
   store: Store,
   scope: Uint8Array,

@@ -119,7 +119,6 @@ const list = (names: readonly string[]): string =>
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)
 
-/** Makes a task from an operation. */
 export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)
 
 export const evidenceSteps: TaskOfSteps<AnyEvidenceFault> = taskOfSteps(evidenceTask)

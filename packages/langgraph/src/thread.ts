@@ -217,7 +217,6 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
 
-/** The noted form of a list. */
 export const toNotedValue = ({
   keep,
   add,

@@ -261,7 +261,6 @@ export class Eraser {
     return { head, blocks }
   }
 
-  /** Append to the ledger, or create it. */
   async #record(query: Query, scope: string, { id, meta, append }: CheckedErasure['ledger']): Promise<Head> {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {

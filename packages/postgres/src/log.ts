@@ -81,7 +81,6 @@ interface LogRow {
   readonly changes: string
 }
 
-/** The log in a row, or its damage. */
 export const logOrDamage = (row: Rows[number]): Log | Damaged => {
   try {
     return logOf(row as unknown as LogRow) // selected by `logColumns`

@@ -151,7 +151,6 @@ export class Logs {
     return growths.after
   }
 
-  /** Creates a log with its first rows, in one transaction. */
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     for (;;) {
       let problem: StoreFault | undefined

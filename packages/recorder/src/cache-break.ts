@@ -13,7 +13,6 @@ import type { CacheBreak } from './receipt.ts'
 export interface Edit {
   /** The index of the first changed message. */
   readonly index: number
-  /** A description of the change. */
   readonly because: string
   /** Whether the message is one of the system messages at the beginning. Default: false. */
   readonly isSystem?: boolean

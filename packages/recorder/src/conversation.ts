@@ -136,7 +136,6 @@ export class Conversation {
     return typeof entry === 'number' ? this.session.view().at(entry) : undefined
   }
 
-  /** The identity of the message at an index. */
   identityAt(index: number): string {
     return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
   }

@@ -93,7 +93,6 @@ export interface OutcomeSummary {
 
 export const speakers: readonly Speaker[] = Object.freeze(['user', 'agent', 'tool'] as const)
 
-/** The fields known to this version. */
 export const fieldNames: ReadonlySet<string> = new Set([
   'callId',
   'timestamp',

@@ -64,7 +64,6 @@ interface ValueAtLine {
   readonly line: number
 }
 
-/** A message with its parts. */
 interface Turn extends ValueAtLine {
   readonly parts: ValueAtLine[]
   /** The export's fields other than info and parts. */

@@ -71,7 +71,6 @@ class Request {
     this.#speak(message, kept, writing)
   }
 
-  /** Writes the collected messages. */
   finish(writing: Writing): void {
     this.#place(writing)
     this.#trimEnd(writing)

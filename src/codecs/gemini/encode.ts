@@ -62,7 +62,6 @@ class Request {
     this.#say(message, own, kept, writing)
   }
 
-  /** Writes the collected contents. */
   finish(writing: Writing): void {
     const [only, ...others] = this.#system
     if (only !== undefined) {

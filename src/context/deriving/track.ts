@@ -412,11 +412,9 @@ const remember = (view: View<Message>, count: number, heard: TalkHistory): void 
     countNovelty(withErasedText(view.at(index) as Message), heard)
 }
 
-/** The ids of the calls shown by a line. */
 export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
-/** Captures a track as the start of its line. */
 export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
   const { line, length, lastAt, declined, activeFrom, asked, chapter, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes

@@ -293,7 +293,6 @@ const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermP
 
 const entriesIn = (lists: readonly TermPostings[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
 
-/** Merges the postings of a word's terms. */
 const mergePostings = (lists: readonly TermPostings[]): Postings => {
   const [only] = lists
   if (lists.length === 1 && only?.worth === 1) return only

@@ -52,7 +52,6 @@ export const summaryFor = (range: Range, summary: string, recall: RecallName): M
 export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 1): void =>
   void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
 
-/** Merges consecutive ranges. */
 export const joinRanges = (ranges: readonly HiddenEntries[]): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0

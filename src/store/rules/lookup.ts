@@ -7,7 +7,6 @@ import type { RowKind } from '../port/row.ts'
 
 /** A range of positions, from `start` up to, not including, `end`. */
 export interface Positions {
-  /** The first position. */
   readonly start: number
   /** The position after the last one. */
   readonly end: number

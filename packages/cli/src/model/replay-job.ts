@@ -23,7 +23,6 @@ export interface SentJob {
   readonly job: ReplayJob
 }
 
-/** The policies available for a replay. */
 export const judgedPolicies: readonly Policy[] = [paged(), window]
 
 export type PricedReplay = Replay & ReplayCosts

@@ -97,7 +97,6 @@ export const programs: readonly string[] = [...Object.keys(places), 'opencode'].
 export const folderOf = (program: string, env: Env): string =>
   places[program]?.folder(env) ?? join(env['XDG_DATA_HOME'] || join(homeOf(env), '.local', 'share'), 'opencode')
 
-/** The found sessions of a program. */
 export interface Found {
   /** The sources, last changed last. */
   readonly sources: readonly Source[]

@@ -140,7 +140,6 @@ export const titleOf = (path: string, { format, messages, count, pick }: Transcr
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
-  /** The retracted messages. */
   readonly left: readonly Range[]
   /** When the message at a position was stored, in milliseconds since 1970, if known. */
   readonly timeOf?: (position: number) => number | undefined

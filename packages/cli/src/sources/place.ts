@@ -25,7 +25,6 @@ const keyFileOption: Command['options'] = {
   },
 }
 
-/** The options of every command on sessions. */
 export const storeOption: Command['options'] = {
   ...wholeStoreOption,
   ...keyFileOption,

@@ -20,7 +20,6 @@ export interface TimelineOptions {
   readonly timeOf?: (position: number) => number | undefined
   /** The damaged messages. Default: none. */
   readonly damaged?: DamagedMessages
-  /** The width of the terminal in columns. */
   readonly columns: number
   readonly paint: Paint
 }

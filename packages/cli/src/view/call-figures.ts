@@ -290,7 +290,6 @@ export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
 const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
   one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
 
-/** The sums as facts, for people. */
 export const sumsText = (sums: CallSums): string => {
   const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
   return [

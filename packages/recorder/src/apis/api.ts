@@ -17,7 +17,6 @@ export interface Request {
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
   readonly tools: Json | undefined
-  /** The rest of the request. */
   readonly parameters: JsonObject
   /** The response that it continues, if the API stores conversations. */
   readonly previous: unknown
@@ -34,7 +33,6 @@ export interface Api {
   readonly request: (body: JsonObject, path: string) => Request
   /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
-  /** Read the events of a stream. */
   readonly stream: () => StreamState
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
@@ -52,7 +50,6 @@ export interface StreamState {
   readonly take: (event: Wire) => void
   /** The equivalent body of a non-streamed answer. */
   readonly wire: Wire | undefined
-  /** Whether the stream reported its end. */
   readonly ended: boolean
   readonly error: string | undefined
 }
@@ -69,7 +66,6 @@ export const textIn = (wire: Wire | undefined, field: string): string | undefine
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
-/** The error that a provider reports. */
 export const errorIn = (wire: Wire | undefined): string | undefined => {
   const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined
@@ -77,7 +73,6 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
   return typeof message === 'string' ? message : 'the provider gave an error without a message'
 }
 
-/** The count at a path. */
 export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
   const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined

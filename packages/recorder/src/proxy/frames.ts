@@ -20,7 +20,6 @@ export const kinds = {
   answered: 4,
   /** A chunk of the answer's body. */
   chunk: 5,
-  /** The answer is complete. */
   end: 6,
   /** The call broke off; the data is the reason. */
   fail: 7,
@@ -30,7 +29,6 @@ export const kinds = {
   over: 9,
 } as const
 
-/** One event of a call. */
 export interface Frame {
   readonly kind: number
   readonly call: number

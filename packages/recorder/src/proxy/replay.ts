@@ -105,7 +105,6 @@ export class FrameReader {
 export interface ReplayOptions {
   /** The path that the spool files' names begin with. */
   readonly near: string
-  /** The keys of encrypted files. */
   readonly keys: SpoolKeys | undefined
   /** The store of a scope, to look for receipts; undefined if the scope's name is invalid. */
   readonly storeOf: (scope: string) => Store | undefined

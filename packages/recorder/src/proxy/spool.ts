@@ -62,7 +62,6 @@ export interface SpoolOptions {
   readonly now?: () => number
 }
 
-/** A file of a spool. */
 export interface Segment {
   readonly path: string
   /** Its descriptor in this process. */
@@ -281,7 +280,6 @@ export const isSpooledBefore = (near: string, time: number): boolean =>
     }),
   )
 
-/** An opened spool file. */
 export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
   /** Its complete frames from the start. Throws Error for a damaged one, or one with another key. */
   readonly frames: () => Generator<Frame>
@@ -307,7 +305,6 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   }
 }
 
-/** The key of an encrypted file. */
 const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
   const first = recordsOf(fd).next()
   if (first.done === true) return undefined // it is empty

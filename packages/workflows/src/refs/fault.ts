@@ -84,7 +84,6 @@ export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = 
  */
 export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)
 
-/** Makes a task from an operation. */
 export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)
 
 export const refsSteps: TaskOfSteps<RefsFault | StoreFault | CallbackThrew> = taskOfSteps(refsTask)
