@@ -146,7 +146,6 @@ export const encodeRow = (
  *
  * @param message the stub, from `erasedMessage`
  * @param row the page kind of the message, and whether the application chose it
- * @returns the body
  */
 export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 'page' | 'tagged'>): string =>
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
@@ -154,7 +153,6 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
 /**
  * Whether a row is the stub of an erased message: it has a role and call ids, and nothing else.
  *
- * @param row the decoded row
  * @returns true for what `erasedBody` writes
  */
 export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
@@ -187,7 +185,6 @@ const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
 /**
  * Decode the body of a row. The message is not checked.
  *
- * @param body the stored text
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
@@ -299,7 +296,6 @@ const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(
 /**
  * Decode a stored row for `takeRow`, which accepts nothing else, so that code in between can't change it.
  *
- * @param row the row
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, DecodedRow> => {
@@ -418,7 +414,6 @@ export class UnreadRows {
   /**
    * Append the remaining messages.
    *
-   * @param unread all rows
    * @returns the position of a message that could not be appended, and the reason; undefined if all were appended
    */
   static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {

@@ -15,20 +15,10 @@ export interface SearchText {
 
 // These terms start with a private-use character, which no word contains, so no text has them.
 
-/**
- * The term of all messages with a role.
- *
- * @param role the role
- * @returns the term
- */
+/** The term of all messages with a role. */
 export const roleTerm = (role: Role): string => `\ue000${role}`
 
-/**
- * The term of all messages that have a text of this kind.
- *
- * @param of the kind
- * @returns the term
- */
+/** The term of all messages that have a text of this kind. */
 export const kindTerm = (of: SearchText['of']): string => `\ue001${of}`
 
 /** The term of all notes that retract messages. */
@@ -41,7 +31,6 @@ export const unreadTerm = '\ue003'
  * The searchable texts of a message: text, reasoning and refusals; names of tools and files;
  * arguments and results of calls; strings in provider data. Not metadata, ids, URLs and images.
  *
- * @param message the message
  * @returns the texts, in order
  */
 export const textsOf = (message: Immutable<Message>): readonly SearchText[] => {

@@ -10,7 +10,6 @@ export const erasedMark = '[erased]'
 /**
  * The stub for an erased message: its role, and the ids of its calls and results.
  *
- * @param message the message to erase
  * @returns the stub, frozen, with `erased` parts only
  */
 export const erasedMessage = ({ role, content }: Pick<Message, 'role' | 'content'>): Message => {
@@ -35,7 +34,6 @@ const erasedPart = (part: Part): ErasedPart => {
 /**
  * Whether a message was erased.
  *
- * @param message a message
  * @returns true if it has an `erased` part
  */
 export const isErased = (message: Pick<Message, 'content'>): boolean => {

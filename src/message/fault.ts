@@ -18,7 +18,6 @@ export const messageSentences: Sentences<MessageFault> = {
 /**
  * A message fault as a sentence.
  *
- * @param fault the fault
  * @returns where the message is wrong, what was expected and what was found
  */
 export const messageFaultText: (fault: MessageFault) => string = sentencesOf(messageSentences)
@@ -77,7 +76,6 @@ export const pairingSentences: Sentences<PairingFault> = {
 /**
  * A pairing fault as a sentence.
  *
- * @param fault the fault
  * @returns the first problem, the number of others, and what to do next
  */
 export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
@@ -99,7 +97,6 @@ export const problemSentences: Sentences<PairingProblem> = {
 /**
  * A pairing problem as a clause.
  *
- * @param problem the problem
  * @returns the clause, with the id and the position
  */
 export const problemText: (fault: PairingProblem) => string = sentencesOf(problemSentences)

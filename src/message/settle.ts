@@ -67,7 +67,6 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
  * Cost    O(parts)
  *
  * @param messages the conversation; not modified
- * @returns the settled conversation, and the repairs
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)

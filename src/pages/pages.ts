@@ -20,24 +20,11 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
    * @returns the kind; undefined if out of range
    */
   readonly at: (position: number) => PageKind | undefined
-  /**
-   * The number of entries of a kind. Cost: reads O(length) bytes.
-   *
-   * @param kind a page kind
-   * @returns the number
-   */
+  /** The number of entries of a kind. Cost: reads O(length) bytes. */
   readonly count: (kind: PageKind) => number
-  /**
-   * A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`.
-   *
-   * @returns the array
-   */
+  /** A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`. */
   readonly toArray: () => readonly PageKind[]
-  /**
-   * Used by `JSON.stringify`: the same as `toArray()`.
-   *
-   * @returns the array
-   */
+  /** Used by `JSON.stringify`: the same as `toArray()`. */
   readonly toJSON: () => readonly PageKind[]
   /** The kinds in order, for `for … of` and spreads. */
   readonly [Symbol.iterator]: () => Iterator<PageKind>

@@ -15,7 +15,6 @@ import { areHashes, equalBytes, nodeHash } from './hashes.ts'
  * @param position the position of the leaf, from 0
  * @param leaves the hashes of all leaves
  * @param hash the hash function. Default: `portableSha256`
- * @returns the proof
  * @throws RangeError if the tree has no leaf at that position
  */
 export const inclusionProof = (

@@ -284,7 +284,6 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
 /**
  * A store fault as a sentence for people.
  *
- * @param fault the fault
  * @returns what happened, where, and what to do next
  */
 export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sentencesOf(storeSentences)

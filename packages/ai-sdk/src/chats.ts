@@ -74,11 +74,7 @@ export interface ChatStore {
   }) => Promise<void>
   /** The session of a chat: for `run`, `verify`, forks, and the whole record. */
   readonly openChat: (id: string) => Promise<Session>
-  /**
-   * Import chats. Existing chats are not changed.
-   *
-   * @returns the number of chats stored
-   */
+  /** Import chats. Existing chats are not changed. */
   readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
   /**
    * Every chat of the store, last created first.

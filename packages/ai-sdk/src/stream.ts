@@ -10,11 +10,7 @@ import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 export interface UIStreamOptions {
   /** The id of the streamed message. Default: `msg-` and the length of the run's view, as in `loadChat`. */
   readonly messageId?: string
-  /**
-   * The error text for the reader. Default: "The answer failed."
-   *
-   * @returns the text for the reader
-   */
+  /** The error text for the reader. Default: "The answer failed." */
   readonly onError?: (error: unknown) => string
 }
 

@@ -34,7 +34,6 @@ export const isSessionMeta = (meta: JsonObject): boolean =>
 /**
  * Whether an id is reserved for the library's own logs.
  *
- * @param id the id of a log
  * @returns true if it starts with `indelible.`
  */
 export const isOwnId = (id: string): boolean => id.startsWith(beginning)

@@ -17,7 +17,6 @@ export interface Positions {
  *
  * @param log the head and the counts of the log
  * @param rowAt returns a row's place; called O(log length) times, and only if the range is of one kind
- * @returns the positions
  */
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,

@@ -181,8 +181,6 @@ export interface PastOperation {
 /**
  * The result of repeating an operation: the first result, if kinds and bodies are equal. `at` and `salt` differ
  * in a retry, and are not compared. The body of an erased row is no longer known, so any is accepted.
- *
- * @param stored the rows that the operation appended
  */
 export const repeatedAppend = (
   id: string,
