@@ -3,4 +3,4 @@ export { positionOfRank, runLengthAt, rankAt, addGaps, type Gaps, type Range } f
 export { RecentMap } from './recent-map.ts'
 export type { Sequence } from './sequence.ts'
 export { defineGetter, getterFrom, seclude } from './seclude.ts'
-export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Piece, type SpanKind } from './span.ts'
+export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Bounds, type Piece, type SpanKind } from './span.ts'

@@ -111,6 +111,7 @@ export {
   sameHead,
   sharedRows,
   storedRow,
+  type LogBasis,
 } from './rules/rules.ts'
 export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { AppendedRows, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'

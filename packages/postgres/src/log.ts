@@ -1,19 +1,14 @@
 /** A log in the database. */
 import type { JsonObject } from 'indelible/json/kit'
-import { countIn, Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
+import { countIn, Damaged, latest, type LogBasis, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
-export interface Log {
+export interface Log extends LogBasis {
   readonly id: string
   /** The key of the log, and of its own segment. */
   readonly key: number
   /** The segments with its rows, in order. The last is its own. */
   readonly stretches: readonly Stretch[]
-  readonly head: Head
-  readonly entries: number
-  /** The tokens that its own rows report. */
-  readonly tokens: number
-  readonly peaks: readonly Uint8Array[]
   readonly created: number
   /** The time of its last own row; undefined without one. */
   readonly appended: number | undefined

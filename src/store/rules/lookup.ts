@@ -1,16 +1,12 @@
 /** Finding rows and logs: the computations that all drivers share. */
 import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
-import { sliceBounds } from '../../sequence/index.ts'
+import { sliceBounds, type Bounds } from '../../sequence/index.ts'
 import type { RowPlace } from './rules.ts'
 import type { LogInfo, RowRange, Where } from '../port/store.ts'
 import type { RowKind } from '../port/row.ts'
 
 /** A range of positions, from `start` up to, not including, `end`. */
-export interface Positions {
-  readonly start: number
-  /** The position after the last one. */
-  readonly end: number
-}
+export type Positions = Bounds
 
 /**
  * The positions of a range over a log.

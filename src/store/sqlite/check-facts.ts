@@ -5,7 +5,7 @@ import type { StoreFinding } from '../port/check.ts'
 import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
-import { Rows } from './rows.ts'
+import { Rows, type Base } from './rows.ts'
 
 /** A finding and, if it can be repaired, the repair, which returns a description of its action. */
 export interface Finding extends Omit<StoreFinding, 'repairable'> {
@@ -13,11 +13,6 @@ export interface Finding extends Omit<StoreFinding, 'repairable'> {
 }
 
 export type Raw = Readonly<Record<string, unknown>>
-
-export interface Base {
-  readonly parent: number | null
-  readonly base: number
-}
 
 export interface Segment extends Base {
   readonly key: number

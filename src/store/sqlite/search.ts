@@ -22,7 +22,7 @@ import { codeOf, corrupt } from './fault.ts'
 import { logIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
-import type { Rows } from './rows.ts'
+import type { Rows, Stretch } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Writer } from './writer.ts'
 
@@ -54,13 +54,6 @@ interface Parts {
   readonly rows: Rows
   readonly blocks: Blocks
   readonly writer: Writer
-}
-
-/** A range of rows of a segment. */
-interface Stretch {
-  readonly segment: number
-  readonly from: number
-  readonly to: number
 }
 
 /** The unindexed rows of a segment. */
