@@ -13,6 +13,7 @@ import {
   type Json,
   type JsonObject,
   ownField,
+  ownFields,
 } from '../../json/index.ts'
 import type { Decode } from '../codec.ts'
 import type { FilePart, ImagePart, Message, Part, Role, ToolResultPart } from '../../message/index.ts'
@@ -104,11 +105,13 @@ class Turn {
       if (this.#step === undefined) this.#open(['no-step'])
       this.#close()
     }
-    return this.#drafts.map(({ role, content, words, id, kept }, index) =>
-      index === 0
-        ? messageOf(role, content, keptOf(words), wholeId)
-        : messageOf(role, content, kept ?? mark(joinMarks(...words)), id),
-    )
+    return this.#drafts
+      .map(ownFields)
+      .map(({ role, content, words, id, kept }, index) =>
+        index === 0
+          ? messageOf(role, content, keptOf(words), wholeId)
+          : messageOf(role, content, kept ?? mark(joinMarks(...words)), id),
+      )
   }
 
   #startStep(wire: JsonObject): void {

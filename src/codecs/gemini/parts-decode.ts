@@ -56,9 +56,9 @@ const readThought = (part: JsonObject, text: string, snake: GeminiMark | false):
 
 const readMedia = (part: JsonObject, snake: GeminiMark | false): ImagePart | FilePart | undefined => {
   const { inlineData: blob, fileData: file } = part
-  const stood = isObject(blob) ? blob : isObject(file) ? file : {}
-  const source = isObject(blob) ? bytesOf(blob) : addressOf(stood)
-  if (source === undefined) return undefined
+  const stood = isObject(blob) ? blob : file
+  const source = isObject(blob) ? bytesOf(blob) : isObject(file) ? addressOf(file) : undefined
+  if (!isObject(stood) || source === undefined) return undefined
   if (source.mediaType?.startsWith('image/') === true) return imagePart(source, keep(part, writtenMedia(source), snake))
   const name = stringIn(stood, 'displayName')
   return filePart(source, name, keep(part, writtenMedia(source, name), snake))
