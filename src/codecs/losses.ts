@@ -10,6 +10,7 @@ import {
   type Message,
   type Part,
   type ProviderPart,
+  type Source,
 } from '../message/index.ts'
 import { erasedMark, type UnerasedMessage, withErasedText } from '../message/kit.ts'
 import { foreignFields, mutableCopy, type MutableObject } from './residual.ts'
@@ -20,10 +21,40 @@ export interface Writing {
   readonly position: number
   /** @param at the position of the message. Default: the current one */
   readonly lose: (path: Path, reason: string, at?: number) => undefined
+  readonly at: (...path: Path) => Place
+  readonly format: string
+  /** A source with its bytes or URL. */
+  readonly resolve: (source: Source, path: Path) => Resolved
+}
+
+/** A place in the message that is being written, such as a part. */
+export class Place {
+  readonly path: Path
+  readonly #writing: Writing
+
+  constructor(writing: Writing, path: Path) {
+    this.#writing = writing
+    this.path = path
+  }
+
+  in(...inside: Path): Place {
+    return new Place(this.#writing, [...this.path, ...inside])
+  }
+
+  lose(reason: string, ...inside: Path): undefined {
+    return this.#writing.lose([...this.path, ...inside], reason)
+  }
+
   /** The source of an image or file, with its bytes or URL. */
-  readonly sourceOf: (part: ImagePart | FilePart, path: Path) => Resolved
+  sourceOf({ source }: ImagePart | FilePart): Resolved {
+    return this.#writing.resolve(source, [...this.path, 'source'])
+  }
+
   /** A part carried raw; lost if another format carries it. */
-  readonly rawOf: (part: ProviderPart, path: Path) => MutableObject | undefined
+  rawOf({ provider, raw }: ProviderPart): MutableObject | undefined {
+    if (provider === this.#writing.format) return mutableCopy(raw) as MutableObject
+    return this.lose(`is known only to ${provider}`)
+  }
 }
 
 /** Fields kept by other formats that this writer can write. */
@@ -57,11 +88,11 @@ export const encodeMessages = (
   const polluted = isPolluted()
   let position = 0
   const writing: Writing & { position: number } = {
+    format,
     position,
     lose: (path, reason, at = position) => void losses.push(Object.freeze({ position: at, path, reason })),
-    sourceOf: ({ source }, path) => resolveSource(source, options, format, position, [...path, 'source']),
-    rawOf: ({ provider, raw }, path) =>
-      provider === format ? (mutableCopy(raw) as MutableObject) : writing.lose(path, `is known only to ${provider}`),
+    resolve: (source, path) => resolveSource(source, options, format, position, path),
+    at: (...path) => new Place(writing, path),
   }
   try {
     for (const given of messages) {

@@ -1,8 +1,8 @@
 /** Encodes AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { ownField, type Path } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import type { Encode } from '../codec.ts'
-import type { Writing } from '../losses.ts'
+import type { Place, Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { asContent } from '../content.ts'
@@ -57,7 +57,7 @@ class ModelWriter {
   #writeAsRead({ role, content }: UnerasedMessage, kept: Kept, writing: Writing): void {
     const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
-      const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing, ['content', index])
+      const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing.at('content', index))
       if (written !== undefined) parts.push(written)
     }
     const [only] = parts
@@ -82,7 +82,7 @@ class ModelWriter {
         texts.push(part.text)
         translate(written, part, uiFormat, contentNames)
       } else if (part.type === 'tool_result')
-        results.push(this.#writeResult(part, undefined, writing, ['content', index]))
+        results.push(this.#writeResult(part, undefined, writing.at('content', index)))
       else writing.lose(['content', index], 'ai instructions can only be text')
     }
     if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
@@ -111,7 +111,7 @@ class ModelWriter {
     for (const [index, part] of message.content.entries()) {
       if (message.role === 'assistant' && this.#aside.take(part)) continue
       empty = false
-      const written = this.#writePart(part, speaker, writing, ['content', index])
+      const written = this.#writePart(part, speaker, writing.at('content', index))
       if (written === undefined) continue
       const apart = part.type === 'tool_result' && !(speaker === 'assistant' && this.#byProvider.has(part.callId))
       if (!apart && !spoken)
@@ -129,42 +129,36 @@ class ModelWriter {
     if (empty) put(message.role, [])
   }
 
-  #writePart(
-    part: UnerasedPart,
-    role: Message['role'] | 'any',
-    writing: Writing,
-    path: Path,
-  ): MutableObject | undefined {
+  #writePart(part: UnerasedPart, role: Message['role'] | 'any', place: Place): MutableObject | undefined {
     const kept = residualOf(format, part)
     switch (part.type) {
       case 'text':
         return content({ type: 'text', text: part.text }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
-        writing.lose(path, 'ai has no refusal type: written as text')
+        if (role !== 'assistant') return void place.lose('only the assistant can refuse')
+        place.lose('ai has no refusal type: written as text')
         return { type: 'text', text: part.text }
       case 'reasoning':
-        if (role !== 'assistant' && role !== 'any')
-          return void writing.lose(path, 'only the assistant can have reasoning')
-        return content(writeReasoning(format, part, 'providerOptions', writing, path), part, kept)
+        if (role !== 'assistant' && role !== 'any') return void place.lose('only the assistant can have reasoning')
+        return content(writeReasoning(format, part, 'providerOptions', place), part, kept)
       case 'image':
       case 'file':
-        return writeFile(part, kept, writing, path)
+        return writeFile(part, kept, place)
       case 'tool_call':
-        return this.#writeCall(part, kept, writing, path)
+        return this.#writeCall(part, kept, place)
       case 'tool_result':
-        return this.#writeResult(part, kept, writing, path)
+        return this.#writeResult(part, kept, place)
       case 'provider':
         if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
-        return writing.rawOf(part, path)
+        return place.rawOf(part)
     }
   }
 
-  #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
+  #writeCall(part: ToolCallPart, kept: Kept | undefined, place: Place): MutableObject {
     this.#called.set(part.id, part.name)
     this.#open.add(part.id)
     const { input, losses } = inputOf(part.arguments)
-    for (const loss of losses) writing.lose([...path, 'arguments'], loss)
+    for (const loss of losses) place.lose(loss, 'arguments')
     const written = restoreResidual(
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
@@ -173,10 +167,10 @@ class ModelWriter {
     return written
   }
 
-  #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
+  #writeResult(part: ToolResultPart, kept: Kept | undefined, place: Place): MutableObject {
     this.#open.delete(part.callId)
     const toolName = part.name ?? this.#called.get(part.callId) ?? ''
-    const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
+    const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, place) }
     return restoreResidual(translate(written, part, uiFormat, resultNames), kept)
   }
 }
@@ -186,17 +180,12 @@ export const encode: Encode<AiModelMessage[]> = encoderFor(format, () => new Mod
 const content = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
   restoreResidual(translate(written, part, uiFormat, contentNames), kept)
 
-const writeFile = (
-  part: ImagePart | FilePart,
-  kept: Kept | undefined,
-  writing: Writing,
-  path: Path,
-): MutableObject | undefined => {
-  const source = writing.sourceOf(part, path)
+const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, place: Place): MutableObject | undefined => {
+  const source = place.sourceOf(part)
   const [first, second] = kept?.as?.split(' ') ?? []
   const asImage = first === 'image'
   const data = writeData(source, asImage ? second : first)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
+  if (data === undefined) return void place.lose('ai only accepts absolute URLs', 'source')
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return content(
     {

@@ -8,10 +8,9 @@ import {
   readIn,
   type Json,
   type JsonObject,
-  type Path,
   ownFields,
 } from '../../json/index.ts'
-import type { Writing } from '../losses.ts'
+import type { Place } from '../losses.ts'
 import type { ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
 import { keepingOf, stringIn, textPart } from '../parts.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
@@ -82,7 +81,7 @@ const readItemData = (type: string, { data, url }: JsonObject, mediaType: string
 }
 
 /** Writes an output in its original kind, or in the best fitting kind if it came from elsewhere or was shortened. */
-export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): MutableObject => {
+export const writeOutput = (part: ToolResultPart, place: Place): MutableObject => {
   const as = residualOf(format, part)?.as
   const isError = part.isError === true
   const only = part.content.length === 1 ? part.content[0] : undefined
@@ -93,14 +92,14 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
   if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json }
   const items: MutableObject[] = []
   for (const [index, answer] of part.content.entries()) {
-    const item = writeItem(answer, writing, [...path, 'content', index])
+    const item = writeItem(answer, place.in('content', index))
     if (item !== undefined) items.push(item)
   }
   if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
-    if (items.length > 1) writing.lose([...path, 'content'], 'an ai error is a single text: its texts are joined')
+    if (items.length > 1) place.lose('an ai error is a single text: its texts are joined', 'content')
     return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
   }
-  if (isError) writing.lose([...path, 'isError'], 'ai cannot mark parts as an error; only the text shows it')
+  if (isError) place.lose('ai cannot mark parts as an error; only the text shows it', 'isError')
   return { type: 'content', value: items }
 }
 
@@ -108,13 +107,13 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
 export const isJson = (part: ToolResultPart): boolean =>
   [format, uiFormat].some((name) => residualOf(name, part)?.as === 'json')
 
-const writeItem = (part: ResultPart, writing: Writing, path: Path): MutableObject | undefined => {
+const writeItem = (part: ResultPart, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   if (part.type === 'text') return restoreResidual<MutableObject>({ type: 'text', text: part.text }, kept)
-  if (part.type === 'provider') return writing.rawOf(part, path)
-  const source = writing.sourceOf(part, path)
+  if (part.type === 'provider') return place.rawOf(part)
+  const source = place.sourceOf(part)
   const data = writeItemData(source, kept?.as)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
+  if (data === undefined) return void place.lose('ai only accepts absolute URLs', 'source')
   return restoreResidual<MutableObject>(
     {
       ...data,

@@ -1,9 +1,9 @@
 /** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
-import { ownField, type Path } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode, EncodeOptions } from '../codec.ts'
-import type { Writing } from '../losses.ts'
+import type { Place, Writing } from '../losses.ts'
 import type { Message } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
@@ -28,7 +28,7 @@ type Speaker = 'system' | 'user' | 'assistant'
 interface WrittenBlock {
   readonly block: Block
   readonly part: Part
-  readonly path: Path
+  readonly place: Place
 }
 
 /** A wire message being written. */
@@ -106,12 +106,12 @@ class Request {
     if (own !== 'assistant' && said.some(({ part }) => part.type === 'tool_call'))
       writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     if (message.role === 'tool')
-      for (const { part, path } of said)
+      for (const { part, place } of said)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
-          writing.lose(path, "is next to results: written as the user's")
+          place.lose("is next to results: written as the user's")
     let first = true
     for (const step of stepsOf(said, own))
-      for (const [role, run] of inOrder(step, own, writing)) {
+      for (const [role, run] of inOrder(step, own)) {
         if (run.length === 0) continue
         if (role === 'user' && (first ? this.#joins(run, kept) : this.#turns.at(-1)?.role === 'user')) this.#join(run)
         else this.#push({ role, said: run, kept: first ? [kept] : [], position: writing.position }, writing)
@@ -140,9 +140,9 @@ class Request {
     const said: WrittenBlock[] = []
     for (let index = 0; index < message.content.length; index++) {
       const part = message.content[index] as Part
-      const path = ['content', index]
-      const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, writing }, path)
-      if (block !== undefined) said.push({ block, part, path })
+      const place = writing.at('content', index)
+      const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, place })
+      if (block !== undefined) said.push({ block, part, place })
     }
     return said
   }
@@ -158,7 +158,7 @@ class Request {
     if (this.#turns.length === 0 && turn.role === 'assistant' && !found) {
       this.#turns.push({
         role: 'user',
-        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, path: [] }],
+        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, place: writing.at() }],
         kept: [],
         position: turn.position,
       })
@@ -209,7 +209,11 @@ class Request {
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
     last.block['text'] = text.trimEnd()
-    writing.lose([...last.path, 'text'], 'the last assistant text must not end in white space: trimmed', turn.position)
+    writing.lose(
+      [...last.place.path, 'text'],
+      'the last assistant text must not end in white space: trimmed',
+      turn.position,
+    )
   }
 }
 
@@ -288,13 +292,12 @@ const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] =
 const inOrder = (
   { calls, results, others, misplaced }: Step,
   own: Speaker,
-  writing: Writing,
 ): readonly (readonly [Speaker, WrittenBlock[]])[] => {
   const why =
     calls.length > 0
       ? 'comes after a call; Anthropic requires calls last'
       : 'comes before a result; Anthropic requires results first'
-  for (const { path } of misplaced) writing.lose(path, why)
+  for (const { place } of misplaced) place.lose(why)
   if (own !== 'assistant')
     return calls.length > 0
       ? [
@@ -315,7 +318,7 @@ const inOrder = (
     ]
   let end = others.length
   for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
-    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic does not accept messages that end in thinking')
+    (others[end - 1] as WrittenBlock).place.lose('Anthropic does not accept messages that end in thinking')
   return [
     ['user', results],
     ['assistant', others.slice(0, end)],

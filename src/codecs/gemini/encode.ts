@@ -5,7 +5,7 @@ import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts
 import { encoderFor } from '../allow.ts'
 import type { Encode, EncodeOptions } from '../codec.ts'
 import type { Writing } from '../losses.ts'
-import { residualOf, restoreResidual, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, type Kept, type MutableObject as Fields } from '../residual.ts'
 import { format, isMarked, responseMeta } from './marks.ts'
 import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
@@ -21,8 +21,6 @@ export interface GeminiEncodeOptions extends EncodeOptions {
    */
   readonly skipSignatures?: boolean
 }
-
-type Fields = { [field: string]: unknown }
 
 type Speaker = 'system' | 'user' | 'model'
 
@@ -165,8 +163,8 @@ class Request {
     let sign = this.#sign && role === 'model'
     for (const part of content) {
       const unsigned = part.type === 'tool_call' && residualOf(format, part)?.fields?.['thoughtSignature'] === undefined
-      const path = ['content', places.get(part) ?? 0]
-      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
+      const place = writing.at('content', places.get(part) ?? 0)
+      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, place })
       if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
       if (one !== undefined) parts.push(one)
     }

@@ -1,8 +1,8 @@
 /** Encodes LangChain messages in JSON form: constructors, accepted by `load` and as graph input. */
-import { isObject, jsonIn, type Path } from '../../json/index.ts'
+import { isObject, jsonIn } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import type { Encode } from '../codec.ts'
-import { listWriter, type Writing } from '../losses.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent as blocksOrText } from '../content.ts'
@@ -18,7 +18,7 @@ const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: 
   const kept = residualOf(format, message)
   const [first] = message.content
   if (first?.type === 'tool_result' && message.content.length === 1 && message.role === 'tool')
-    return void wire.push(writeResult(first, message, kept, writing, ['content', 0]))
+    return void wire.push(writeResult(first, message, kept, writing.at('content', 0)))
   let said: Said[] = []
   let isFirst = true
   const flush = (): void => {
@@ -36,7 +36,7 @@ const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: 
   for (const [index, part] of message.content.entries())
     if (part.type === 'tool_result') {
       flush()
-      wire.push(writeResult(part, undefined, undefined, writing, ['content', index]))
+      wire.push(writeResult(part, undefined, undefined, writing.at('content', index)))
     } else said.push([index, part])
   flush()
   if (isFirst && message.id !== undefined) writing.lose(['id'], 'each LangChain result is a message with its own id')
@@ -54,10 +54,9 @@ const writeResult = (
   part: ToolResultPart,
   message: Message | undefined,
   kept: Kept | undefined,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): MutableObject => {
-  const content = answersOf(part, path, (answer, at) => writeBlock(answer, writing, at))
+  const content = answersOf(part, place, (answer, at) => writeBlock(answer, at))
   const fields = wires.fieldsOf('tool', {
     id: message?.id,
     name: part.name,
@@ -78,10 +77,10 @@ const writeSpoken = (
   const content: unknown[] = []
   const calls: MutableObject[] = []
   for (const [index, part] of said) {
-    const path: Path = ['content', index]
+    const place = writing.at('content', index)
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
-      if (args === undefined) writing.lose([...path, 'arguments'], 'is not a JSON object: written as an empty one')
+      if (args === undefined) place.lose('is not a JSON object: written as an empty one', 'arguments')
       const keptCall = residualOf(format, part)
       const written = restoreResidual<{ call: MutableObject; block?: MutableObject }>(
         {
@@ -95,7 +94,7 @@ const writeSpoken = (
       calls.push(written.call)
       if (written.block !== undefined) content.push(written.block)
     } else {
-      const block = writeBlock(part, writing, path)
+      const block = writeBlock(part, place)
       if (block !== undefined) content.push(block)
     }
   }
@@ -138,26 +137,25 @@ const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
 
 const writeBlock = (
   part: Exclude<UnerasedPart, ToolCallPart | ToolResultPart>,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): MutableObject | string | undefined => {
   const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
       return kept?.as === 'string' ? part.text : restoreResidual(wires.textBlock(part.text), kept)
     case 'refusal':
-      writing.lose(path, 'LangChain has no refusal type: written as text')
+      place.lose('LangChain has no refusal type: written as text')
       return wires.textBlock(part.text)
     case 'reasoning':
       if (kept?.as === 'thinking') return restoreResidual(wires.thinking(part.text, part.signature), kept)
       if (kept?.as === 'reasoning') return restoreResidual(wires.reasoningBlock(part.text), kept)
-      return writing.lose(path, 'LangChain only accepts reasoning of its own models')
+      return place.lose('LangChain only accepts reasoning of its own models')
     case 'image':
-      return restoreResidual(wires.imageBlock(writing.sourceOf(part, path), kept?.as === 'string'), kept)
+      return restoreResidual(wires.imageBlock(place.sourceOf(part), kept?.as === 'string'), kept)
     case 'file':
-      return restoreResidual(wires.fileBlock(writing.sourceOf(part, path), part.name), kept)
+      return restoreResidual(wires.fileBlock(place.sourceOf(part), part.name), kept)
     case 'provider':
-      return writing.rawOf(part, path)
+      return place.rawOf(part)
   }
 }
 

@@ -1,8 +1,8 @@
 /** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
-import { jsonIn, ownField, type Path } from '../../json/index.ts'
+import { jsonIn, ownField } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import type { Encode } from '../codec.ts'
-import { listWriter, type Writing } from '../losses.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf } from '../content.ts'
 import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
@@ -36,16 +36,16 @@ const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, ca
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
   for (const [index, part] of message.content.entries()) {
-    const path: Path = ['content', index]
+    const place = writing.at('content', index)
     const kept = residualOf(format, part)
     if (kept?.as !== 'more') open = undefined
-    const alone = writeAlone(part, kept, calls, writing, path)
+    const alone = writeAlone(part, kept, calls, place)
     if (alone !== undefined) {
       wire.push(...alone)
       continue
     }
     if (part.type === 'image' || part.type === 'file')
-      writing.lose(path, `Agents SDK assistant messages cannot have ${part.type} parts`)
+      place.lose(`Agents SDK assistant messages cannot have ${part.type} parts`)
     if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
     if (part.type === 'text' && kept?.as === 'string') {
       wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
@@ -76,19 +76,18 @@ const writeAlone = (
   part: Part,
   kept: Kept | undefined,
   calls: Calls,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): readonly MutableObject[] | undefined => {
-  if (part.type === 'tool_call') return [writeCall(part, calls, writing, path)]
-  if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
+  if (part.type === 'tool_call') return [writeCall(part, calls, place)]
+  if (part.type === 'tool_result') return [writeResult(part, calls, place)]
   if (part.type === 'reasoning') {
     if (kept?.as === 'reasoning') return [restoreResidual(items.reasoningItem(part), kept)]
-    writing.lose(path, 'the Agents SDK only accepts its own reasoning')
+    place.lose('the Agents SDK only accepts its own reasoning')
     return []
   }
   if (part.type !== 'provider') return undefined
   if (part.provider === format && kept?.as !== undefined) return undefined
-  const raw = writing.rawOf(part, path)
+  const raw = place.rawOf(part)
   return raw === undefined ? [] : [raw]
 }
 
@@ -97,14 +96,14 @@ const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, 
   const content: MutableObject[] = []
   let spoke = message.content.length === 0
   for (const [index, part] of message.content.entries()) {
-    const path: Path = ['content', index]
-    if (part.type === 'tool_result') wire.push(writeResult(part, calls, writing, path))
+    const place = writing.at('content', index)
+    if (part.type === 'tool_result') wire.push(writeResult(part, calls, place))
     else if (part.type === 'tool_call') {
-      writing.lose(path, `a call in a ${message.role} message: written as assistant`)
-      wire.push(writeCall(part, calls, writing, path))
+      place.lose(`a call in a ${message.role} message: written as assistant`)
+      wire.push(writeCall(part, calls, place))
     } else {
       spoke = true
-      const written = writeContent(part, writing, path)
+      const written = writeContent(part, place)
       if (written !== undefined) content.push(written)
     }
   }
@@ -129,37 +128,37 @@ const instructions = (content: MutableObject[], kept: Kept | undefined, writing:
   return content.map(({ text }) => text).join('\n')
 }
 
-const writeContent = (part: Part, writing: Writing, path: Path): MutableObject | undefined => {
+const writeContent = (part: Part, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
       return restoreResidual(items.inputText(part.text), kept)
     case 'image': {
       const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
-      return restoreResidual(write(writing.sourceOf(part, path)), kept)
+      return restoreResidual(write(place.sourceOf(part)), kept)
     }
     case 'file':
-      return restoreResidual(items.inputFile(writing.sourceOf(part, path), part.name), kept)
+      return restoreResidual(items.inputFile(place.sourceOf(part), part.name), kept)
     case 'provider':
-      return writing.rawOf(part, path)
+      return place.rawOf(part)
     default:
-      return writing.lose(path, `only the assistant can have ${part.type} parts`)
+      return place.lose(`only the assistant can have ${part.type} parts`)
   }
 }
 
-const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
+const writeCall = (part: ToolCallPart, calls: Calls, place: Place): MutableObject => {
   const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
   const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
-  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
+  if (changed) place.lose(`is not valid input for a ${kind.call}: written as a function call`, 'arguments')
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
     : restoreResidual(items.callItem(kind, part.id, part.name, asked), kept)
 }
 
-const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
+const writeResult = (part: ToolResultPart, calls: Calls, place: Place): MutableObject => {
   const call = calls.get(part.callId)
   const kept = call?.changed === true ? undefined : residualOf(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
@@ -167,8 +166,8 @@ const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path:
   const kind = ownKind ?? call?.kind ?? functionCall
   const isError = part.isError === true
   if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
-    writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
-  const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
+    place.lose(`a ${kind.output} cannot be marked as an error; only the text shows it`, 'isError')
+  const answer = writeAnswer(part, kind, ownKind !== undefined, as, place)
   return restoreResidual(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
 }
 
@@ -177,16 +176,15 @@ const writeAnswer = (
   kind: CallKind,
   isOwn: boolean,
   as: string | undefined,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): unknown => {
   if (as === 'none' && part.content.length === 0) return undefined
   if (kind.call === 'computer_call' && !isOwn) {
-    const picture = pictureOf(part, writing, path)
+    const picture = pictureOf(part, place)
     return picture === undefined ? { type: 'computer_screenshot', data: '' } : items.screenshot(picture)
   }
   if (kind.call === 'shell_call' && !isOwn) {
-    const text = resultText(part, writing, path)
+    const text = resultText(part, place)
     const failed = part.isError === true
     return [
       {
@@ -196,8 +194,8 @@ const writeAnswer = (
       },
     ]
   }
-  if (kind.call === 'apply_patch_call' && !isOwn) return resultText(part, writing, path)
-  const content = answersOf(part, path, (answer, at) => writeContent(answer, writing, at))
+  if (kind.call === 'apply_patch_call' && !isOwn) return resultText(part, place)
+  const content = answersOf(part, place, (answer, at) => writeContent(answer, at))
   const [only] = content
   if (as === 'one' && content.length === 1 && only !== undefined) return only
   return asContent(content, as === 'parts' || as === 'one')

@@ -1,9 +1,9 @@
 /** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
-import { ownField, type Path } from '../../json/index.ts'
+import { ownField } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode } from '../codec.ts'
-import { listWriter, type Writing } from '../losses.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent } from '../content.ts'
@@ -56,15 +56,15 @@ const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: 
   }
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as UnerasedPart
-    const path: Path = ['content', index]
+    const place = writing.at('content', index)
     if (part.type === 'tool_result') {
-      results.push(writeResult(part, writing, path, calls))
+      results.push(writeResult(part, place, calls))
       open.delete(part.callId)
     } else {
       if (results.length > 0 && open.size === 0) flush()
       if (part.type === 'tool_call') open.add(part.id)
       turn ??= { content: [], calls: [], fields: {} }
-      writePart(part, turn, speaks, writing, path, calls)
+      writePart(part, turn, speaks, place, calls)
     }
   }
   if (message.content.length === 0) turn = { content: [], calls: [], fields: {} }
@@ -88,10 +88,9 @@ const writeTurn = (role: string, { content, calls, fields }: Turn, message: Mess
 const contentOf = (parts: MutableObject[], asParts: boolean, silent: string | null): unknown =>
   parts.length === 0 ? silent : asContent(parts, asParts)
 
-const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): MutableObject => {
-  if (part.isError === true)
-    writing.lose([...path, 'isError'], 'chat cannot mark a result as an error; only the text shows it')
-  const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
+const writeResult = (part: ToolResultPart, place: Place, { ids, legacy }: Calls): MutableObject => {
+  if (part.isError === true) place.lose('chat cannot mark a result as an error; only the text shows it', 'isError')
+  const content = answersOf(part, place, (answer, at) => writeContent(answer, 'tool', at))
   const kept = residualOf(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
@@ -107,33 +106,32 @@ const writePart = (
   part: Exclude<UnerasedPart, ToolResultPart>,
   turn: Turn,
   role: string,
-  writing: Writing,
-  path: Path,
+  place: Place,
   calls: Calls,
 ): void => {
   const as = residualOf(format, part)?.as
-  if (part.type === 'tool_call') return writeCall(part, turn, writing, path, calls)
+  if (part.type === 'tool_call') return writeCall(part, turn, place, calls)
   if (part.type === 'provider' && part.provider === format && as === 'tool_call')
     return void turn.calls.push(mutableCopy(part.raw) as MutableObject)
   if (part.type === 'reasoning') {
     if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
-    else writing.lose(path, 'chat has no field for reasoning')
+    else place.lose('chat has no field for reasoning')
     return
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
-  if (turn.calls.length > 0) writing.lose(path, 'comes after a tool call; chat puts all content before the calls')
-  const content = writeContent(part, role, writing, path)
+  if (turn.calls.length > 0) place.lose('comes after a tool call; chat puts all content before the calls')
+  const content = writeContent(part, role, place)
   if (content !== undefined) turn.content.push(content)
 }
 
-const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
+const writeCall = (part: ToolCallPart, turn: Turn, place: Place, { ids, legacy }: Calls): void => {
   const kept = residualOf(format, part)
   if (kept?.as === 'function_call') {
     legacy.set(part.id, part.name)
     turn.fields['function_call'] = restoreResidual({ name: part.name, arguments: part.arguments }, kept)
     return
   }
-  const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
+  const { id, name } = ids.ofCall(part, kept?.as !== undefined, place)
   const args = kept?.as === 'object' ? valueOf(part.arguments) : part.arguments
   const written =
     kept?.as === 'custom'
@@ -144,27 +142,27 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
 
 type Content = Exclude<UnerasedPart, ToolResultPart | ToolCallPart>
 
-const writeContent = (part: Content, role: string, writing: Writing, path: Path): MutableObject | undefined => {
+const writeContent = (part: Content, role: string, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   const mayHoldFiles = role === 'user' || kept?.as === 'carried'
   switch (part.type) {
     case 'text':
       return restoreResidual({ type: 'text', text: part.text }, kept)
     case 'refusal':
-      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
+      if (role !== 'assistant' && kept === undefined) return place.lose('only the assistant can refuse')
       return restoreResidual({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
-      return writing.rawOf(part, path)
+      return place.rawOf(part)
     case 'image':
-      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
-      return restoreResidual({ type: 'image_url', image_url: { url: urlOf(writing.sourceOf(part, path)) } }, kept)
+      if (!mayHoldFiles) return place.lose(`a chat ${role} message cannot hold an image`)
+      return restoreResidual({ type: 'image_url', image_url: { url: urlOf(place.sourceOf(part)) } }, kept)
     case 'file': {
-      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold a file`)
-      const source = writing.sourceOf(part, path)
-      if (source.type === 'url') return writing.lose(path, 'chat accepts a file only as bytes, not as a URL')
+      if (!mayHoldFiles) return place.lose(`a chat ${role} message cannot hold a file`)
+      const source = place.sourceOf(part)
+      if (source.type === 'url') return place.lose('chat accepts a file only as bytes, not as a URL')
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
-        if (part.name !== undefined) writing.lose([...path, 'name'], 'chat audio has no name')
+        if (part.name !== undefined) place.lose('chat audio has no name', 'name')
         return restoreResidual({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
       return restoreResidual(
@@ -173,7 +171,7 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
       )
     }
     case 'reasoning':
-      return writing.lose(path, 'chat has no field for reasoning')
+      return place.lose('chat has no field for reasoning')
   }
 }
 
