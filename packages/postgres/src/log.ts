@@ -1,6 +1,16 @@
 /** A log in the database. */
 import type { JsonObject } from 'indelible/json/kit'
-import { countIn, Damaged, latest, type LogBasis, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
+import {
+  countIn,
+  type Damaged,
+  latest,
+  type LogBasis,
+  type LogInfo,
+  logInfo,
+  metaIn,
+  orDamage,
+  wholeIn,
+} from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
 export interface Log extends LogBasis {
@@ -21,6 +31,12 @@ export interface Stretch {
   readonly segment: number
   readonly base: number
 }
+
+/** The ranges of a log's rows in its segments, in order. */
+export const rangesOf = ({ stretches, head }: Log): readonly Readonly<Record<'segment' | 'from' | 'to', number>>[] =>
+  stretches
+    .map(({ segment, base }, index) => ({ segment, from: base, to: stretches[index + 1]?.base ?? head.size }))
+    .filter(({ from, to }) => from < to)
 
 export const logColumns =
   'id, key, segments, bases, size, entries, tokens, peaks, root, created, appended, meta, changes'
@@ -76,14 +92,7 @@ interface LogRow {
   readonly changes: string
 }
 
-export const logOrDamage = (row: Rows[number]): Log | Damaged => {
-  try {
-    return logOf(row as unknown as LogRow) // selected by `logColumns`
-  } catch (error) {
-    if (error instanceof Damaged) return error
-    throw error
-  }
-}
+export const logOrDamage = (row: Rows[number]): Log | Damaged => orDamage(() => logOf(row as unknown as LogRow)) // selected by `logColumns`
 
 /** Throws Damaged. */
 const logOf = (row: LogRow): Log => ({

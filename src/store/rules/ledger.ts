@@ -3,7 +3,7 @@
  * `@indelible/evidence` appends heads to it, and every erasure appends a row.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, ownField } from '../../json/index.ts'
+import { isLeft, left, mapRight, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
   actionReasonOf,
@@ -86,10 +86,8 @@ export const ledgerContent = async (store: LedgerStore, size?: number): Promise<
   return content
 }
 
-const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> => {
-  const range = await rangeAt(store, ledgerId, size)()
-  return isLeft(range) ? range : right(headOf(range.right, store.hash))
-}
+const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> =>
+  mapRight(await rangeAt(store, ledgerId, size)(), (range) => headOf(range, store.hash))
 
 const readNewRows = async (
   store: LedgerStore,

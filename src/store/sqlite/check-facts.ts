@@ -1,6 +1,6 @@
 /** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
 import type { DatabaseSync } from 'node:sqlite'
-import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
+import type { CompactRange, Hash } from '../../proof/kit.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
@@ -65,11 +65,6 @@ export class Facts {
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {
     const name = this.scopes.get(scope)
     return `${quoteValue(id)} of scope ${name === undefined ? String(scope) : quoteValue(name)}`
-  }
-
-  rangeAt(segment: number, size: number): CompactRange {
-    const ends = peakEnds(size).map((end) => end - 1)
-    return size === 0 ? emptyRange : { size, peaks: this.rows.nodes(segment, ends) }
   }
 
   /** All rows of a query at once. Only for tables with at most one row for each log. */

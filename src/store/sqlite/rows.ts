@@ -42,9 +42,8 @@ export class Rows {
   constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
     this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
-    const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     this.#bodies = db.prepare(
-      `select id & 4294967295 as position, place, ${body}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
+      `select id & 4294967295 as position, place, ${bodyColumn(db)}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
     )
     this.#bodies.setReturnArrays(true)
     this.#nodes = db.prepare(
@@ -206,9 +205,11 @@ export class Rows {
   }
 }
 
-/** Node 22 reads text only up to the first NUL. It reads blobs completely. */
-const endsTextAtNul = (db: DatabaseSync): boolean =>
-  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
+/** The column with the bodies. Node 22 reads text only up to the first NUL. It reads blobs completely. */
+export const bodyColumn = (db: DatabaseSync): string =>
+  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] === 'a\0b'
+    ? 'body'
+    : 'cast(body as blob) as body'
 
 const nodeIn = (position: number, node: unknown): Uint8Array => {
   if (node instanceof Uint8Array) return node

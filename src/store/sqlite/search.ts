@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
-import { Damaged } from '../port/damage-error.ts'
+import { Damaged, orDamage } from '../port/damage-error.ts'
 import type { Answer, CheckedAppend, IndexDriver } from '../port/driver.ts'
 import { encryptionMark, isEncrypted, isEncryptedMeta } from '../port/encrypted.ts'
 import type { StoreFault, StoreFaultOf } from '../fault.ts'
@@ -261,15 +261,12 @@ export class Search implements IndexDriver {
   }
 
   #readable(segment: number, from: number, to: number): readonly StoredRow[] {
-    try {
-      return this.#parts.rows.read(segment, from, to)
-    } catch (error) {
-      if (!(error instanceof Damaged)) throw error
-      if (to - from === 1) return []
-      return Array.from({ length: to - from }, (_, index) => from + index).flatMap((at) =>
-        this.#readable(segment, at, at + 1),
-      )
-    }
+    const rows = orDamage(() => this.#parts.rows.read(segment, from, to))
+    if (!(rows instanceof Damaged)) return rows
+    if (to - from === 1) return []
+    return Array.from({ length: to - from }, (_, index) => from + index).flatMap((at) =>
+      this.#readable(segment, at, at + 1),
+    )
   }
 
   #logsWith({ segment, position }: RowCursor): readonly string[] {
