@@ -44,9 +44,10 @@ const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, ca
       wire.push(...alone)
       continue
     }
-    if (part.type === 'image' || part.type === 'file')
+    if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') {
       place.lose(`Agents SDK assistant messages cannot have ${part.type} parts`)
-    if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
+      continue
+    }
     if (part.type === 'text' && kept?.as === 'string') {
       wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
       continue
@@ -112,20 +113,12 @@ const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, 
   if (message.role === 'tool') writing.lose(['role'], 'a tool message with content other than results: written as user')
   if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
     writing.lose(['role'], 'the Agents SDK has no developer role: written as system')
-  const item = items.messageItem(items.speakerOf(message.role), '')
-  if (message.role !== 'system' && message.role !== 'developer')
-    item['content'] = asContent(content, kept?.as === 'parts')
-  else if (kept?.as === 'parts' || content.some(({ type }) => type !== 'input_text') || content.length > 1)
-    item['content'] = instructions(content, kept, writing)
-  else item['content'] = asContent(content, false)
-  wire.push(restoreResidual(item, kept))
-}
-
-/** Instructions as one text, unless they were read in another form. */
-const instructions = (content: MutableObject[], kept: Kept | undefined, writing: Writing): unknown => {
-  if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
-  writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
-  return content.map(({ text }) => text).join('\n')
+  const role = items.speakerOf(message.role)
+  const isJoined =
+    role === 'system' && kept === undefined && content.length > 1 && content.every(({ type }) => type === 'input_text')
+  if (isJoined) writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
+  const said = isJoined ? content.map(({ text }) => text).join('\n') : asContent(content, kept?.as === 'parts')
+  wire.push(restoreResidual(items.messageItem(role, said), kept))
 }
 
 const writeContent = (part: Part, place: Place): MutableObject | undefined => {
