@@ -47,6 +47,7 @@ export {
   readIn,
   right,
   snapshot,
+  sortKeys,
   stringAt,
   textOfUtf8,
   utf8Of,

@@ -1,5 +1,5 @@
 export { inspectKey, consoleTextOf } from './console.ts'
-export { positionOfRank, runLengthAt, rankAt, addGaps, type Gaps, type Range } from './gaps.ts'
+export { addGaps, countWhile, positionOfRank, rankAt, runLengthAt, type Gaps, type Range } from './gaps.ts'
 export { RecentMap } from './recent-map.ts'
 export type { Sequence } from './sequence.ts'
 export { defineGetter, getterFrom, seclude } from './seclude.ts'

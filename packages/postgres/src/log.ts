@@ -51,9 +51,6 @@ export const findLog = async (query: Query, schema: string, scope: string, id: s
 export const infoOf = ({ id, head, entries, tokens, created, appended, meta, version }: Log): LogInfo =>
   logInfo({ id, head, entries, tokens, created, appended, meta, version })
 
-/** The peaks of a compact range in stored form: concatenated. */
-export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
-
 /**
  * The sort key of a log's last use in seconds, as SQL. An append in the same second changes no indexed column,
  * so the server writes to no index of the log. Logs with the same key are sorted when they are listed.

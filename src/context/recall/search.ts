@@ -8,7 +8,7 @@
 import SearchableMap from 'minisearch/SearchableMap'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { countWhile } from '../deriving/positions.ts'
+import { countWhile } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
 import { isStopWord, wordsIn } from './words.ts'
 

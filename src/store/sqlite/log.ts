@@ -118,9 +118,6 @@ export const headIn = ({ size, root }: LogRow): Head =>
 /** Throws Damaged if its peaks do not match its root. */
 export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), splitHashes(log.peaks), hash)
 
-/** The peaks of a compact range in stored form: concatenated. */
-export const joinPeaks = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
-
 export const splitHashes = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))
 

@@ -20,7 +20,6 @@ import {
   headIsSound,
   headSum,
   infoIn,
-  joinPeaks,
   logIn,
   metaIsSound,
   metaSum,
@@ -140,7 +139,7 @@ export class Logs {
     const head = headOf(range, this.#hash)
     const created = Math.min(momentOf(this.#now), appended ?? Infinity)
     const { size } = range
-    const [peaks, root] = [joinPeaks(range.peaks), Buffer.from(head.root, 'hex')]
+    const [peaks, root] = [Buffer.concat(range.peaks), Buffer.from(head.root, 'hex')]
     const text = JSON.stringify(meta)
     const headMark = headSum({ scope, id, segment, size, entries, peaks, root, appended: appended ?? null })
     const metaMark = metaSum(scope, id, created, text, 1)
