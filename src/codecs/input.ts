@@ -1,5 +1,5 @@
 /** Converts call arguments: text in a message, an object in the formats of Anthropic and Gemini. */
-import { admit, formatPath, inspectJson, isLeft, isObject, jsonIn, ownFields } from '../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, isObject, ownFields } from '../json/index.ts'
 import { mutableCopy } from './residual.ts'
 
 export interface Input {
@@ -40,12 +40,6 @@ export const parsedInput = (
     input: mutableCopy(admitted.right.value),
     losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
   }
-}
-
-/** Arguments as the original JSON value; the text if it is no longer JSON. */
-export const valueOf = (text: string): unknown => {
-  const value = jsonIn(text)
-  return value === undefined ? text : value
 }
 
 const none: readonly string[] = []

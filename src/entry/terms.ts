@@ -1,5 +1,15 @@
 /** The terms by which a search finds a stored row: those of its message's texts, its role, and its kind of content. */
-import { base64Of, define, isLeft, isObject, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
+import {
+  base64Of,
+  define,
+  isLeft,
+  isObject,
+  jsonIn,
+  ownField,
+  textOfUtf8,
+  type Immutable,
+  type Path,
+} from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { BlockId } from '../proof/kit.ts'
@@ -161,11 +171,6 @@ export const termsOf: TermsOf = ({ kind, body }, block) => {
 }
 
 const isRetraction = (body: string): boolean => {
-  if (!body.includes('"retraction"')) return false
-  try {
-    const note: unknown = JSON.parse(body)
-    return isObject(note) && note['type'] === 'retraction'
-  } catch {
-    return false
-  }
+  const note = body.includes('"retraction"') ? jsonIn(body) : undefined
+  return isObject(note) && note['type'] === 'retraction'
 }

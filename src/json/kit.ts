@@ -35,6 +35,7 @@ export {
   joinBytes,
   jsonEqual,
   jsonIn,
+  jsonOrText,
   left,
   mapRight,
   objectAt,

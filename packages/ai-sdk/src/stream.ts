@@ -1,8 +1,7 @@
 /** Converts a run to a stream of UI message chunks for `useChat`. */
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
-import { valueOf } from 'indelible/codecs/kit'
-import { isLeft, optionsOf, present } from 'indelible/json/kit'
+import { isLeft, jsonOrText, optionsOf, present } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 
@@ -213,4 +212,4 @@ const reasons: { readonly [reason: string]: AiFinishReason } = {
   max_tool_calls: 'tool-calls',
 }
 
-const parseInput = (text: string): unknown => (text.trim() === '' ? {} : valueOf(text))
+const parseInput = (text: string): unknown => (text.trim() === '' ? {} : jsonOrText(text))

@@ -1,5 +1,5 @@
 /** Writes parts as blocks. Each writer returns the block, or records a loss and returns nothing. */
-import { textOfBase64 } from '../../json/index.ts'
+import { jsonOrText, textOfBase64 } from '../../json/index.ts'
 import type { Place } from '../losses.ts'
 import type {
   FilePart,
@@ -15,7 +15,7 @@ import type { CallIds } from '../call-ids.ts'
 import { answersOf, asContent } from '../content.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
-import { inputOf, valueOf } from '../input.ts'
+import { inputOf } from '../input.ts'
 import { format, keepsMark } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
@@ -150,7 +150,7 @@ const writeCall = (part: ToolCallPart, own: Written): Block => {
   const name = asFound || fitsName(part.name) ? part.name : fittingName(part.name)
   if (name !== part.name)
     own.place.lose(`must consist of 1 to 128 letters, digits, _ and -: written as ${name}`, 'name')
-  const { input, losses } = asFound ? { input: valueOf(part.arguments), losses: [] } : inputOf(part.arguments)
+  const { input, losses } = asFound ? { input: jsonOrText(part.arguments), losses: [] } : inputOf(part.arguments)
   for (const loss of losses) own.place.lose(loss, 'arguments')
   return restoreResidual({ type: 'tool_use', id, name, input }, own.kept)
 }

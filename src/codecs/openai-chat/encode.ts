@@ -1,5 +1,5 @@
 /** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
-import { ownField } from '../../json/index.ts'
+import { jsonOrText, ownField } from '../../json/index.ts'
 import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
 import type { Encode } from '../codec.ts'
@@ -7,7 +7,6 @@ import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent } from '../content.ts'
-import { valueOf } from '../input.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
@@ -132,7 +131,7 @@ const writeCall = (part: ToolCallPart, turn: Turn, place: Place, { ids, legacy }
     return
   }
   const { id, name } = ids.ofCall(part, kept?.as !== undefined, place)
-  const args = kept?.as === 'object' ? valueOf(part.arguments) : part.arguments
+  const args = kept?.as === 'object' ? jsonOrText(part.arguments) : part.arguments
   const written =
     kept?.as === 'custom'
       ? { type: 'custom', id, custom: { name, input: args } }

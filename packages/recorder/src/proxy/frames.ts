@@ -5,6 +5,7 @@
  * the frame encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number
  * of its call in 4, its time in 8 (milliseconds since 1970), and its data. Numbers are big endian.
  */
+import { jsonIn } from 'indelible/json/kit'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export const kinds = {
@@ -108,13 +109,7 @@ export function* framesIn(records: Uint8Array): Generator<Frame> {
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
 /** The JSON value of a frame; undefined if it is not JSON. */
-export const jsonIn = ({ bytes }: Frame): unknown => {
-  try {
-    return JSON.parse(textIn({ bytes })) as unknown
-  } catch {
-    return undefined
-  }
-}
+export const valueIn = (frame: Frame): unknown => jsonIn(textIn(frame))
 
 export const textIn = ({ bytes }: Pick<Frame, 'bytes'>): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

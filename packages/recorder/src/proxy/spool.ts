@@ -29,7 +29,7 @@ import { reasonOf } from 'indelible/task/kit'
 import {
   frameOf,
   jsonBytes,
-  jsonIn,
+  valueIn,
   kinds,
   lengthOf,
   recordLength,
@@ -309,7 +309,7 @@ const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Arra
   const first = recordsOf(fd).next()
   if (first.done === true) return undefined // it is empty
   const frame = frameOf(first.value)
-  const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
+  const head = frame?.kind === kinds.spool ? valueIn(frame) : undefined
   if (!isObject(head) || head['version'] !== 1) throw new Error('it is not a spool that this version can read')
   const wrapping = head['key']
   if (!isObject(wrapping)) {
