@@ -5,7 +5,8 @@ import type { Damage } from '@indelible/transcripts'
 import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { nameOf, oneFile, pathOf, textOf } from '../sources/input.ts'
 import { damageLines, groupEqual } from '../terminal/report.ts'
-import { countText, fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { countText } from '../view/format-text.ts'
+import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 
 export const records: Command = {
   name: 'records',
