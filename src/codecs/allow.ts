@@ -4,35 +4,37 @@ import { left, optionsOf, type OptionNames } from '../json/index.ts'
 import { choice } from '../task/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { Encode, Encoded, EncodeOptions, UnsettledOptions } from './codec.ts'
+import { encodeMessages, type UnderstoodFields, type Writer } from './losses.ts'
 import { settle, type Message, type PairingFault, type Settled } from '../message/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 
 /**
- * Makes a codec's `encode` from a function that writes any sequence.
+ * Makes a codec's `encode`.
  *
- * @param names the names of all options
+ * @param start makes the writer of one conversation
+ * @param names the names of the options besides those of every codec
  */
 export const encoderFor =
   <Wire, Options extends EncodeOptions = EncodeOptions>(
-    write: (messages: Sequence<Message>, options?: Options) => Either<EncodeFault, Encoded<Wire>>,
-    names: OptionNames<Options> = encodeNames as OptionNames<Options>, // a codec with more options passes them
+    format: string,
+    start: (options: Options) => Writer,
+    names?: OptionNames<Omit<Options, keyof EncodeOptions>>,
+    understood: UnderstoodFields = {},
   ): Encode<Wire, Options> =>
   (
     messages: Settled<Sequence<Message>> | Sequence<Message>,
     given?: Options & Partial<UnsettledOptions>,
   ): Either<never, Encoded<Wire>> => {
-    const known = { ...names, allow: true } as OptionNames<Options & Partial<UnsettledOptions>>
+    const known = { block: true, ...names, allow: true } as OptionNames<Options & Partial<UnsettledOptions>>
     const options = optionsOf('encode', given, known)
     if (options.allow !== undefined) choice('encode: allow', options.allow, ['open-calls', 'unsettled'])
     const problems = options.allow === 'open-calls' ? problemsOf(messages) : []
-    const answer: Either<EncodeFault | PairingFault, Encoded<Wire>> = problems.length > 0
+    const answer: Either<EncodeFault | PairingFault, Encoded<unknown>> = problems.length > 0
       ? left({ _tag: 'Unsettled', problems })
-      : write(messages, options)
-    return answer as Either<never, Encoded<Wire>> // `Unsettled` needs `allow`: see the overloads of `Encode`
+      : encodeMessages(format, messages, options, start(options), understood)
+    // The output follows the format's wire.ts, plus fields restored from its own wire; `Unsettled` needs `allow`.
+    return answer as Either<never, Encoded<Wire>>
   }
-
-/** The names of the options of every codec. */
-export const encodeNames: OptionNames<EncodeOptions> = { block: true }
 
 /** The problems of a conversation other than calls without results. */
 const problemsOf = (messages: Sequence<Message>): PairingFault['problems'] => {

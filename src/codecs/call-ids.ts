@@ -5,15 +5,13 @@
  * Source  errors of OpenAI's API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
  *         64", in chat 40; "string does not match pattern … '^[a-zA-Z0-9_-]+$'" (2026-09)
  */
-import type { Path } from '../json/index.ts'
-import type { Writing } from './losses.ts'
+import type { Place } from './losses.ts'
 import type { ToolCallPart } from '../message/index.ts'
 
 export const fitsCallId = (id: string, longest: number): boolean => id.length > 0 && id.length <= longest
 
 export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]+$/.test(name)
 
-/** The written call ids of one conversation. */
 export class CallIds {
   readonly #longest: number
   readonly #letters: RegExp
@@ -27,20 +25,12 @@ export class CallIds {
   }
 
   /** The written id and name of a call. @param asItIs whether they came from this format and must be kept */
-  ofCall(
-    { id, name }: ToolCallPart,
-    asItIs: boolean,
-    writing: Writing,
-    path: Path,
-  ): { readonly id: string; readonly name: string } {
+  ofCall({ id, name }: ToolCallPart, asItIs: boolean, place: Place): { readonly id: string; readonly name: string } {
     const written = { id: this.of(id, asItIs), name: asItIs || fitsName(name) ? name : replaceInvalid(name) }
     if (written.id !== id)
-      writing.lose(
-        [...path, 'id'],
-        `must have 1 to ${this.#longest} characters and be unique: written as ${written.id}`,
-      )
+      place.lose(`must have 1 to ${this.#longest} characters and be unique: written as ${written.id}`, 'id')
     if (written.name !== name)
-      writing.lose([...path, 'name'], `must consist of letters, digits, _ and -: written as ${written.name}`)
+      place.lose(`must consist of letters, digits, _ and -: written as ${written.name}`, 'name')
     return written
   }
 

@@ -79,6 +79,9 @@ export interface EncodeOptions {
   readonly block?: (id: BlockId) => { readonly data: string; readonly mediaType: string } | undefined
 }
 
+/** Reads a conversation: see `Codec.decode`. */
+export type Decode = (wire: unknown) => Either<DecodeFault, Decoded>
+
 /** The result of a decoder. */
 export interface Decoded {
   /** The messages. Frozen. */

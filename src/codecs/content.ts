@@ -1,5 +1,6 @@
 /** Content as most formats write it: a single plain text becomes a string. */
-import { isObject, ownField, type Path } from '../json/index.ts'
+import { isObject, ownField } from '../json/index.ts'
+import type { Place } from './losses.ts'
 import type { Part, ResultPart, ToolResultPart } from '../message/index.ts'
 
 /** Whether the parts are one text without kept fields, which `asContent` would write as a string. */
@@ -24,7 +25,7 @@ export const asContent = <Written>(parts: Written[], asParts: boolean, type = 't
 /** The written parts of a result. Parts that can't be written are omitted. */
 export const answersOf = <Written>(
   { content }: ToolResultPart,
-  path: Path,
-  write: (answer: ResultPart, path: Path) => Written | undefined,
+  place: Place,
+  write: (answer: ResultPart, place: Place) => Written | undefined,
 ): Written[] =>
-  content.map((answer, index) => write(answer, [...path, 'content', index])).filter((written) => written !== undefined)
+  content.map((answer, index) => write(answer, place.in('content', index))).filter((written) => written !== undefined)

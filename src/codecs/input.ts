@@ -1,5 +1,5 @@
 /** Converts call arguments: text in a message, an object in the formats of Anthropic and Gemini. */
-import { admit, formatPath, inspectJson, isLeft, isObject, jsonIn, type Json } from '../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, isObject, ownFields } from '../json/index.ts'
 import { mutableCopy } from './residual.ts'
 
 export interface Input {
@@ -17,27 +17,29 @@ export interface Input {
  * inputOf('ls -l').input // { arguments: 'ls -l' }
  */
 export const inputOf = (text: string): Input => {
-  if (text.trim() === '') return { input: {}, losses: none }
-  const read = inspectJson(text)
-  if (isLeft(read) || !isObject(read.right.value))
-    return { input: { arguments: text }, losses: ['are not a JSON object: written as { "arguments": … }'] }
-  const { value, findings } = read.right
-  if (findings.length === 0) return { input: value as { [name: string]: unknown }, losses: none }
-  const admitted = admit(value)
-  if (isLeft(admitted)) {
-    const { path, reason } = admitted.left
-    return { input: { arguments: text }, losses: [`${formatPath(path)} ${reason}: written as { "arguments": … }`] }
-  }
+  const { input, losses, refused } = ownFields(parsedInput(text))
+  if (isObject(input)) return { input: input as { [name: string]: unknown }, losses }
   return {
-    input: mutableCopy(admitted.right.value as Json) as { [name: string]: unknown }, // an object stays an object
-    losses: findings.map(({ path, reason }) => `${formatPath(path)} ${reason}`),
+    input: { arguments: text },
+    losses: [`${refused ?? 'are not a JSON object'}: written as { "arguments": … }`],
   }
 }
 
-/** Arguments as the original JSON value; the text if it is no longer JSON. */
-export const valueOf = (text: string): unknown => {
-  const value = jsonIn(text)
-  return value === undefined ? text : value
+/** The parsed arguments, with losses for anything in the text that can't be kept. Empty text means no arguments. */
+export const parsedInput = (
+  text: string,
+): { readonly input?: unknown; readonly losses: readonly string[]; readonly refused?: string } => {
+  if (text.trim() === '') return { input: {}, losses: none }
+  const read = inspectJson(text)
+  if (isLeft(read)) return { losses: none }
+  const { value, findings } = read.right
+  if (findings.length === 0) return { input: value, losses: none }
+  const admitted = admit(value)
+  if (isLeft(admitted)) return { losses: none, refused: `${formatPath(admitted.left.path)} ${admitted.left.reason}` }
+  return {
+    input: mutableCopy(admitted.right.value),
+    losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
+  }
 }
 
 const none: readonly string[] = []

@@ -1,7 +1,8 @@
 /** Reads lists of items, for OpenAI Responses and the Agents SDK. */
 import { anObject, isObject, readEach, readIn, Unexpected, type Json, type JsonObject } from '../json/index.ts'
-import type { Message, Meta, Part, ProviderPart, Role, TextPart } from '../message/index.ts'
-import { keepResidual, type MutableObject } from './residual.ts'
+import type { Message, Part, Role } from '../message/index.ts'
+import { type Keeping, keepingOf, type KeptMeta, messageOf, refusalPart, textPart } from './parts.ts'
+import type { MutableObject } from './residual.ts'
 
 /**
  * The messages so far, and the pending parts of the assistant: its consecutive items become one message.
@@ -11,7 +12,6 @@ import { keepResidual, type MutableObject } from './residual.ts'
 export class ItemReading<Call> {
   readonly #messages: Message[] = []
   #said: Part[] = []
-  /** The calls by id. */
   readonly calls: Map<string, Call> = new Map()
 
   say(part: Part): void {
@@ -45,7 +45,6 @@ export const contentOf = (wire: JsonObject): string | readonly Json[] =>
     return content as string | readonly Json[]
   })
 
-/** The texts in a list of parts. */
 export const textsIn = (list: Json | undefined): string[] =>
   Array.isArray(list)
     ? (list as readonly Json[]).flatMap((each) =>
@@ -57,19 +56,10 @@ export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: 
   (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
   typeof wire['text'] === 'string'
 
-/** The `meta` kept with a message or part. */
-export type KeptMeta = { readonly meta?: Meta }
-
-export const text = (value: string, kept: KeptMeta = {}): TextPart => freeze({ type: 'text', text: value, ...kept })
-
-export const messageOf = (role: Role, content: readonly Part[], kept: KeptMeta = {}): Message =>
-  freeze({ role, content: freeze(content), ...kept })
-
 /** The differences between the formats. */
 export interface ItemFormat {
   /** The format's key in `meta`. */
   readonly format: string
-  /** Writes an assistant message. */
   readonly messageItem: (role: string, content: unknown) => MutableObject
   readonly outputText: (text: string) => MutableObject
   readonly refusalText: (text: string) => MutableObject
@@ -79,11 +69,7 @@ export interface ItemFormat {
   readonly ofOne: string | undefined
 }
 
-/** Reading functions for one format. */
-export interface FormatReading {
-  /** The difference between the wire and what encoding would write, as `meta`. */
-  readonly difference: (wire: JsonObject, written: object, as?: string, skip?: readonly string[]) => KeptMeta
-  readonly raw: (wire: Json) => ProviderPart
+export interface FormatReading extends Keeping {
   /**
    * Reads an assistant message. The first part keeps the item's other fields under `item`; every
    * part keeps its own under `part`.
@@ -92,31 +78,28 @@ export interface FormatReading {
 }
 
 export const readingOf = (of: ItemFormat): FormatReading => {
-  const { format } = of
-  const difference: FormatReading['difference'] = (wire, written, as, skip) =>
-    keepResidual(format, wire, written as JsonObject, as, skip)
-  const raw: FormatReading['raw'] = (wire) => freeze({ type: 'provider', provider: format, raw: wire })
+  const { keep, mark, raw } = keepingOf(of.format)
   const readSaid: FormatReading['readSaid'] = (wire, said) => {
     const item = of.messageItem('assistant', said) // the same content, so that it is not a difference
-    if (typeof said === 'string') return [text(said, difference({ item: wire }, { item }, of.ofString))]
+    if (typeof said === 'string') return [textPart(said, keep({ item: wire }, { item }, of.ofString))]
     if (said.length === 0) return [raw(wire)]
-    const mark = said.length === 1 ? of.ofOne : 'message'
+    const as = said.length === 1 ? of.ofOne : 'message'
     return readIn(wire, 'content', () =>
       readEach(said, (each, index) => {
         const part = anObject(each)
-        const kept = (written: object, as: string | undefined): KeptMeta =>
+        const kept = (written: object, as?: string): KeptMeta =>
           index === 0
-            ? difference({ item: wire, part }, { item, part: written }, as)
-            : difference({ part }, { part: written }, 'more')
-        if (isText(part)) return text(part.text, kept(of.outputText(part.text), mark))
+            ? keep({ item: wire, part }, { item, part: written }, as)
+            : keep({ part }, { part: written }, 'more')
+        if (isText(part)) return textPart(part.text, kept(of.outputText(part.text), as))
         const { type, refusal } = part
         if (type === 'refusal' && typeof refusal === 'string')
-          return freeze({ type, text: refusal, ...kept(of.refusalText(refusal), mark) } as const)
+          return refusalPart(refusal, kept(of.refusalText(refusal), as))
         return freeze({ ...raw(part), ...kept(part, 'message') })
       }),
     )
   }
-  return { difference, raw, readSaid }
+  return { keep, mark, raw, readSaid }
 }
 
 const { freeze } = Object

@@ -1,7 +1,7 @@
 /** Writes lists of items, for OpenAI Responses and the Agents SDK. */
-import { isObject, type Path, ownField } from '../json/index.ts'
+import { isObject, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
-import type { Writing } from './losses.ts'
+import type { Place } from './losses.ts'
 import { asContent as partsOrText } from './content.ts'
 import { restoreResidual, type MutableObject, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
@@ -27,24 +27,21 @@ export const withKept = <T extends WrittenItem>(written: T, kept: Kept | undefin
 }
 
 /** The text of a result, for kinds that accept nothing else. */
-export const resultText = (part: ToolResultPart, writing: Writing, path: Path): string =>
+export const resultText = (part: ToolResultPart, place: Place): string =>
   part.content
     .map((each, index) => {
       if (each.type === 'text') return each.text
-      writing.lose([...path, 'content', index], 'is not text, the only result for this kind of call')
+      place.lose('is not text, the only result for this kind of call', 'content', index)
       return ''
     })
     .join('')
 
 /** The result of a computer call: one screenshot; anything else is lost. Undefined if there is none. */
-export const pictureOf = (part: ToolResultPart, writing: Writing, path: Path): Resolved | undefined => {
+export const pictureOf = (part: ToolResultPart, place: Place): Resolved | undefined => {
   const picture = part.content.find(({ type }) => type === 'image')
   part.content.forEach(
     (each, index) =>
-      each !== picture &&
-      writing.lose([...path, 'content', index], 'the result of a computer call is a single screenshot'),
+      each !== picture && place.lose('the result of a computer call is a single screenshot', 'content', index),
   )
-  return picture?.type === 'image'
-    ? writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source'])
-    : undefined
+  return picture?.type === 'image' ? place.in('content', part.content.indexOf(picture)).sourceOf(picture) : undefined
 }

@@ -3,9 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isPolluted, left, right, withoutPrototypes, type Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
-import { isErased, type Message, type Part, type Source } from '../message/index.ts'
-import { erasedMark, withErasedText } from '../message/kit.ts'
-import { foreignFields } from './residual.ts'
+import {
+  isErased,
+  type FilePart,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ProviderPart,
+  type Source,
+} from '../message/index.ts'
+import { erasedMark, type UnerasedMessage, withErasedText } from '../message/kit.ts'
+import { foreignFields, mutableCopy, type MutableObject } from './residual.ts'
 import { BlockMissing, resolveSource, type Resolved } from './source.ts'
 
 /** Passed to a message writer: the position, and functions to report losses and resolve sources. */
@@ -13,35 +21,78 @@ export interface Writing {
   readonly position: number
   /** @param at the position of the message. Default: the current one */
   readonly lose: (path: Path, reason: string, at?: number) => undefined
+  readonly at: (...path: Path) => Place
+  readonly format: string
   /** A source with its bytes or URL. */
   readonly resolve: (source: Source, path: Path) => Resolved
+}
+
+/** A place in the message that is being written, such as a part. */
+export class Place {
+  readonly path: Path
+  readonly #writing: Writing
+
+  constructor(writing: Writing, path: Path) {
+    this.#writing = writing
+    this.path = path
+  }
+
+  in(...inside: Path): Place {
+    return new Place(this.#writing, [...this.path, ...inside])
+  }
+
+  lose(reason: string, ...inside: Path): undefined {
+    return this.#writing.lose([...this.path, ...inside], reason)
+  }
+
+  /** The source of an image or file, with its bytes or URL. */
+  sourceOf({ source }: ImagePart | FilePart): Resolved {
+    return this.#writing.resolve(source, [...this.path, 'source'])
+  }
+
+  /** A part carried raw; lost if another format carries it. */
+  rawOf({ provider, raw }: ProviderPart): MutableObject | undefined {
+    if (provider === this.#writing.format) return mutableCopy(raw) as MutableObject
+    return this.lose(`is known only to ${provider}`)
+  }
 }
 
 /** Fields kept by other formats that this writer can write. */
 export type UnderstoodFields = { readonly [format: string]: readonly string[] }
 
-/**
- * Calls a format's writer for every message.
- *
- * @param finish called after the last message. It, like every message, may report losses for earlier ones
- */
-export const encodeMessages = <Wire>(
+export interface Writer {
+  /** The conversation in the foreign format, complete after the last message. */
+  readonly wire: unknown
+  readonly write: (message: UnerasedMessage, writing: Writing) => void
+  /** Called after the last message. It, like every message, may report losses for earlier ones. */
+  readonly finish: (writing: Writing) => void
+}
+
+/** A writer for a format that is a list. */
+export const listWriter = (
+  write: (message: UnerasedMessage, wire: MutableObject[], writing: Writing) => void,
+): Writer => {
+  const wire: MutableObject[] = []
+  return { wire, write: (message, writing) => write(message, wire, writing), finish: () => undefined }
+}
+
+/** Calls a format's writer for every message. */
+export const encodeMessages = (
   format: string,
   messages: Iterable<Message>,
   options: EncodeOptions,
-  wire: Wire,
-  write: (message: Message, writing: Writing) => void,
-  understood: UnderstoodFields = {},
-  finish?: (writing: Writing) => void,
-): Either<EncodeFault, Encoded<Wire>> => {
+  writer: Writer,
+  understood: UnderstoodFields,
+): Either<EncodeFault, Encoded<unknown>> => {
   const losses: Loss[] = []
   const polluted = isPolluted()
   let position = 0
-  const writing = {
+  const writing: Writing & { position: number } = {
+    format,
     position,
-    lose: (path: Path, reason: string, at = position): undefined =>
-      void losses.push(Object.freeze({ position: at, path, reason })),
-    resolve: (source: Source, path: Path) => resolveSource(source, options, format, position, path),
+    lose: (path, reason, at = position) => void losses.push(Object.freeze({ position: at, path, reason })),
+    resolve: (source, path) => resolveSource(source, options, format, position, path),
+    at: (...path) => new Place(writing, path),
   }
   try {
     for (const given of messages) {
@@ -49,15 +100,18 @@ export const encodeMessages = <Wire>(
       writing.position = position
       loseForeignFields(format, message, writing, understood)
       if (isErased(message)) writing.lose(['content'], `was erased: written as ${erasedMark}`)
-      write(withErasedText(message), writing)
+      writer.write(withErasedText(message), writing)
       position += 1
     }
-    finish?.(writing)
+    writer.finish(writing)
   } catch (error) {
     if (error instanceof BlockMissing) return left(error.fault)
     throw error
   }
-  return right({ wire, losses: Object.freeze(losses.sort((left, right) => left.position - right.position)) })
+  return right({
+    wire: writer.wire,
+    losses: Object.freeze(losses.sort((left, right) => left.position - right.position)),
+  })
 }
 
 /** Reports fields in `meta` that only another format understands. */

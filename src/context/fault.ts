@@ -57,7 +57,6 @@ export const contextSentences: Sentences<ContextFault | SummaryFault> = {
     `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${summaryAdvice(fault.done.length)}`,
 }
 
-/** A context fault as a sentence. */
 export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** What to do with the summaries made before one failed. */

@@ -12,7 +12,6 @@ import { sameBlocks } from '../store/kit.ts'
 /**
  * The attachments of a message: the blocks that its images and files reference.
  *
- * @param message a message
  * @returns their ids, each once
  */
 export const attachedTo = ({ content }: Pick<Message, 'content'>): readonly BlockId[] => {

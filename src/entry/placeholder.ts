@@ -8,7 +8,6 @@ import { text, type Message, type MessageFault } from '../message/index.ts'
  *
  * @param message the role of the message
  * @param missing the ids of the blocks, and the reason
- * @returns the placeholder
  */
 export const placeholderOf = (
   { role }: Pick<Message, 'role'>,
@@ -22,7 +21,6 @@ export const placeholderOf = (
 /**
  * Whether a message is a placeholder for content that was not found.
  *
- * @param message a message
  * @returns true for a placeholder
  */
 export const isPlaceholder = (message: Message | Immutable<Message>): boolean => missingOf(message) !== undefined
@@ -30,7 +28,6 @@ export const isPlaceholder = (message: Message | Immutable<Message>): boolean =>
 /**
  * The reason why a message can't be stored.
  *
- * @param message a message
  * @returns the fault; undefined if the message can be stored
  */
 export const placeholderFault = (message: Message): MessageFault | undefined => {

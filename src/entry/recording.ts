@@ -12,7 +12,6 @@ import { RowTree, type CompactRange, type Hash } from '../proof/kit.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 
-/** The messages of one append. */
 export class Recording {
   readonly #entries = emptyList<{ readonly message: Message; readonly page: PageKind; readonly row: Row }>()
   readonly #blocks = emptyList<Uint8Array>()
@@ -60,7 +59,6 @@ export class Recording {
     return count === (recording === undefined ? 0 : recording.#entries.length)
   }
 
-  /** Append the messages to a history. */
   static addTo(recording: Recording, history: History<Message>): void {
     for (let index = 0; index < recording.#entries.length; index++) {
       const { message, page } = recording.#entries[index] as { message: Message; page: PageKind }

@@ -66,7 +66,6 @@ export interface EncodedRow {
 
 /** The content of a row, before its blocks are read. */
 export interface DecodedRow {
-  /** The page kind of the message. */
   readonly page: PageKind
   /** True if the application chose the page kind, and it differs from the classified one. */
   readonly tagged: boolean
@@ -78,9 +77,7 @@ export interface DecodedRow {
 
 /** A text of a message, stored as a block. */
 export interface ExtractedText {
-  /** The path of the text in the message. */
   readonly path: Path
-  /** The id of its block. */
   readonly id: BlockId
   /** The encoding. `utf8`: the block has the text's UTF-8. `base64`: the block has the bytes that the text encodes. */
   readonly as: 'base64' | 'utf8'
@@ -149,7 +146,6 @@ export const encodeRow = (
  *
  * @param message the stub, from `erasedMessage`
  * @param row the page kind of the message, and whether the application chose it
- * @returns the body
  */
 export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 'page' | 'tagged'>): string =>
   `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
@@ -157,7 +153,6 @@ export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 
 /**
  * Whether a row is the stub of an erased message: it has a role and call ids, and nothing else.
  *
- * @param row the decoded row
  * @returns true for what `erasedBody` writes
  */
 export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
@@ -190,7 +185,6 @@ const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
 /**
  * Decode the body of a row. The message is not checked.
  *
- * @param body the stored text
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
@@ -302,7 +296,6 @@ const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(
 /**
  * Decode a stored row for `takeRow`, which accepts nothing else, so that code in between can't change it.
  *
- * @param row the row
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
 export const readRow = (row: RowContent): Either<string, DecodedRow> => {
@@ -421,7 +414,6 @@ export class UnreadRows {
   /**
    * Append the remaining messages.
    *
-   * @param unread all rows
    * @returns the position of a message that could not be appended, and the reason; undefined if all were appended
    */
   static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {

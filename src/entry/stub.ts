@@ -6,8 +6,6 @@ import { decodeRow, isErasedRow } from './row.ts'
 /**
  * The reason why a body is not a valid stub.
  *
- * @param kind the kind of the row
- * @param body the body
  * @returns the reason; undefined if an erasure could have written it
  */
 export const stubFault = (kind: RowKind, body: string): string | undefined =>

@@ -1,5 +1,15 @@
 /** The terms by which a search finds a stored row: those of its message's texts, its role, and its kind of content. */
-import { base64Of, define, isLeft, isObject, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
+import {
+  base64Of,
+  define,
+  isLeft,
+  isObject,
+  jsonIn,
+  ownField,
+  textOfUtf8,
+  type Immutable,
+  type Path,
+} from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { BlockId } from '../proof/kit.ts'
@@ -7,30 +17,18 @@ import type { TermsOf } from '../store/index.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './words.ts'
 
-/** A searchable text of a message. */
 export interface SearchText {
   /** `message`: the speaker's words. `tool`: a tool call or its result. */
   readonly of: 'message' | 'tool'
-  /** The text. */
   readonly text: string
 }
 
 // These terms start with a private-use character, which no word contains, so no text has them.
 
-/**
- * The term of all messages with a role.
- *
- * @param role the role
- * @returns the term
- */
+/** The term of all messages with a role. */
 export const roleTerm = (role: Role): string => `\ue000${role}`
 
-/**
- * The term of all messages that have a text of this kind.
- *
- * @param of the kind
- * @returns the term
- */
+/** The term of all messages that have a text of this kind. */
 export const kindTerm = (of: SearchText['of']): string => `\ue001${of}`
 
 /** The term of all notes that retract messages. */
@@ -43,7 +41,6 @@ export const unreadTerm = '\ue003'
  * The searchable texts of a message: text, reasoning and refusals; names of tools and files;
  * arguments and results of calls; strings in provider data. Not metadata, ids, URLs and images.
  *
- * @param message the message
  * @returns the texts, in order
  */
 export const textsOf = (message: Immutable<Message>): readonly SearchText[] => {
@@ -137,7 +134,6 @@ export const messageIn = (
   }
 }
 
-/** Put an extracted text back. */
 const putTextBack = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
@@ -175,11 +171,6 @@ export const termsOf: TermsOf = ({ kind, body }, block) => {
 }
 
 const isRetraction = (body: string): boolean => {
-  if (!body.includes('"retraction"')) return false
-  try {
-    const note: unknown = JSON.parse(body)
-    return isObject(note) && note['type'] === 'retraction'
-  } catch {
-    return false
-  }
+  const note = body.includes('"retraction"') ? jsonIn(body) : undefined
+  return isObject(note) && note['type'] === 'retraction'
 }

@@ -28,12 +28,7 @@ const wordRun =
 const isUnspaced =
   /^[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
 
-/**
- * The words of a text, in order.
- *
- * @param text the text
- * @returns the words
- */
+/** The words of a text, in order. */
 export function* wordsIn(text: string): Generator<Word> {
   for (const { 0: found, index } of text.matchAll(word)) {
     if (ascii.test(found)) {
@@ -86,9 +81,6 @@ export const termOf = (text: string): string =>
  * characters and the last character of a run. So a prefix search finds a single character.
  *
  * Cost    O(text)
- *
- * @param terms the set
- * @param text the text
  */
 export const addTerms = (terms: Set<string>, text: string): void => {
   if (ascii.test(text)) {

@@ -18,6 +18,7 @@ import {
 } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/kit.ts'
+import { countWhile } from '../sequence/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record, type Applied } from './log.ts'
@@ -126,16 +127,8 @@ export const applyDelta = <M>(
 
 /** Finds the delta that filled a position by binary search; the deltas are in order. */
 const deltaAt = (deltas: readonly Applied[], position: number): Applied | undefined => {
-  let from = 0
-  let to = deltas.length
-  while (from < to) {
-    const middle = (from + to) >>> 1
-    const found = deltas[middle] as Applied
-    if (position < found.start) to = middle
-    else if (position >= found.end) from = middle + 1
-    else return found
-  }
-  return undefined
+  const found = deltas[countWhile(deltas.length, (index) => (deltas[index] as Applied).end <= position)]
+  return found !== undefined && position >= found.start ? found : undefined
 }
 
 const deltaShapeFault = (

@@ -30,11 +30,7 @@ export interface History<M> extends HistoryBrand {
    * history.append(user('hello')) // => 0
    */
   readonly append: (message: M | Immutable<M>, page?: PageKind) => Position
-  /**
-   * All messages so far, as a value that never changes. Cost: O(1).
-   *
-   * @returns the view
-   */
+  /** All messages so far, as a value that never changes. Cost: O(1). */
   readonly view: () => View<M>
   /** The number of messages. */
   readonly len: number
@@ -44,6 +40,5 @@ export interface History<M> extends HistoryBrand {
  * Returns the page kind of a message appended without one.
  *
  * @param message the frozen copy of the message
- * @returns its page kind
  */
 export type Classify<M> = (message: Immutable<M>) => PageKind

@@ -11,7 +11,6 @@ import { viewOf, type Part } from './read.ts'
 import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
-/** The storage of one history. */
 export interface Log<M> {
   /** The messages and their page kinds. Replaced when the tail is full. */
   content: Content<M>
@@ -25,7 +24,6 @@ export interface Log<M> {
 
 /** The positions of one delta's messages. */
 export interface Applied {
-  /** The id of the delta. */
   readonly id: string
   /** The position of its first message. */
   readonly start: number
@@ -33,7 +31,6 @@ export interface Applied {
   readonly end: number
 }
 
-/** A log without messages. */
 export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
   content: emptyContent(),
   classify,
@@ -83,7 +80,6 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
-/** The handle of a log. */
 export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: handlePrototype,

@@ -31,13 +31,11 @@ export interface Part<M> {
   readonly content: Content<M>
   /** The positions left out. They may reach beyond the range. */
   readonly gaps: Gaps | undefined
-  /** The first position. */
   readonly start: number
   /** The position after the last one. */
   readonly end: number
 }
 
-/** The view of a part of a record. */
 export const viewOf = <M>(content: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
   new RecordView(content, gaps, start, end) as unknown as View<M> // the only place that makes a view
 

@@ -28,7 +28,6 @@ export interface State<M> {
 
 /** The messages after a state: at most `chunkLength`. Both lists only grow, in step, and have no prototype. */
 export interface Tail<M> {
-  /** The messages. */
   readonly messages: Immutable<M>[]
   /** The codes of their page kinds. */
   readonly codes: number[]
@@ -42,7 +41,6 @@ export interface Content<M> {
   readonly tail: Tail<M>
 }
 
-/** The number of messages in a chunk. */
 export const chunkLength: number = 1 << chunkBits
 const groupLength = 1 << groupBits
 const [chunkMask, groupMask, groupShift] = [chunkLength - 1, groupLength - 1, chunkBits + groupBits] as const
@@ -59,7 +57,6 @@ export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + 
 export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
   withChunk(state, freeze({ messages: freeze(messages), kinds: fromCodes(codes) }))
 
-/** Appends a chunk to a state. */
 export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Content<M> => {
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength

@@ -46,7 +46,6 @@ export interface TextOptions {
   /**
    * Checks the message. Default: any JSON is accepted.
    *
-   * @param message the parsed message
    * @returns the problem; undefined if there is none
    */
   readonly check?: (message: unknown) => unknown
@@ -89,11 +88,9 @@ export const appendText = <M>(
   return right(record(log, message, kind))
 }
 
-/** A message of a chunk, given as text. */
 export interface ChunkText {
   /** The stored text, which contains the message. */
   readonly stored: string
-  /** The page kind of the message. */
   readonly page: PageKind
   /**
    * Returns the texts to insert. Called when the message is first read.
@@ -108,7 +105,6 @@ export interface ChunkReader {
   /**
    * Extracts the message from a stored text.
    *
-   * @param stored the stored text
    * @returns the message as JSON
    */
   readonly textOf: (stored: string) => string
@@ -118,7 +114,6 @@ export interface ChunkReader {
    * Returns the error to throw when a message can't be read. Then no message of the chunk can be read.
    *
    * @param fault the problem, with the position
-   * @returns the error
    */
   readonly errorOf: (fault: HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage'>) => unknown
 }

@@ -36,7 +36,6 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    *
    * @param start the first index; a negative one counts from the end. Default: 0
    * @param end the index after the last one; a negative one counts from the end. Default: `length`
-   * @returns the part, as a view
    */
   readonly slice: (start?: number, end?: number) => View<M>
   /**
@@ -53,21 +52,14 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    * returns the messages from one position up to another. Cost: O(log ranges).
    *
    * @param position a position of the history
-   * @returns the number of messages
    */
   readonly before: (position: number) => number
   /** The page kind of each message. It always has the same length as the view. Enumerable. */
   readonly pages: Pages
-  /**
-   * A new frozen array of the messages. Cost: O(length); the messages themselves are shared.
-   *
-   * @returns the array
-   */
+  /** A new frozen array of the messages. Cost: O(length); the messages themselves are shared. */
   readonly toArray: () => readonly Immutable<M>[]
   /**
    * The value for `JSON.stringify`: the messages, as `toArray()` returns them. It has no page kinds; save `pages` too.
-   *
-   * @returns the array
    */
   readonly toJSON: () => readonly Immutable<M>[]
 }

@@ -19,7 +19,6 @@ import { foreignSnapshot, maxDepth, NotJson } from './snapshot.ts'
 
 /** A leaf that was replaced. */
 export interface Replaced {
-  /** Its path in the value. */
   readonly path: Path
   /** The old and new value, as a clause. */
   readonly reason: string
@@ -27,7 +26,6 @@ export interface Replaced {
 
 /** The result of `admit`. */
 export interface Admitted {
-  /** A frozen copy. */
   readonly value: Json
   /** The replaced leaves. Usually empty. */
   readonly replaced: readonly Replaced[]

@@ -12,7 +12,6 @@ export const right = <E = never, A = never>(a: A): Either<E, A> => ({ _tag: 'Rig
 export const isLeft = <T extends Either<unknown, unknown>>(either: T): either is Extract<T, Left<unknown>> =>
   either._tag === 'Left'
 
-/** Whether it is a value. */
 export const isRight = <T extends Either<unknown, unknown>>(either: T): either is Extract<T, Right<unknown>> =>
   either._tag === 'Right'
 

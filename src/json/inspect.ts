@@ -20,7 +20,6 @@ export interface Inspected {
 
 /** A place where the value differs from the text. */
 export interface Finding {
-  /** The path in the value. */
   readonly path: Path
   /** The line, from 1. */
   readonly line: number

@@ -26,7 +26,6 @@ export const formatPath = (path: Path, root = ''): string => {
   return text
 }
 
-/** Concatenates two paths. */
 export const joinPaths = (first: Path, then: Path): Path =>
   buildArray(
     first.length + then.length,

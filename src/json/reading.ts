@@ -51,7 +51,6 @@ export const anObject = (value: unknown): JsonObject => objectAt(value, [])
 /** The value as an array. Throws Unexpected. */
 export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
-/** Whether an object has only these members. */
 export const hasOnly = (value: object, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name))
 

@@ -29,6 +29,12 @@ export const jsonIn = (text: string): unknown => {
   }
 }
 
+/** The value of JSON text; the text itself if it is not JSON. */
+export const jsonOrText = (text: string): unknown => {
+  const value = jsonIn(text)
+  return value === undefined ? text : value
+}
+
 /** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; if it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {

@@ -24,7 +24,6 @@ import type {
  * Instructions for the model.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a system message
  */
 export const system = (...content: readonly (string | Part)[]): Message => message('system', content)
 
@@ -32,7 +31,6 @@ export const system = (...content: readonly (string | Part)[]): Message => messa
  * Instructions for the model, under OpenAI's newer name for the role.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a developer message
  */
 export const developer = (...content: readonly (string | Part)[]): Message => message('developer', content)
 
@@ -40,7 +38,6 @@ export const developer = (...content: readonly (string | Part)[]): Message => me
  * A user message.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns a user message
  * @example
  * user('What is in this picture?', image({ type: 'url', url: 'https://example.com/cat.png' }))
  */
@@ -50,7 +47,6 @@ export const user = (...content: readonly (string | Part)[]): Message => message
  * A message from the model: text, reasoning and tool calls, in the order the model wrote them.
  *
  * @param content texts and parts; a string becomes a text part
- * @returns an assistant message
  * @example
  * assistant('Looking.', toolCall('call_1', 'read', { path: 'a.txt' }))
  */
@@ -62,7 +58,6 @@ export const assistant = (...content: readonly (string | Part)[]): Message => me
  * @param callId the call's id
  * @param content the result; a string becomes a text part
  * @param options the tool's name, and whether the call failed. Default: it succeeded
- * @returns a tool message
  * @example
  * toolResult('call_1', 'no such file', { isError: true })
  */
@@ -78,7 +73,6 @@ export const toolResult = (
  * @param callId the call's id
  * @param content the result; a string becomes a text part
  * @param options the tool's name, and whether the call failed. Default: it succeeded
- * @returns the part
  */
 export const toolResultPart = (
   callId: string,
@@ -92,19 +86,13 @@ export const toolResultPart = (
     ...optionsOf('toolResult', options, resultNames),
   })
 
-/**
- * A text part.
- *
- * @param value the text
- * @returns the part
- */
+/** A text part. */
 export const text = (value: string): TextPart => freeze({ type: 'text', text: value })
 
 /**
  * An image.
  *
  * @param source a URL, base64 data, or the id of a stored block
- * @returns the part
  */
 export const image = (source: Source): ImagePart => freeze({ type: 'image', source: freeze({ ...source }) })
 
@@ -113,7 +101,6 @@ export const image = (source: Source): ImagePart => freeze({ type: 'image', sour
  *
  * @param source a URL, base64 data, or the id of a stored block
  * @param options the name of the file
- * @returns the part
  */
 export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
   freeze({ type: 'file', source: freeze({ ...source }), ...optionsOf('file', options, { name: true }) })
@@ -124,7 +111,6 @@ export const file = (source: Source, options: { readonly name?: string } = {}): 
  * @param id the id that its result will have as `callId`
  * @param name the tool's name
  * @param args the arguments: an object is written as JSON, a string is kept as is
- * @returns the part
  */
 export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
   freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
@@ -134,19 +120,13 @@ export const toolCall = (id: string, name: string, args: string | JsonObject): T
  *
  * @param value the reasoning text
  * @param options the provider's summaries, signature and encrypted reasoning
- * @returns the part
  */
 export const reasoning = (
   value: string,
   options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
 ): ReasoningPart => freeze({ type: 'reasoning', text: value, ...optionsOf('reasoning', options, reasoningNames) })
 
-/**
- * A refusal by the model.
- *
- * @param value the text of the refusal
- * @returns the part
- */
+/** A refusal by the model. */
 export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
 
 /**
@@ -154,7 +134,6 @@ export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal',
  *
  * @param name the provider or format
  * @param raw the part, as JSON
- * @returns the part
  */
 export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
 

@@ -2,7 +2,7 @@
 import { emptyList, freeze, mapEach } from '../json/index.ts'
 import { text } from './construct.ts'
 import { contentOf } from './guards.ts'
-import type { ErasedPart, Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
+import type { ErasedPart, Message, Part, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The text that models and people see in place of erased content. */
 export const erasedMark = '[erased]'
@@ -10,7 +10,6 @@ export const erasedMark = '[erased]'
 /**
  * The stub for an erased message: its role, and the ids of its calls and results.
  *
- * @param message the message to erase
  * @returns the stub, frozen, with `erased` parts only
  */
 export const erasedMessage = ({ role, content }: Pick<Message, 'role' | 'content'>): Message => {
@@ -35,7 +34,6 @@ const erasedPart = (part: Part): ErasedPart => {
 /**
  * Whether a message was erased.
  *
- * @param message a message
  * @returns true if it has an `erased` part
  */
 export const isErased = (message: Pick<Message, 'content'>): boolean => {
@@ -44,8 +42,16 @@ export const isErased = (message: Pick<Message, 'content'>): boolean => {
   return false
 }
 
+/** A part other than a stub. */
+export type UnerasedPart = Exclude<Part, ErasedPart>
+
+/** A message without stubs. */
+export interface UnerasedMessage extends Message {
+  readonly content: readonly UnerasedPart[]
+}
+
 /** The part as a type that every format has: a call without arguments, or a result or text that says it was erased. */
-export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart | Part => {
+export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart | TextPart => {
   if (part.id !== undefined) return freeze({ type: 'tool_call', id: part.id, name: 'erased', arguments: '{}' })
   return part.callId === undefined
     ? text(erasedMark)
@@ -59,10 +65,10 @@ export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart 
  * @param message any message
  * @returns the message itself if nothing in it was erased
  */
-export const withErasedText = (message: Message): Message =>
+export const withErasedText = (message: Message): UnerasedMessage =>
   isErased(message)
     ? freeze({
         ...message,
         content: mapEach(message.content, (part) => (part.type === 'erased' ? erasedTextPart(part) : part)),
       })
-    : message
+    : (message as UnerasedMessage)

@@ -18,7 +18,6 @@ export const messageSentences: Sentences<MessageFault> = {
 /**
  * A message fault as a sentence.
  *
- * @param fault the fault
  * @returns where the message is wrong, what was expected and what was found
  */
 export const messageFaultText: (fault: MessageFault) => string = sentencesOf(messageSentences)
@@ -61,7 +60,6 @@ export type PairingProblem =
 
 /** A conversation is not settled. */
 export interface PairingFault {
-  /** The fault's tag. */
   readonly _tag: 'Unsettled'
   /** All problems, in conversation order. Never empty. */
   readonly problems: readonly PairingProblem[]
@@ -78,7 +76,6 @@ export const pairingSentences: Sentences<PairingFault> = {
 /**
  * A pairing fault as a sentence.
  *
- * @param fault the fault
  * @returns the first problem, the number of others, and what to do next
  */
 export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
@@ -100,7 +97,6 @@ export const problemSentences: Sentences<PairingProblem> = {
 /**
  * A pairing problem as a clause.
  *
- * @param problem the problem
  * @returns the clause, with the id and the position
  */
 export const problemText: (fault: PairingProblem) => string = sentencesOf(problemSentences)

@@ -2,7 +2,6 @@
 import { describe, filterEach, freeze, isArray } from '../json/index.ts'
 import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
-/** All roles. */
 export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
 /**
@@ -17,21 +16,18 @@ export const isRole = (value: unknown): value is Role =>
 /**
  * Whether a part is text.
  *
- * @param part a part
  * @returns true for a text part
  */
 export const isText = (part: Part): part is TextPart => typeOf('isText', part) === 'text'
 /**
  * Whether a part is a tool call.
  *
- * @param part a part
  * @returns true for a tool call
  */
 export const isToolCall = (part: Part): part is ToolCallPart => typeOf('isToolCall', part) === 'tool_call'
 /**
  * Whether a part is a tool result.
  *
- * @param part a part
  * @returns true for a tool result
  */
 export const isToolResult = (part: Part): part is ToolResultPart => typeOf('isToolResult', part) === 'tool_result'
@@ -53,7 +49,6 @@ export const contentOf = (call: string, message: Pick<Message, 'content'>): read
 /**
  * The text parts of a message, joined without a separator.
  *
- * @param message a message
  * @returns the text; empty if there is none
  */
 export const textOf = (message: Message): string => {
@@ -69,7 +64,6 @@ export const textOf = (message: Message): string => {
 /**
  * The tool calls of a message.
  *
- * @param message a message
  * @returns the calls, in order
  */
 export const toolCallsOf = (message: Message): readonly ToolCallPart[] =>
@@ -78,7 +72,6 @@ export const toolCallsOf = (message: Message): readonly ToolCallPart[] =>
 /**
  * The tool results of a message.
  *
- * @param message a message
  * @returns the results, in order
  */
 export const toolResultsOf = (message: Message): readonly ToolResultPart[] =>

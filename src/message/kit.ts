@@ -2,7 +2,7 @@
 export { callsOf, cutAnswer, isCut, messageIn, indelibleMetaOf, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'
-export { erasedMark, erasedMessage, withErasedText } from './erased.ts'
+export { erasedMark, erasedMessage, type UnerasedMessage, type UnerasedPart, withErasedText } from './erased.ts'
 export { type PairingFault, messageFaultText, pairingSentences } from './fault.ts'
 export { contentOf, isRole, roles } from './guards.ts'
 export { createPairing, lengthOf } from './pairing.ts'

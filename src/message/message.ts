@@ -44,7 +44,6 @@ export type Part =
 
 /** Text. */
 export interface TextPart {
-  /** The part's type. */
   readonly type: 'text'
   /** The text. */
   readonly text: string
@@ -54,7 +53,6 @@ export interface TextPart {
 
 /** An image. */
 export interface ImagePart {
-  /** The part's type. */
   readonly type: 'image'
   /** Where its bytes are. */
   readonly source: Source
@@ -64,7 +62,6 @@ export interface ImagePart {
 
 /** A document, audio or video; its media type tells which. */
 export interface FilePart {
-  /** The part's type. */
   readonly type: 'file'
   /** Where its bytes are. */
   readonly source: Source
@@ -85,7 +82,6 @@ export type Source =
 
 /** A tool call by the model. */
 export interface ToolCallPart {
-  /** The part's type. */
   readonly type: 'tool_call'
   /** The id that its result has as `callId`. */
   readonly id: string
@@ -99,7 +95,6 @@ export interface ToolCallPart {
 
 /** The result of the tool call `callId`. */
 export interface ToolResultPart {
-  /** The part's type. */
   readonly type: 'tool_result'
   /** The call's id. */
   readonly callId: string
@@ -118,7 +113,6 @@ export type ResultPart = TextPart | ImagePart | FilePart | ProviderPart
 
 /** The model's reasoning. `signature` and `encrypted` are sent back to its provider unchanged. */
 export interface ReasoningPart {
-  /** The part's type. */
   readonly type: 'reasoning'
   /** The reasoning text, as far as the provider reveals it. */
   readonly text: string
@@ -134,7 +128,6 @@ export interface ReasoningPart {
 
 /** A refusal by the model. */
 export interface RefusalPart {
-  /** The part's type. */
   readonly type: 'refusal'
   /** The text of the refusal. */
   readonly text: string
@@ -144,7 +137,6 @@ export interface RefusalPart {
 
 /** A raw part without a type in this model, with the provider or format that it comes from. */
 export interface ProviderPart {
-  /** The part's type. */
   readonly type: 'provider'
   /** The provider or format that defines the part. */
   readonly provider: string
@@ -156,7 +148,6 @@ export interface ProviderPart {
 
 /** Replaces erased content. Only an erasure creates it. Calls and results keep their ids, so calls stay answered. */
 export interface ErasedPart {
-  /** The part's type. */
   readonly type: 'erased'
   /** The id of the erased tool call, if it was one. */
   readonly id?: string

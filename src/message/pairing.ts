@@ -24,7 +24,6 @@ export interface PairedCall extends OpenCall {
   readonly answer: { readonly position: number; readonly part: number; readonly result: ToolResultPart } | undefined
 }
 
-/** A call met during a walk. */
 export interface MetCall<Call, Answer> {
   /** The caller's data for the call. */
   readonly call: Call
@@ -39,15 +38,12 @@ export type MetResult<Call, Answer> =
   | {
       /** It answers its call: in its turn, or `late`. */
       readonly type: 'answer' | 'late'
-      /** The call. */
       readonly of: MetCall<Call, Answer>
     }
   | {
       /** Its call already has a result. */
       readonly type: 'second'
-      /** The call. */
       readonly of: MetCall<Call, Answer>
-      /** The first result. */
       readonly first: Answer
     }
   | {

@@ -67,7 +67,6 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
  * Cost    O(parts)
  *
  * @param messages the conversation; not modified
- * @returns the settled conversation, and the repairs
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)
@@ -119,7 +118,6 @@ const repairOf = {
   ResultNotAdjacent: 'moved the result to its call',
 } as const satisfies { readonly [Tag in PairingProblem['_tag']]: Repair['done'] }
 
-/** A call of a conversation, and its result. */
 type Call = MetCall<PartPlace, { readonly place: PartPlace; readonly part: ToolResultPart }>
 
 const pair = (

@@ -12,7 +12,6 @@ export const noteSentences: Sentences<NoteFault> = {
 /**
  * A note fault as a sentence.
  *
- * @param fault the fault
  * @returns where the note is wrong, and what was expected
  */
 export const noteFaultText: (fault: NoteFault) => string = sentencesOf(noteSentences)

@@ -27,7 +27,6 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
 export interface PageFold {
   /** The kinds set by `page` notes, by position. */
   readonly tagged: Map<number, PageKind>
-  /** The pinned positions. */
   readonly pinned: Set<number>
 }
 

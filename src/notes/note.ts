@@ -21,7 +21,6 @@ export type Note =
 
 /** Sets the page kind of the entry at `position`. The latest such note counts. */
 export interface PageNote {
-  /** The note's type. */
   readonly type: 'page'
   /** The entry's position. */
   readonly position: number
@@ -39,7 +38,6 @@ export interface PinNote {
 
 /** A summary of the entries from `from` up to, not including, `to`. */
 export interface SummaryNote {
-  /** The note's type. */
   readonly type: 'summary'
   /** The first position. */
   readonly from: number
@@ -61,7 +59,6 @@ export interface SummaryNote {
  * no effect.
  */
 export interface RetractionNote {
-  /** The note's type. */
   readonly type: 'retraction'
   /** The first position. */
   readonly from: number
@@ -71,7 +68,6 @@ export interface RetractionNote {
 
 /** The receipt of one model call: what was sent, to which model, and its cost. */
 export interface ReceiptNote {
-  /** The note's type. */
   readonly type: 'receipt'
   /** The number of messages in the record when the context was derived. */
   readonly len: number
@@ -108,7 +104,6 @@ export interface Usage {
 
 /** Written before a tool runs. After a crash it shows which calls may have had side effects. */
 export interface ToolStartedNote {
-  /** The note's type. */
   readonly type: 'tool_started'
   /** The call's id. */
   readonly callId: string
@@ -123,7 +118,6 @@ export interface ToolStartedNote {
  * after `closed`, its messages are in the record, and the journal is no longer needed.
  */
 export interface JournalNote {
-  /** The note's type. */
   readonly type: 'journal'
   /** The id of the step and of its later delta. */
   readonly step: string
@@ -163,7 +157,6 @@ export interface JournalBlock {
  * otherwise; if asked again, it is retried. `cancelled`: somebody cancelled it.
  */
 export interface InputNote {
-  /** The note's type. */
   readonly type: 'input'
   /** The input's id. */
   readonly id: string
@@ -179,13 +172,11 @@ export interface InputNote {
 
 /** The end of the record: nothing can be appended after it. */
 export interface SealNote {
-  /** The note's type. */
   readonly type: 'seal'
 }
 
 /** Replaces a note that was erased because it repeated an erased message. Only an erasure creates it. */
 export interface ErasedNote {
-  /** The note's type. */
   readonly type: 'erased'
   /** The erased note's type. */
   readonly was: string
@@ -193,7 +184,6 @@ export interface ErasedNote {
 
 /** An application's own note. `namespace` separates applications: `com.example.app`. */
 export interface ApplicationNote {
-  /** The note's type. */
   readonly type: 'application'
   /** The application: `com.example.app`. Not empty. */
   readonly namespace: string

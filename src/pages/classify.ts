@@ -15,7 +15,6 @@ import type { PageKind } from './kind.ts'
  * Cost    O(parts)
  *
  * @param message any value
- * @returns its page kind
  * @example
  * classify({ role: 'system', content: 'Be brief.' }) // => 'bootstrap'
  */

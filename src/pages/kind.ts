@@ -43,13 +43,11 @@ export const codeOf = (kind: PageKind): number => {
   throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
 
-/** The page kind with a code. */
 export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKind
 
 /**
  * The lowest level at which a derived context may hold a page of this kind.
  *
- * @param kind a page kind
  * @returns `structured` for bootstrap and constraint, otherwise `pointer`
  */
 export const minFidelity = (kind: PageKind): ResidencyLevel => {
@@ -60,7 +58,6 @@ export const minFidelity = (kind: PageKind): ResidencyLevel => {
 /**
  * The levels of a page as space runs out, from `full` down to its minimum.
  *
- * @param kind a page kind
  * @returns the levels, frozen
  */
 export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => {

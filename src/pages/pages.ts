@@ -20,24 +20,11 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
    * @returns the kind; undefined if out of range
    */
   readonly at: (position: number) => PageKind | undefined
-  /**
-   * The number of entries of a kind. Cost: reads O(length) bytes.
-   *
-   * @param kind a page kind
-   * @returns the number
-   */
+  /** The number of entries of a kind. Cost: reads O(length) bytes. */
   readonly count: (kind: PageKind) => number
-  /**
-   * A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`.
-   *
-   * @returns the array
-   */
+  /** A new frozen array of the kinds. Save it with the messages, and pass it to `restoreHistory`. */
   readonly toArray: () => readonly PageKind[]
-  /**
-   * Used by `JSON.stringify`: the same as `toArray()`.
-   *
-   * @returns the array
-   */
+  /** Used by `JSON.stringify`: the same as `toArray()`. */
   readonly toJSON: () => readonly PageKind[]
   /** The kinds in order, for `for … of` and spreads. */
   readonly [Symbol.iterator]: () => Iterator<PageKind>
@@ -45,7 +32,6 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
 
 /** Provides the kinds of a view as codes. A rank is a position in the record, not counting what the view leaves out. */
 export interface KindSource<View> {
-  /** The code at a rank. */
   readonly codeAt: (view: View, rank: number) => number
   /** The codes starting at a rank, as characters; at least one. */
   readonly codesFrom: (view: View, rank: number) => string

@@ -27,6 +27,5 @@ export const isBlockId = (value: unknown): value is BlockId => {
  *
  * @param bytes the content of the block
  * @param hash the hash function: SHA-256
- * @returns the id
  */
 export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // 32 bytes have 64 digits

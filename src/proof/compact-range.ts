@@ -30,7 +30,6 @@ export const emptyRange: CompactRange = freeze({ size: 0, peaks: freeze([]) })
  * @param range the tree
  * @param leaf the hash of the leaf, from `leafHash`
  * @param hash the hash function. Default: `portableSha256`
- * @returns the tree with the leaf
  */
 export const appendLeaf = (
   { size, peaks }: CompactRange,

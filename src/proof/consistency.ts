@@ -16,7 +16,6 @@ import { largestPowerBelow, type Subtree } from './inclusion.ts'
  * @param oldSize the number of leaves of the older tree
  * @param leaves the hashes of all leaves
  * @param hash the hash function. Default: `portableSha256`
- * @returns the proof
  * @throws RangeError if `oldSize` is not from 1 to the number of leaves: every tree extends the empty one
  */
 export const consistencyProof = (

@@ -15,7 +15,6 @@ import { areHashes, equalBytes, nodeHash } from './hashes.ts'
  * @param position the position of the leaf, from 0
  * @param leaves the hashes of all leaves
  * @param hash the hash function. Default: `portableSha256`
- * @returns the proof
  * @throws RangeError if the tree has no leaf at that position
  */
 export const inclusionProof = (
@@ -63,11 +62,8 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
 
 /** The input of `verifyInclusion`: a leaf, a tree and a proof. */
 export interface Inclusion {
-  /** The position of the leaf. */
   readonly position: number
-  /** The number of leaves of the tree. */
   readonly size: number
-  /** The hash of the leaf. */
   readonly leaf: Uint8Array
   /** The result of `inclusionProof`. */
   readonly proof: readonly Uint8Array[]

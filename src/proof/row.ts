@@ -10,9 +10,7 @@ import type { Hash } from './sha256.ts'
 
 /** The content of a leaf: a row without its list of blocks, because the body names them. */
 export interface RowContent {
-  /** Whether it is an entry or a note. */
   readonly kind: 'entry' | 'note'
-  /** The text. */
   readonly body: string
   /** Milliseconds since 1970. */
   readonly at: number

@@ -11,7 +11,6 @@ import { bindMethod } from '../json/index.ts'
  * A hash function with 32 bytes of output.
  *
  * @param bytes the input
- * @returns the hash
  */
 export type Hash = (bytes: Uint8Array) => Uint8Array
 

@@ -28,7 +28,6 @@ export class Finder {
     this.#all = [...own, ...known]
   }
 
-  /** The spans to redact in a text. */
   inText(text: string): readonly Span[] {
     const strings = this.#own.length > 0 ? stringsOf(text, true) : undefined
     const spans = search(text, strings === undefined ? this.#all : this.#known)

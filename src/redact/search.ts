@@ -37,7 +37,6 @@ const cleanOf = ({ start, end, rule, length = end - start, clean }: Span): Clean
 /** Whether the span is to be replaced. */
 export const isFound = ({ rule, clean }: Span): boolean => rule !== undefined || clean !== undefined
 
-/** A span moved by an offset. */
 export const shiftSpan = (span: Span, by: number): Span =>
   by === 0 ? span : { ...span, start: span.start + by, end: span.end + by }
 

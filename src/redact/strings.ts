@@ -11,7 +11,6 @@ export interface WrittenString {
   readonly isNumber: boolean
   /** The key whose value it is. */
   readonly name: string | undefined
-  /** Its object or array. */
   readonly within: Container
 }
 

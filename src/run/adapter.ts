@@ -20,7 +20,6 @@ export interface AdapterOptions {
   readonly onLosses?: (losses: readonly Loss[]) => void
 }
 
-/** The checked options of an adapter. */
 export const adapterOptionsOf = <Options extends AdapterOptions>(
   call: string,
   given: Options,

@@ -1,7 +1,6 @@
 /** Calls a user function; an exception or a missing answer becomes a refusal. */
 import type { Clock } from '../task/index.ts'
 
-/** A handler's refusal. */
 export interface Refusal {
   readonly cause: unknown
 }

@@ -147,7 +147,6 @@ export const runFaultText: (fault: RunFault) => string = sentencesOf(runSentence
 
 /** An input with this id was asked before with another message. Nothing was written. */
 export interface InputMismatch {
-  /** The fault's tag. */
   readonly _tag: 'InputMismatch'
   /** The session. */
   readonly session: string
@@ -170,5 +169,4 @@ export const turnSentences: Sentences<TurnFault> = {
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }
 
-/** A turn fault as a sentence. */
 export const turnFaultText: (fault: TurnFault) => string = sentencesOf(turnSentences)

@@ -123,7 +123,6 @@ export interface Start {
 /** The options of a run except its starting point. */
 export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
 
-/** The names of these options. */
 export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   model: true,
   context: true,

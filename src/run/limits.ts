@@ -46,10 +46,7 @@ export interface LimitState {
 }
 
 /** The tokens and dollars used so far. */
-export interface SpentSoFar {
-  readonly usage: Usage
-  readonly dollars: number | undefined
-}
+export type SpentSoFar = Omit<LimitState, 'steps'>
 
 /** A reached limit: the text for the results of calls that are not run, and the stop reason. */
 export interface ReachedLimit {

@@ -579,7 +579,6 @@ export class Loop {
     })
   }
 
-  /** The id of the next delta. */
   get #deltaId(): string {
     return this.#open?.step ?? `${this.#options.id}:${this.#deltas}`
   }

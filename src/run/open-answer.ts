@@ -48,7 +48,6 @@ const prefix = 'approval_'
 export const approvalOf = (step: string, { id, name, arguments: input }: ToolCallPart): string =>
   prefix + rangeDigest([step, id, name, input])
 
-/** A call with its token. */
 export const withApproval = (step: string, call: ToolCallPart): WaitingCall =>
   Object.freeze({ ...call, approval: approvalOf(step, call) })
 

@@ -29,9 +29,7 @@ export const checkRunLease = (options: RunLeaseOptions): void => {
 
 export type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 
-/** A lease held by a run. */
 export interface RunLease {
-  /** Its fencing number. */
   readonly number: number
   /** Whether another process holds the session now. The run's state is then stale, and it must not write. */
   readonly lost: boolean

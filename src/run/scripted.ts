@@ -3,6 +3,7 @@ import { describe, hasField, optionsOf } from '../json/index.ts'
 import { textOf, type Message, type Part } from '../message/index.ts'
 import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
+import { deltaOf } from './model-event.ts'
 
 /** How a scripted model streams. */
 export interface ScriptOptions {
@@ -67,11 +68,7 @@ function* eventsOf(message: Message): Generator<ModelEvent> {
         ? part.type
         : 'provider'
     yield { type: 'block_start', index, block, ...(part.type === 'tool_call' && { callId: part.id, name: part.name }) }
-    for (const text of pieces(part)) {
-      if (block === 'text' || block === 'refusal') yield { type: 'text_delta', index, block, text }
-      else if (block === 'reasoning') yield { type: 'reasoning_delta', index, block, text }
-      else if (block === 'tool_call') yield { type: 'arguments_delta', index, block, text }
-    }
+    if (block !== 'provider') for (const text of pieces(part)) yield deltaOf(block, index, text)
     if (part.type === 'reasoning' && part.signature !== undefined)
       yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
     yield { type: 'block_end', index, block, part }

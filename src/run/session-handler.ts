@@ -119,7 +119,6 @@ interface Entry {
 
 const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
 
-/** The current step. */
 interface Step {
   readonly id: string
   /** Whether any of it is in the journal. */

@@ -227,7 +227,6 @@ export class TurnTaking {
     return appendExpected(this.#session, this.#lease, { messages: [], notes: [note] })
   }
 
-  /** Queues an input. */
   queue(id: string, message: Message): Promise<Either<WriteFault, Retry | undefined>> {
     return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }

@@ -190,7 +190,6 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
-/** The names of options shared by all runs on a session. */
 export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
   ...settingNames,
   journalEvery: true,

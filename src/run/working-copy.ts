@@ -5,7 +5,6 @@ import type { PageKind } from '../pages/index.ts'
 
 export interface WorkingCopy {
   readonly append: (message: Message) => void
-  /** The conversation. */
   readonly view: () => View<Message>
   /** The number of messages in the record. */
   readonly len: number

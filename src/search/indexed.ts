@@ -191,7 +191,6 @@ async function* rowsFromCurrentIndex(
   return yield* need(index.find(query))
 }
 
-/** A row that matches the query. */
 interface MatchedRow extends FoundRow {
   readonly found: HitInRow
 }

@@ -24,7 +24,6 @@ interface Cursor {
   readonly below: number
 }
 
-/** The state of a scan. */
 interface Scan {
   readonly store: Store
   readonly query: Query

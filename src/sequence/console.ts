@@ -4,7 +4,6 @@ import type { Sequence } from './sequence.ts'
 /** The key of the function that Node's console calls to show an object. */
 export const inspectKey: symbol = Symbol.for('nodejs.util.inspect.custom')
 
-/** The number of values shown. */
 const shownValues = 3
 
 /**

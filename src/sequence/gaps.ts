@@ -95,6 +95,18 @@ const lastUpTo = (numbers: readonly number[], value: number): number => {
   return low - 1
 }
 
+/** The length of the leading run of indexes for which `holds` is true. Binary search: O(log count). */
+export const countWhile = (count: number, holds: (index: number) => boolean): number => {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 const { freeze, setPrototypeOf } = Object
 const { isSafeInteger } = Number
 const { toSorted } = Array.prototype

@@ -1,6 +1,6 @@
 export { inspectKey, consoleTextOf } from './console.ts'
-export { positionOfRank, runLengthAt, rankAt, addGaps, type Gaps, type Range } from './gaps.ts'
+export { addGaps, countWhile, positionOfRank, rankAt, runLengthAt, type Gaps, type Range } from './gaps.ts'
 export { RecentMap } from './recent-map.ts'
 export type { Sequence } from './sequence.ts'
 export { defineGetter, getterFrom, seclude } from './seclude.ts'
-export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Piece, type SpanKind } from './span.ts'
+export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Bounds, type Piece, type SpanKind } from './span.ts'

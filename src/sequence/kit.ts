@@ -1,2 +1,2 @@
 /** For other packages of this repository, which are released together. Not a public API. */
-export { RecentMap, type Sequence, itemAt } from './index.ts'
+export { countWhile, RecentMap, type Sequence, itemAt } from './index.ts'

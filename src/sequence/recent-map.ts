@@ -14,7 +14,6 @@ export class RecentMap<K, V> {
     this.#weigh = weigh
   }
 
-  /** The number of entries. */
   get size(): number {
     return this.#entries.size
   }

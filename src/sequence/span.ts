@@ -12,7 +12,6 @@ import type { Sequence } from './sequence.ts'
 export interface Piece<T> {
   /** The list that has them. */
   readonly values: readonly T[]
-  /** The index of the first one. */
   readonly index: number
   /** Their number, which may exceed the span. */
   readonly count: number
@@ -20,7 +19,6 @@ export interface Piece<T> {
 
 /** The operations of a class of spans. A rank is a position in the storage minus the values left out before it. */
 export interface SpanKind<Self, T> {
-  /** The name in the console. */
   readonly name: string
   /** The value at a rank. */
   readonly read: (span: Self, rank: number) => T

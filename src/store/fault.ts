@@ -211,7 +211,6 @@ export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
 /** The faults of reading blocks. */
 export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock' | 'NoKey'>
 
-/** A sentence for each store fault. */
 export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   Conflict: (fault) =>
     `another writer appended to ${name(fault.id)} first: it has ${fault.actual.size} rows, and ${fault.expected.size} were expected; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`,
@@ -285,7 +284,6 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
 /**
  * A store fault as a sentence for people.
  *
- * @param fault the fault
  * @returns what happened, where, and what to do next
  */
 export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sentencesOf(storeSentences)

@@ -4,7 +4,7 @@ export { type StoreFinding, type StoreRepair, findingText } from './port/check.t
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
 export { copyArgument } from './port/copy-argument.ts'
-export { Damaged } from './port/damage-error.ts'
+export { Damaged, orDamage } from './port/damage-error.ts'
 export {
   type Answer,
   type Block,
@@ -111,6 +111,7 @@ export {
   sameHead,
   sharedRows,
   storedRow,
+  type LogBasis,
 } from './rules/rules.ts'
 export { Signals, type Wake, signalKey } from './port/signals.ts'
 export type { AppendedRows, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'

@@ -28,7 +28,6 @@ export async function* need<F, A>(given: Step<F, A> | (() => Promise<Either<F, A
   return isLeft(answer) ? yield* fail(answer.left) : answer.right
 }
 
-/** Ends the steps with a fault. */
 export async function* fail<const F>(fault: F): Steps<F, never> {
   yield fault
   throw new Error('steps continued after a fault')

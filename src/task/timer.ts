@@ -6,7 +6,6 @@ export interface Timer {
   readonly cancel: () => void
 }
 
-/** The options of a timer. */
 export interface TimerOptions {
   /** Whether it keeps an otherwise idle process alive. Default: `true`. */
   readonly keeps?: boolean

@@ -16,6 +16,7 @@ import {
   isRight,
   type Json,
   jsonEqual,
+  jsonOrText,
   type JsonObject,
   left,
   NotJson,
@@ -37,7 +38,6 @@ import {
 } from '../message/index.ts'
 import { isRole, lengthOf, withErasedText } from '../message/kit.ts'
 import { type DecodeFault } from '../codecs/index.ts'
-import { valueOf } from '../codecs/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { PartItem, ThreadItem } from './item.ts'
 
@@ -252,7 +252,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     case 'refusal':
       return { type: 'message', role, content: part.text, ...others }
     case 'tool_call': {
-      const value = argued === 'value' ? (valueOf(part.arguments) as Json) : part.arguments
+      const value = argued === 'value' ? (jsonOrText(part.arguments) as Json) : part.arguments
       return {
         type: 'tool_call_item',
         callId: part.id,
@@ -263,7 +263,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     }
     case 'tool_result': {
       const text = textOf(part)
-      const output = given === 'value' ? (valueOf(text) as Json) : text
+      const output = given === 'value' ? (jsonOrText(text) as Json) : text
       return {
         type: 'tool_call_output_item',
         callId: part.callId,

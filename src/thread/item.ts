@@ -8,7 +8,6 @@ import type { Part, ResultPart, Role } from '../message/index.ts'
 
 /** A message. */
 export interface MessageItem {
-  /** Marks a message. */
   readonly type: 'message'
   /** The speaker's role. */
   readonly role: 'user' | 'assistant' | 'system'
@@ -20,7 +19,6 @@ export interface MessageItem {
 
 /** A tool call by the model. */
 export interface ToolCallItem {
-  /** Marks a call. */
   readonly type: 'tool_call_item'
   /** The call's id, which its output repeats. */
   readonly callId: string
@@ -34,7 +32,6 @@ export interface ToolCallItem {
 
 /** A tool's output. */
 export interface ToolCallOutputItem {
-  /** Marks an output. */
   readonly type: 'tool_call_output_item'
   /** The id of its call. */
   readonly callId: string
@@ -46,7 +43,6 @@ export interface ToolCallOutputItem {
 
 /** A part without its own item type: reasoning, a picture, a file. It belongs to the items before it. */
 export interface PartItem {
-  /** Marks a part. */
   readonly type: 'part_item'
   /** The role of its message. Absent in items of earlier versions. */
   readonly role?: Role
@@ -64,9 +60,7 @@ export type ThreadItem = RuntimeItem | PartItem
 
 /** The item of a user message. */
 export interface UserItem {
-  /** Marks a message. */
   readonly type: 'message'
-  /** The user's role. */
   readonly role: 'user'
   /** The text, unchanged. */
   readonly content: string

@@ -14,7 +14,7 @@ import {
 import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
-import type { Sequence } from 'indelible/sequence/kit'
+import { countWhile, type Sequence } from 'indelible/sequence/kit'
 import {
   createSession,
   listSessions,
@@ -74,11 +74,7 @@ export interface ChatStore {
   }) => Promise<void>
   /** The session of a chat: for `run`, `verify`, forks, and the whole record. */
   readonly openChat: (id: string) => Promise<Session>
-  /**
-   * Import chats. Existing chats are not changed.
-   *
-   * @returns the number of chats stored
-   */
+  /** Import chats. Existing chats are not changed. */
   readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
   /**
    * Every chat of the store, last created first.
@@ -285,11 +281,5 @@ const messagesFor = (conversation: Sequence<Message>, count: number, likely: num
   if (likely < conversation.length && encodedLength(likely) === count && encodedLength(likely + 1) > count)
     return likely
   // The longest prefix that encodes to `count` UI messages.
-  let [low, high] = [0, conversation.length]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (encodedLength(middle) <= count) low = middle
-    else high = middle - 1
-  }
-  return low
+  return countWhile(conversation.length, (index) => encodedLength(index + 1) <= count)
 }

@@ -8,6 +8,7 @@ import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type Tex
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
+  deltaOf,
   joinMessages,
   messagesOf,
   partOf,
@@ -121,34 +122,19 @@ class AiSdkAnswer {
       case 'text-start':
         return yield this.#begin(`text ${part.id}`, 'text')
       case 'text-delta':
-        return yield {
-          type: 'text_delta',
-          index: this.#grow(`text ${part.id}`, part.text),
-          block: 'text',
-          text: part.text,
-        }
+        return yield deltaOf('text', this.#grow(`text ${part.id}`, part.text), part.text)
       case 'text-end':
         return yield this.#end(`text ${part.id}`, 'text', part.providerMetadata)
       case 'reasoning-start':
         return yield this.#begin(`reasoning ${part.id}`, 'reasoning')
       case 'reasoning-delta':
-        return yield {
-          type: 'reasoning_delta',
-          index: this.#grow(`reasoning ${part.id}`, part.text),
-          block: 'reasoning',
-          text: part.text,
-        }
+        return yield deltaOf('reasoning', this.#grow(`reasoning ${part.id}`, part.text), part.text)
       case 'reasoning-end':
         return yield this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
       case 'tool-input-start':
         return yield this.#begin(`call ${part.id}`, 'tool_call', { callId: part.id, name: part.toolName })
       case 'tool-input-delta':
-        return yield {
-          type: 'arguments_delta',
-          index: this.#grow(`call ${part.id}`, part.delta),
-          block: 'tool_call',
-          text: part.delta,
-        }
+        return yield deltaOf('tool_call', this.#grow(`call ${part.id}`, part.delta), part.delta)
       case 'tool-call':
         return yield* this.#call(part)
       case 'finish-step':

@@ -1,8 +1,7 @@
 /** Converts a run to a stream of UI message chunks for `useChat`. */
 import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
 import { aiUiMessages } from 'indelible/codecs/ai-sdk'
-import { valueOf } from 'indelible/codecs/kit'
-import { isLeft, optionsOf, present } from 'indelible/json/kit'
+import { isLeft, jsonOrText, optionsOf, present } from 'indelible/json/kit'
 import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 
@@ -10,11 +9,7 @@ import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
 export interface UIStreamOptions {
   /** The id of the streamed message. Default: `msg-` and the length of the run's view, as in `loadChat`. */
   readonly messageId?: string
-  /**
-   * The error text for the reader. Default: "The answer failed."
-   *
-   * @returns the text for the reader
-   */
+  /** The error text for the reader. Default: "The answer failed." */
   readonly onError?: (error: unknown) => string
 }
 
@@ -62,7 +57,6 @@ export const toUIMessageStream = <F = RunFailure>(
   })
 }
 
-/** The chunks of one message. */
 class Chunks {
   readonly #id: string | undefined
   readonly #onError: (error: unknown) => string
@@ -218,4 +212,4 @@ const reasons: { readonly [reason: string]: AiFinishReason } = {
   max_tool_calls: 'tool-calls',
 }
 
-const parseInput = (text: string): unknown => (text.trim() === '' ? {} : valueOf(text))
+const parseInput = (text: string): unknown => (text.trim() === '' ? {} : jsonOrText(text))

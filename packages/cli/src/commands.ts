@@ -55,5 +55,4 @@ export const groups: readonly Group[] = [
   { title: 'The command itself', commands: [completion] },
 ]
 
-/** The commands of all groups. */
 export const commands: readonly Command[] = groups.flatMap((group) => group.commands)

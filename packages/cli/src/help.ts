@@ -52,14 +52,12 @@ const rowOf = (name: string, text: string, column: number, columns: number): rea
 /** The fewest columns for text beside a name. */
 const leastBeside = 30
 
-/** The general part of the help. */
 export const general: readonly string[] = [
   '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
   "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 failed or only partly done (the input can't be read, part of a session or file is damaged, or you did not answer yes); standard error says what is damaged; 2 wrong arguments; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
 ]
 
-/** The help of a command. */
 export const commandHelp = (command: Command, columns: number = mostColumns): readonly string[] => {
   const { usage, about, examples = [] } = command
   const options = optionsOf(command)

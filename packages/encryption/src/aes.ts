@@ -13,7 +13,6 @@ import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
 export const nonceBytes = 12
 const tagBytes = 16
 
-/** A nonce, and its base64. */
 export interface Nonce {
   readonly bytes: Uint8Array
   readonly text: string
@@ -21,7 +20,6 @@ export interface Nonce {
 
 /** The operations needed from a platform. */
 export interface Primitives {
-  /** Ciphertext and tag. */
   readonly encrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Uint8Array
   /** The plaintext; undefined if the tag is wrong. */
   readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined
@@ -192,7 +190,6 @@ export const encrypt: Primitives['encrypt'] = primitives.encrypt
 export const decrypt: Primitives['decrypt'] = primitives.decrypt
 export const encryptText: Primitives['encryptText'] = primitives.encryptText
 export const decryptText: Primitives['decryptText'] = primitives.decryptText
-/** HMAC-SHA-256. */
 export const mac: Primitives['hmac'] = primitives.hmac
 export const utf8: Primitives['utf8'] = primitives.utf8
 export const toBase64: Primitives['toBase64'] = primitives.toBase64

@@ -3,21 +3,11 @@
  * of the metadata, encrypted with the last key. Without that key, any change is detected.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  freezeResult,
-  isArray,
-  isLeft,
-  isObject,
-  parseJson,
-  right,
-  type Json,
-  type JsonObject,
-} from 'indelible/json/kit'
+import { freezeResult, isLeft, isObject, parseJson, right, sortKeys, type JsonObject } from 'indelible/json/kit'
 import type { StoreFaultOf } from 'indelible/store'
 import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/store/kit'
 import { openText, sealText } from './sealed.ts'
 
-/** The keys of the rows of a log. */
 export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
 
 /** The parts of metadata that stay readable: the library's own keys, and `clear`, which the owner chooses. */
@@ -44,21 +34,9 @@ export const sealMeta = (
   return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
 }
 
-/** The context that the encrypted part is bound to. */
+/** The context that the encrypted part is bound to. Sorted, because stores may return keys in any order. */
 const metaBinding = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
   `metadata ${JSON.stringify([id, keys, from, sortKeys(clear)])}`
-
-/** Sorts object keys, because stores may return them in any order. */
-const sortKeys = (value: Json): Json =>
-  isArray(value)
-    ? (value as readonly Json[]).map(sortKeys)
-    : isObject(value)
-      ? Object.fromEntries(
-          Object.entries(value as JsonObject)
-            .toSorted(([one], [other]) => (one < other ? -1 : 1))
-            .map(([name, member]) => [name, sortKeys(member as Json)]),
-        )
-      : value
 
 /** Decrypts metadata, and keeps the list of keys. Undefined if it is not what its key encrypted. */
 export const openMeta = (

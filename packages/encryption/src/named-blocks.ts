@@ -3,7 +3,7 @@
  * learn it. So the encrypted block is referenced by a log whose name is an HMAC of the digest with the scope's secret.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, utf8Of } from 'indelible/json/kit'
+import { isLeft, left, mapRight, right, utf8Of } from 'indelible/json/kit'
 import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockFault, Store, StoreFault } from 'indelible/store'
 import { hashedBlock, ownStore } from 'indelible/store/kit'
@@ -39,8 +39,7 @@ export const putNamed = async (
   const there = await store.hasBlocks([id])()
   if (isLeft(there)) return there
   if (there.right[0] === true) return right(digest)
-  const put = await store.putBlocks([sealed])() // the stored block was damaged or missing
-  return isLeft(put) ? put : right(digest)
+  return mapRight(await store.putBlocks([sealed])(), () => digest) // the stored block was damaged or missing
 }
 
 /** The ids of blocks' encrypted forms; undefined for a block that has none. */
@@ -81,7 +80,6 @@ export const getNamed = async (
   return right(Object.freeze(contents))
 }
 
-/** Whether the blocks exist. */
 export const hasNamed = async (
   store: Store,
   scope: Uint8Array,

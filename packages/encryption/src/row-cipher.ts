@@ -10,7 +10,6 @@ import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 
 /** The key for new rows of a log. */
 export interface OwnKey {
-  /** The id of the key. */
   readonly name: string
   readonly key: Uint8Array
   /** The secret of the scope. With a block's digest it determines the block's key. */

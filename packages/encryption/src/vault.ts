@@ -43,7 +43,6 @@ const keyFault = (fault: StoreFault, operation: string): KeyFault => {
   }
 }
 
-/** A cached key. */
 interface KnownKey {
   readonly secret: Uint8Array
   /** When it was last found in the key store, in milliseconds since 1970. */

@@ -108,7 +108,6 @@ const keyCheckMs = 1000
 /** The cached state of a log: its keys, and the key of new rows. Undefined if it is not encrypted. */
 type KnownLog = (LogKeys & { readonly own: OwnKey }) | undefined
 
-/** A log with decrypted metadata. */
 interface OpenedLog {
   readonly known: KnownLog
   readonly log: LogInfo
@@ -350,7 +349,6 @@ class EncryptingStore {
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
   }
 
-  /** A log without encryption. */
   async #openedPlain(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const { id, meta } = log
     const opened = right({ known: undefined, log })
@@ -503,7 +501,6 @@ class EncryptingStore {
     if (ids.length > 0) yield* fail({ _tag: 'MissingBlock', ids })
   }
 
-  /** Decrypts rows. */
   async #decrypted(id: string, rows: readonly StoredRow[]): Promise<Either<StoreFault, readonly StoredRow[]>> {
     if (rows.length === 0) return right(rows)
     const opened = await this.#knownOf(id)
@@ -693,7 +690,6 @@ class EncryptingStore {
   }
 }
 
-/** A search for texts in encrypted logs. */
 interface TextSearch {
   readonly isIn: (text: string) => boolean
   readonly isInBytes: (bytes: Uint8Array) => boolean

@@ -84,7 +84,6 @@ export const mismatchText = ({ id, what, expected, found, position, reason }: Le
   }
 }
 
-/** A sentence for each fault. */
 const evidenceSentences: Sentences<AnyEvidenceFault> = {
   ...sessionSentences,
   BadNote: (fault) => `the text is not a signed note: ${fault.reason}`,
@@ -120,8 +119,6 @@ const list = (names: readonly string[]): string =>
  */
 export const evidenceFaultMessage: (fault: AnyEvidenceFault) => string = sentencesOf(evidenceSentences)
 
-/** Makes a task from an operation. */
 export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf(evidenceFaultMessage)
 
-/** Makes a task from steps. */
 export const evidenceSteps: TaskOfSteps<AnyEvidenceFault> = taskOfSteps(evidenceTask)

@@ -26,7 +26,6 @@ import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
  * Errors  `NoSuchLog`, also if it was removed in the meantime; `NoKey` if its key was destroyed; `NotALedger`
  *
  * @param reason the reason and the person, recorded in the ledger
- * @returns the head of the ledger
  */
 export const holdSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
   evidenceSteps(async function* () {
@@ -67,7 +66,6 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
  * Errors  `NoSuchLog` if it is neither held nor existing; `NotALedger`
  *
  * @param reason the reason and the person, recorded in the ledger
- * @returns the head of the ledger
  */
 export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
   evidenceTask(async () => {

@@ -307,7 +307,6 @@ interface LedgerComparison {
   readonly mismatches: readonly LedgerMismatch[]
 }
 
-/** Compares sessions with the ledger. */
 async function* compare(
   store: Store,
   ledger: Entries,

@@ -9,9 +9,7 @@ import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 
-/** A signature line of a note. */
 export interface NoteSignature {
-  /** The name of the key. */
   readonly name: string
   /** The id of the key: 8 lowercase hexadecimal digits. */
   readonly keyId: string
@@ -19,7 +17,6 @@ export interface NoteSignature {
   readonly signature: Uint8Array
 }
 
-/** A note: its text and signatures. */
 export interface SignedNote {
   /** The text, ending with a newline. Ignore it until a trusted key's signature is verified. */
   readonly text: string
@@ -83,7 +80,6 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
   return right(Object.freeze(signatures))
 }
 
-/** Formats a note. */
 export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n${signatureLines(signatures)}`
 
 /** Formats signatures as the lines of a note. */
@@ -117,7 +113,6 @@ export const signNote = async (text: string, signers: readonly NoteSigner[]): Pr
   return noteText({ text, signatures })
 }
 
-/** A note with verified signatures. */
 export interface OpenedNote extends SignedNote {
   /** The signatures by known keys: at least one. */
   readonly verified: readonly VerifiedSignature[]

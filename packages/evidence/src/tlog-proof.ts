@@ -22,7 +22,6 @@ export interface TlogProof {
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/** Formats a proof. */
 export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>
   [
     firstLine,

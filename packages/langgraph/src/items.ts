@@ -15,7 +15,6 @@ export interface Item {
   text: string | undefined
 }
 
-/** The text of an item. */
 export const textOf = (item: Item, session: SessionReader): string => {
   if (item.text !== undefined) return item.text
   const { ref } = item

@@ -9,7 +9,6 @@ import { present } from 'indelible/json/kit'
  * @param from the source
  * @param to the target
  * @param threadId the thread. Default: all threads
- * @returns the number of checkpoints
  */
 export const copyCheckpoints = async (
   from: BaseCheckpointSaver<number | string>,

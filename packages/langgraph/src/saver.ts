@@ -165,7 +165,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    *
    * @param config the thread, the namespace, and the parent checkpoint
    * @param newVersions the changed channels, whose values are stored. Default: all channels
-   * @returns the config of the stored checkpoint
    */
   override async put(
     config: RunnableConfig,
@@ -350,7 +349,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * them; the record keeps them, and its messages are unchanged.
    *
    * @param options how many to keep
-   * @returns the number of checkpoints removed
    */
   async prune(threadId: string, { keep = 1 }: PruneOptions = {}): Promise<number> {
     if (!Number.isSafeInteger(keep) || keep < 1)
@@ -526,7 +524,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 }
 
-/** The pending operations of a thread. */
 interface PendingThread {
   readonly puts: Set<Promise<unknown>>
   readonly dumps: Set<Promise<unknown>>
@@ -534,7 +531,6 @@ interface PendingThread {
   readonly writes: Set<PendingWrites>
 }
 
-/** The pending writes of a task. */
 interface PendingWrites {
   readonly ns: string
   readonly id: string

@@ -35,7 +35,6 @@ export interface StoredCheckpoint {
   readonly rest: DumpedValue
   readonly metadata: DumpedValue
   readonly values: ReadonlyMap<string, Value>
-  /** The versions of the values. */
   readonly versions: { readonly [channel: string]: string | number }
 }
 
@@ -218,7 +217,6 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
 
-/** The noted form of a list. */
 export const toNotedValue = ({
   keep,
   add,

@@ -47,7 +47,6 @@ const encodeItems = (messages: Sequence<Message>): readonly unknown[] | undefine
 /** Stores an item raw if the codec can't read it or convert it back. */
 const rawItemMessage = (item: Json): Message => assistant(provider(codec.format, item))
 
-/** The SDK's items for messages. */
 export const itemsOf = (messages: Sequence<Message>): AgentInputItem[] => {
   const wire = encodeItems(messages)
   if (wire === undefined)

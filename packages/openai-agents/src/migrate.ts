@@ -9,7 +9,6 @@ export type ItemSource = Pick<Session, 'getItems'>
  * { sessionId }))`. Back out: `copyItems(agentsSession(store, { sessionId }), other)`.
  *
  * @param to the session to write to; it must be empty
- * @returns the number of items
  * @throws Error if the target has items already, because a second copy would store them twice
  */
 export const copyItems = async (from: ItemSource, to: Pick<Session, 'getItems' | 'addItems'>): Promise<number> => {

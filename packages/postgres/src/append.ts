@@ -11,7 +11,7 @@ import {
   sameHead,
 } from 'indelible/store/kit'
 import type { Document } from './documents.ts'
-import { joinPeaks, sizedAt, usedAt, type Log } from './log.ts'
+import { sizedAt, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'
 import { hash } from './sum.ts'
 
@@ -96,7 +96,7 @@ export const appendStatement = (
     bytesOf(after.head.root),
     after.entries,
     after.tokens - before.tokens,
-    joinPeaks(after.peaks),
+    Buffer.concat(after.peaks),
     after.appended ?? null,
   ])
   const ran: unknown[][] = []

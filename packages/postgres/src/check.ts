@@ -119,28 +119,14 @@ export const checkSchema = async (
 ): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
   for (const { scope, id } of await wrongTokens(query, schema))
-    findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what: wrongTokensText, repairable: true }))
-  for (const rule of rules)
-    for (const { scope, name } of await query(rule.find(schema)))
-      findings.push(
-        Object.freeze({
-          table: rule.table,
-          where: nameOf(scope, name),
-          what: rule.what,
-          repairable: rule.repair !== undefined,
-        }),
-      )
+    findings.push(findingOf('log', scope, id, wrongTokensText, true))
+  for (const { table, what, find, repair } of rules)
+    for (const { scope, name } of await query(find(schema)))
+      findings.push(findingOf(table, scope, name, what, repair !== undefined))
   for (const { scope, name } of await query(`select scope, id as name from ${schema}.log order by scope, key`)) {
     const verified = await verifyLog(storeFor(String(scope)), String(name))()
     if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
-      findings.push(
-        Object.freeze({
-          table: 'log',
-          where: nameOf(scope, name),
-          what: storeFaultText(verified.left),
-          repairable: false,
-        }),
-      )
+      findings.push(findingOf('log', scope, name, storeFaultText(verified.left)))
   }
   return Object.freeze(findings)
 }
@@ -153,20 +139,10 @@ const sumMismatches = async (query: Query, schema: string): Promise<readonly Sto
   for (let [scope, key] = ['', -1]; ;) {
     const found = await query(text, [scope, key])
     for (const row of found) {
-      const {
-        scope,
-        id,
-        created,
-        meta,
-        changes,
-        created_sum: ofCreated,
-        meta_sum: ofMeta,
-        terms,
-      } = row as unknown as LogSums
-      const say = (what: string): void =>
-        void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
-      const isMeta = ofMeta === metaSum(scope, id, meta, Number(changes))
-      if (ofCreated !== createdSum(scope, id, Number(created))) say('its creation time is not what was stored')
+      const { scope, id, created, meta, changes, terms, ...sums } = row as unknown as LogSums
+      const say = (what: string): void => void findings.push(findingOf('log', scope, id, what))
+      const isMeta = sums.meta_sum === metaSum(scope, id, meta, Number(changes))
+      if (sums.created_sum !== createdSum(scope, id, Number(created))) say('its creation time is not what was stored')
       if (!isMeta) say('its metadata is not what was stored')
       else if (!sameTerms(terms, termsIn(scope, meta)))
         say('its terms are not those of its metadata, so lists may not find it: update its metadata')
@@ -254,5 +230,8 @@ export const rebuild = async (
   if (repair !== undefined) await query(repair.text(schema))
   return repair?.done
 }
+
+const findingOf = (table: string, scope: unknown, name: unknown, what: string, repairable = false): StoreFinding =>
+  Object.freeze({ table, where: nameOf(scope, name), what, repairable })
 
 const nameOf = (scope: unknown, name: unknown): string => `${JSON.stringify(name)} of scope ${JSON.stringify(scope)}`

@@ -57,7 +57,6 @@ export interface PostgresClient {
   readonly off: PostgresClient['on']
 }
 
-/** A connection that listens for notifications. */
 export interface Listening {
   readonly end: () => void
 }

@@ -121,7 +121,6 @@ const isThere = async (query: Query, schema: string): Promise<boolean> => {
 export const scopeTerm = (scope: string): string => `\ue0ff${scope}`
 export const partTerm = '\ue0fe'
 
-/** Quotes a term for a tsvector or a tsquery. */
 export const quoteTerm = (term: string): string => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 export const documentsOf = (scope: string, position: number, terms: readonly string[]): readonly Document[] => {

@@ -30,14 +30,13 @@ import { appendStatement, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
-import { findLog, logColumns, logsOf, type Log } from './log.ts'
+import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import { escapeBody, LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
 
-/** A row to erase. */
 interface ErasedRow {
   readonly segment: number
   readonly position: number
@@ -88,7 +87,7 @@ export class Eraser {
 
   async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
     const { schema } = this.#db.place
-    const own = endsOf(log)
+    const own = rangesOf(log)
     const rows = await this.#db.read(
       `with recursive kin (key) as (
          select $2::bigint union select s.key from ${schema}.segment s join kin on s.parent = kin.key where s.scope = $1::text
@@ -97,7 +96,7 @@ export class Eraser {
     )
     return right(
       logsOf(rows).flatMap((other) => {
-        const shared = other.key === log.key ? 0 : sharedRows(own, endsOf(other))
+        const shared = other.key === log.key ? 0 : sharedRows(own, rangesOf(other))
         return shared === 0 ? [] : [{ id: other.id, rows: shared }]
       }),
     )
@@ -262,7 +261,6 @@ export class Eraser {
     return { head, blocks }
   }
 
-  /** Append to the ledger, or create it. */
   async #record(query: Query, scope: string, { id, meta, append }: CheckedErasure['ledger']): Promise<Head> {
     const log = await this.#locked(query, scope, id, append.expected)
     if (log === undefined) {
@@ -286,12 +284,6 @@ export class Eraser {
     return log
   }
 }
-
-/** The segments with the rows of a log, in order, each with the position after its last row. */
-const endsOf = ({ stretches, head }: Log): readonly { readonly segment: number; readonly to: number }[] =>
-  stretches
-    .map(({ segment, base }, index) => ({ segment, base, to: stretches[index + 1]?.base ?? head.size }))
-    .filter(({ base, to }) => base < to)
 
 const deadRows: Residue = {
   where: 'dead rows',

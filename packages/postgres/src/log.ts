@@ -1,19 +1,24 @@
 /** A log in the database. */
 import type { JsonObject } from 'indelible/json/kit'
-import { countIn, Damaged, type Head, latest, type LogInfo, logInfo, metaIn, wholeIn } from 'indelible/store/kit'
+import {
+  countIn,
+  type Damaged,
+  latest,
+  type LogBasis,
+  type LogInfo,
+  logInfo,
+  metaIn,
+  orDamage,
+  wholeIn,
+} from 'indelible/store/kit'
 import type { Query, Rows } from './database.ts'
 
-export interface Log {
+export interface Log extends LogBasis {
   readonly id: string
   /** The key of the log, and of its own segment. */
   readonly key: number
   /** The segments with its rows, in order. The last is its own. */
   readonly stretches: readonly Stretch[]
-  readonly head: Head
-  readonly entries: number
-  /** The tokens that its own rows report. */
-  readonly tokens: number
-  readonly peaks: readonly Uint8Array[]
   readonly created: number
   /** The time of its last own row; undefined without one. */
   readonly appended: number | undefined
@@ -27,6 +32,12 @@ export interface Stretch {
   readonly base: number
 }
 
+/** The ranges of a log's rows in its segments, in order. */
+export const rangesOf = ({ stretches, head }: Log): readonly Readonly<Record<'segment' | 'from' | 'to', number>>[] =>
+  stretches
+    .map(({ segment, base }, index) => ({ segment, from: base, to: stretches[index + 1]?.base ?? head.size }))
+    .filter(({ from, to }) => from < to)
+
 export const logColumns =
   'id, key, segments, bases, size, entries, tokens, peaks, root, created, appended, meta, changes'
 
@@ -39,9 +50,6 @@ export const findLog = async (query: Query, schema: string, scope: string, id: s
 
 export const infoOf = ({ id, head, entries, tokens, created, appended, meta, version }: Log): LogInfo =>
   logInfo({ id, head, entries, tokens, created, appended, meta, version })
-
-/** The peaks of a compact range in stored form: concatenated. */
-export const joinPeaks = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
 
 /**
  * The sort key of a log's last use in seconds, as SQL. An append in the same second changes no indexed column,
@@ -81,15 +89,7 @@ interface LogRow {
   readonly changes: string
 }
 
-/** The log in a row, or its damage. */
-export const logOrDamage = (row: Rows[number]): Log | Damaged => {
-  try {
-    return logOf(row as unknown as LogRow) // selected by `logColumns`
-  } catch (error) {
-    if (error instanceof Damaged) return error
-    throw error
-  }
-}
+export const logOrDamage = (row: Rows[number]): Log | Damaged => orDamage(() => logOf(row as unknown as LogRow)) // selected by `logColumns`
 
 /** Throws Damaged. */
 const logOf = (row: LogRow): Log => ({

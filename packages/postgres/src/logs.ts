@@ -21,7 +21,7 @@ import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
 import type { Leases } from './leases.ts'
-import { findLog, infoOf, joinPeaks, logColumns, logsOf, sizedAt, usedAt, type Log, type Stretch } from './log.ts'
+import { findLog, infoOf, logColumns, logsOf, sizedAt, usedAt, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
@@ -151,7 +151,6 @@ export class Logs {
     return growths.after
   }
 
-  /** Creates a log with its first rows, in one transaction. */
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     for (;;) {
       let problem: StoreFault | undefined
@@ -205,7 +204,7 @@ export class Logs {
         [...stretches.map(({ base }) => base), range.size],
         range.size,
         entries,
-        joinPeaks(range.peaks),
+        Buffer.concat(range.peaks),
         bytesOf(head.root),
         created,
         text,

@@ -11,9 +11,8 @@ import {
   type StoredRow,
 } from 'indelible/store/kit'
 import type { Query } from './database.ts'
-import { copyBytes, type Log } from './log.ts'
+import { copyBytes, rangesOf, type Log } from './log.ts'
 
-/** The data beside a row. */
 interface Beside extends RowPlace {
   readonly node: Uint8Array
 }
@@ -74,12 +73,8 @@ export class LogRows {
   }
 
   async #between(from: number, to: number): Promise<readonly StoredRow[]> {
-    const parts = this.#log.stretches
-      .map(({ segment, base }, index, all) => ({
-        segment,
-        from: Math.max(base, from),
-        to: Math.min(all[index + 1]?.base ?? Infinity, to),
-      }))
+    const parts = rangesOf(this.#log)
+      .map((part) => ({ segment: part.segment, from: Math.max(part.from, from), to: Math.min(part.to, to) }))
       .filter((part) => part.from < part.to)
     const found = await this.#query(
       `select r.position, r.place, r.body, r.at, r.salt, r.erased from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
@@ -95,7 +90,6 @@ export class LogRows {
     return rows
   }
 
-  /** The positions of a range. */
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head

@@ -116,5 +116,4 @@ export const formatsFor = (schema: string): readonly Format[] => [
   },
 ]
 
-/** Quotes an identifier for a statement. */
 export const quoteIdentifier = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

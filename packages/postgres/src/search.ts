@@ -30,6 +30,7 @@ import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
 import { documentsOf, isIndexGone, partTerm, quoteTerm, scopeTerm, type Documents } from './documents.ts'
+import { rangesOf } from './log.ts'
 import { unescapeBody } from './rows.ts'
 
 /** The number of rows that one transaction indexes. */
@@ -111,14 +112,9 @@ export class Search implements IndexDriver {
       const { log } = query
       const behind = query.count === false ? 0 : await this.#behind()
       if (log === undefined) return right({ ...(await this.#found(scope, query, before.right, undefined)), behind })
-      return this.#calls.onLog('search the index', scope, log, async ({ stretches, head }) => {
-        const ranges = stretches.map(({ segment, base }, index, all) => ({
-          segment,
-          from: base,
-          to: all[index + 1]?.base ?? head.size,
-        }))
-        return right({ ...(await this.#found(scope, query, before.right, ranges)), behind })
-      })
+      return this.#calls.onLog('search the index', scope, log, async (found) =>
+        right({ ...(await this.#found(scope, query, before.right, rangesOf(found))), behind }),
+      )
     })
   }
 

@@ -1,7 +1,6 @@
 /** Checksums of columns that no tree covers. They detect changes by a disk or a bug, not by a writer of tables. */
 import { portableSha256, type Hash } from 'indelible/proof/kit'
 
-/** The store's SHA-256. */
 export const hash: Hash = portableSha256
 
 /** A part of the digest of some columns, as decimal digits of a database `bigint`. */

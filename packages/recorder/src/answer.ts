@@ -9,16 +9,13 @@ import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it was received. */
 export interface RecordedAnswer {
-  /** The messages to record. */
   readonly messages: readonly Message[]
-  /** Whether it is complete. */
   readonly whole: boolean
   /** The number of choices that the provider sent, if more than one: `messages` has the first. */
   readonly choices: number | undefined
   readonly usage: Usage | undefined
   /** The model that answered, if reported. */
   readonly model: string | undefined
-  /** The stop reason. */
   readonly stop: string | undefined
   /** The id that a later request uses to continue it. */
   readonly id: string | undefined

@@ -13,7 +13,6 @@ import type { CacheBreak } from './receipt.ts'
 export interface Edit {
   /** The index of the first changed message. */
   readonly index: number
-  /** A description of the change. */
   readonly because: string
   /** Whether the message is one of the system messages at the beginning. Default: false. */
   readonly isSystem?: boolean
@@ -68,7 +67,6 @@ export const beginningEdit = (
   return { index: setup, because: `message ${setup}: ${dropped} of the oldest messages were left out` }
 }
 
-/** Describes a message. */
 const nameMessage = ({ role, content }: Message, before: readonly Message[]): string => {
   if (role !== 'tool') return role === 'assistant' ? 'an answer' : `a ${role} message`
   const ids = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))

@@ -138,7 +138,6 @@ export class Calls {
     return { tools: tools && texts[0], system: system && texts.at(-1), messages: [] }
   }
 
-  /** Whether a response was recorded. */
   hasResponse(id: string): Promise<boolean> {
     return this.#conversations.hasResponse(id)
   }

@@ -25,12 +25,10 @@ export interface Compaction {
   readonly places: readonly (number | 'new' | 'made')[]
 }
 
-/** Messages by index. */
 export interface IndexedMessages {
   readonly len: number
   /** Undefined for messages that exist only in a compaction. */
   readonly at: (index: number) => Immutable<Message> | undefined
-  /** The identity of the message at an index. */
   readonly identityAt: (index: number) => string
 }
 
@@ -195,7 +193,6 @@ export const setupLength = (given: readonly Message[]): number => {
 /** The messages that a client sends since its last compaction; those after `from` in the record follow. */
 export interface Base {
   readonly entries: SentEntries
-  /** The identity of each entry. */
   readonly identities: readonly string[]
   /** The position in the record after which the conversation continues. */
   readonly from: number

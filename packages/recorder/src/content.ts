@@ -23,7 +23,6 @@ export interface Forms {
   readonly asked: (message: Message) => Message
   /** Count the removed secrets of a request message that is recorded now. */
   readonly count: (message: Message) => void
-  /** A message of an answer. */
   readonly answered: (message: Message) => Message
   /** The client's name for its conversation. One with a secret is replaced by its digest, which still tells it apart. */
   readonly client: (name: string) => string

@@ -16,7 +16,6 @@ import { detailsOf, type CacheBreak, type SentEntries } from './receipt.ts'
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
 
-/** An Error for a fault. */
 export const problem = (what: string, where: string, fault: RecordFault): Error =>
   new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
 
@@ -86,7 +85,6 @@ export class Conversation {
     return broke && { ...broke, call: this.#cache.calls }
   }
 
-  /** The number of messages. */
   get len(): number {
     return this.#chain.length - 1
   }
@@ -138,7 +136,6 @@ export class Conversation {
     return typeof entry === 'number' ? this.session.view().at(entry) : undefined
   }
 
-  /** The identity of the message at an index. */
   identityAt(index: number): string {
     return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
   }
@@ -302,7 +299,6 @@ export interface SentBefore {
   readonly system: string | undefined
   /** The digests of its messages, in order. */
   readonly messages: readonly string[]
-  /** The entries of its messages. */
   readonly entries: SentEntries
   /** The index of its receipt among the notes, once that is written. */
   note?: number

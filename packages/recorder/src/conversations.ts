@@ -33,7 +33,6 @@ export interface FoundConversation {
 
 /** A request with another beginning than its conversation. */
 interface Moved {
-  /** The identities of its messages. */
   readonly ids: readonly string[]
   /** The index in the conversation of its first message that is no instruction. */
   readonly start: number

@@ -25,7 +25,6 @@ export const chainOf = (messages: Iterable<Message>, start: string = emptyChain)
   return chain
 }
 
-/** The chain of the empty conversation. */
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
 /** The chain after one more message. */

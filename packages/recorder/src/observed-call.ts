@@ -39,7 +39,6 @@ export interface Recording {
   readonly plain: Decompress
   /** Record a request; undefined if it should not be recorded. */
   readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
-  /** Record its answer. */
   readonly finish: (
     begun: RecordedRequest,
     answered: RecordedAnswer | undefined,

@@ -24,10 +24,8 @@ interface Bucket {
   head: Head
   /** The version of the metadata; 0: the log does not exist. */
   version: number
-  /** The places in the metadata. */
   recent: readonly Entry[]
   readonly places: Map<string, Place[]>
-  /** The number of its places. */
   count: number
 }
 

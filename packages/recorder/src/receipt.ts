@@ -219,10 +219,8 @@ export const receiptFields = (
   return { alike, fields: { details: detailsJson({ like, ...Object.fromEntries(own) }) } }
 }
 
-/** Details as JSON. */
 export const detailsJson = (details: object): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
 
-/** The id of the block with this JSON. */
 export const blockIdOf = (value: Json): BlockId => digestOf(JSON.stringify(value)) as BlockId
 
 /**

@@ -43,7 +43,6 @@ const mostModels = 1000
 
 const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-/** The counted values of a recorded call. */
 export interface CountedCall {
   readonly session: string
   readonly model: string
@@ -68,7 +67,6 @@ export class Tally {
   #dollars = 0
   #unpriced = 0
 
-  /** Count a recorded call. */
   called({ session, model, failed, usage, broke }: CountedCall): void {
     if (this.#sessions.set(session, true) !== undefined) this.#moreSessions++
     this.#calls++

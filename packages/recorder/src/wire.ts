@@ -48,7 +48,6 @@ export interface ParsedRequest {
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
   readonly tools: Json | undefined
-  /** The rest of the request. */
   readonly parameters: JsonObject
   /** The response that it continues, if the API stores conversations. */
   readonly previous: string | undefined

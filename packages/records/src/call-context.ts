@@ -1,4 +1,5 @@
 /** A call to make, and the context that its body receives. */
+import type { SignalLike } from 'indelible/task/kit'
 import type { OutcomeSummary, Speaker } from './record.ts'
 
 /** The current call, as its body receives it. */
@@ -23,24 +24,7 @@ export interface CallContext {
 }
 
 /** The part of an `AbortSignal` that a call uses. */
-export interface Signal {
-  /** Whether it has aborted. */
-  readonly aborted: boolean
-  /** Why it aborted. */
-  readonly reason: unknown
-  /**
-   * Call a listener when it aborts.
-   *
-   * @param type `abort`
-   */
-  readonly addEventListener: (type: 'abort', listener: () => void) => void
-  /**
-   * Stop calling a listener.
-   *
-   * @param type `abort`
-   */
-  readonly removeEventListener: (type: 'abort', listener: () => void) => void
-}
+export type Signal = SignalLike
 
 /** A call to make. Nothing in it has to be JSON. */
 export interface Call<T = unknown> {

@@ -304,7 +304,6 @@ const idOf = (
   return { callId }
 }
 
-/** Whether the call with an id has a record of a failure. */
 const hasFailed = (log: History<CallRecord>, callId: string): boolean => {
   const position = positionOf(log, callId)
   return position !== undefined && log.view().at(position)?.outcomeSummary.ok === false

@@ -11,7 +11,6 @@ export type ContentFault =
 /** The content fault with a tag. */
 export type ContentFaultOf<Tag extends ContentFault['_tag']> = Extract<ContentFault, { readonly _tag: Tag }>
 
-/** A sentence for each fault. */
 const contentSentences: Sentences<ContentFault> = {
   ContentMiss: ({ ref, reason }) =>
     reason === 'removed'

@@ -112,7 +112,6 @@ export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = 
   return log
 }
 
-/** The settings of a log. */
 export interface Settings extends Omit<CallLogOptions, 'from'>, LogHooks {
   readonly now: () => number
   readonly newId: () => string

@@ -91,10 +91,8 @@ export interface OutcomeSummary {
   readonly [field: string]: Json | undefined
 }
 
-/** Every speaker. */
 export const speakers: readonly Speaker[] = Object.freeze(['user', 'agent', 'tool'] as const)
 
-/** The fields known to this version. */
 export const fieldNames: ReadonlySet<string> = new Set([
   'callId',
   'timestamp',

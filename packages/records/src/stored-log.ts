@@ -5,7 +5,7 @@
 import { checkStore } from 'indelible/session/kit'
 import { limitsOf } from './encode.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownFields, isLeft, jsonIn, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonOrText, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
 import type { Task } from 'indelible/task/kit'
 import type { History } from 'indelible/history'
 import type {
@@ -97,7 +97,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenCallLogFaul
     if (isLeft(info)) return info
     const rows = await store.read(id, { to: info.right.head.size })()
     if (isLeft(rows)) return rows
-    const entries = rows.right.filter(({ kind }) => kind === 'entry').map(({ body }) => valueOf(body))
+    const entries = rows.right.filter(({ kind }) => kind === 'entry').map(({ body }) => jsonOrText(body)) // text is reported and left out
     const { log: stored, report } = normalizeRecords(entries)
     const log = newLog(
       { ...others, from: stored.view() },
@@ -169,7 +169,7 @@ const unfinishedCalls = (
   )
   const begun = new Map<string, BegunRecord>()
   for (const { kind, body } of rows) {
-    const mark = kind === 'note' ? (valueOf(body) as { readonly [field: string]: unknown } | null) : null
+    const mark = kind === 'note' ? (jsonOrText(body) as { readonly [field: string]: unknown } | null) : null
     if (mark?.['call'] !== 'started' || mark['writer'] !== writer) continue
     // Made valid, like any other record that is read.
     const { log } = normalizeRecords([{ ...(mark['begun'] as object), outcomeSummary: interruptedSummary }])
@@ -212,12 +212,6 @@ const findOrCreate = async (store: Store, id: string): Promise<Either<OpenCallLo
   if (found.left._tag !== 'NoSuchLog') return found
   const created = await store.create({ id, meta: { [mark]: 1 }, encrypt: true })()
   return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // another process did
-}
-
-/** A body that is not JSON is returned as text, so that it is reported and left out. */
-const valueOf = (body: string): unknown => {
-  const value = jsonIn(body)
-  return value === undefined ? body : value
 }
 
 interface Writer {

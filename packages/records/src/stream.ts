@@ -2,7 +2,6 @@
 import type { Outcome, Signal } from './call-context.ts'
 import { callQuietly, raceAbort } from './host-calls.ts'
 
-/** A watched stream. */
 export interface WatchedStream {
   /** The stream for the reader. */
   readonly value: unknown

@@ -5,7 +5,6 @@ import { mustCome, valueOrThrow, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, storeInScope, createLogWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** The next row. */
 const nextOf = async <T>(rows: AsyncIterator<T>): Promise<T> => {
   const next = await mustCome(rows.next())
   if (next.done === true) throw new Error('the rows have ended')
@@ -21,7 +20,6 @@ const takeRows = async (store: Store, id: string, from: number, count: number): 
   return rows
 }
 
-/** The tag of the thrown fault. */
 const thrownTag = async (work: Promise<unknown>): Promise<unknown> => {
   try {
     await mustCome(work)

@@ -66,18 +66,15 @@ export const add = async (
 export const bodiesOf = async (store: Store, id: string): Promise<readonly string[]> =>
   (await valueOrThrow(store.read(id))).map(({ body }) => body)
 
-/** The log ids of a list page. */
 export const listedIds = async (store: Store, query: ListQuery = {}): Promise<readonly string[]> =>
   (await valueOrThrow(store.list(query))).logs.map(({ id }) => id)
 
-/** The same store for another scope. */
 export const storeInScope = (store: Store, scope: string): Store => {
   const scoped = store.scoped(scope)
   if (isLeft(scoped)) throw new Error(storeFaultText(scoped.left))
   return scoped.right
 }
 
-/** Whether the store can erase rows. */
 export const canErase = async (store: Store): Promise<boolean> => {
   const asked = await store.sharing('none')()
   return !isLeft(asked) || asked.left._tag !== 'CannotErase'

@@ -5,7 +5,6 @@ import type { Usage } from 'indelible/notes/kit'
 import { count, objectIn } from './origin.ts'
 import { isUndercounted } from './undercount.ts'
 
-/** The model of a call, and its usage. */
 export interface CallUsage {
   readonly model: string
   readonly usage: Usage

@@ -42,7 +42,6 @@ export interface Splitter {
   readonly push: (bytes: Uint8Array) => Iterable<Line>
   /** The last line, if it is not blank. */
   readonly end: () => Iterable<Line>
-  /** The number of the unfinished line. */
   readonly line: number
 }
 

@@ -64,7 +64,6 @@ interface ValueAtLine {
   readonly line: number
 }
 
-/** A message with its parts. */
 interface Turn extends ValueAtLine {
   readonly parts: ValueAtLine[]
   /** The export's fields other than info and parts. */
@@ -78,7 +77,6 @@ class Reader {
   readonly #turns = new Map<string, Map<string, Turn>>()
   /** Parts whose message has not been read yet, by its id. */
   readonly #parts = new Map<string, ValueAtLine[]>()
-  /** The number of values of each session. */
   readonly #values = new Map<string, number>()
 
   constructor(sink: Sink) {
@@ -382,7 +380,6 @@ const timeIn = (time: Json | undefined, info: JsonObject): { readonly time: numb
 /** Returns the fields of a part that are not read, as `meta`. */
 type KeepOtherFields = (part: JsonObject, ...known: readonly string[]) => { readonly meta?: Meta }
 
-/** The ids that a part repeats. */
 const repeatedIds = (part: JsonObject, session: string, { id }: JsonObject): readonly string[] => [
   ...(part['sessionID'] === session ? ['sessionID'] : []),
   ...(part['messageID'] === id ? ['messageID'] : []),

@@ -23,7 +23,6 @@ export class OriginDraft {
   #model: string | undefined
   #aside = new Map<string, number>()
 
-  /** The id of the conversation. */
   get id(): string | undefined {
     return this.#id
   }

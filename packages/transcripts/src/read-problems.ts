@@ -21,7 +21,6 @@ export const reasonOf = (fault: TranscriptFault, steps: number, what?: string): 
     ? expectedText({ ...fault, path: fault.path.slice(steps) }, what)
     : codecFaultText(fault)
 
-/** An entry and its line. */
 export interface EntryAtLine {
   readonly entry: JsonObject
   readonly line: number

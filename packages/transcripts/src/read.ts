@@ -160,7 +160,7 @@ const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, strict: bo
     count += many
   }
   return (pick) => {
-    const own = pick < count ? lastUpTo(found, pick) : undefined
+    const own = pick < count ? found.findLast(({ first }) => first <= pick) : undefined
     if (own === undefined) return left({ _tag: 'NoSuchConversation', pick, count })
     const reader = createLineImport(format, { pick: pick - own.first, strict })
     const ownEvents = reader.push(own.line).filter(({ type }) => type !== 'start')
@@ -176,17 +176,6 @@ const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, strict: bo
     for (const event of reader.end()) events.push(event.type === 'end' ? { ...event, count, pick } : event)
     return assembleTranscript(events)
   }
-}
-
-/** The line that holds conversation `pick`, by binary search. */
-const lastUpTo = <T extends { readonly first: number }>(found: readonly T[], pick: number): T | undefined => {
-  let [low, high] = [0, found.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((found[middle] as T).first <= pick) low = middle + 1
-    else high = middle
-  }
-  return found[low - 1]
 }
 
 /** A `pick` that selects no conversation. */

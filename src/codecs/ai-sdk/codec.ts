@@ -1,4 +1,3 @@
-import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -19,7 +18,7 @@ import type { AiModelMessage } from './wire.ts'
  * const { wire, losses } = aiModelMessages.encode(mend(history.view()).messages)
  * await generateText({ model, messages: wire, allowSystemInMessages: true })
  */
-export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })
+export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, decode, encode })
 
 /**
  * UI messages of the AI SDK (`ai`): what `useChat` holds and applications store.
@@ -39,5 +38,5 @@ export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, 
 export const aiUiMessages: Codec<AiUiMessage[]> = Object.freeze({
   format: uiFormat,
   decode: decodeUi,
-  encode: encoderFor(encodeUi),
+  encode: encodeUi,
 })

@@ -1,5 +1,4 @@
 /** Decodes AI SDK model messages. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
   anObject,
@@ -12,32 +11,22 @@ import {
   type JsonObject,
   ownFields,
 } from '../../json/index.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded } from '../codec.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Message,
-  Part,
-  ProviderPart,
-  Role,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Decode } from '../codec.ts'
+import type { FilePart, ImagePart, Message, Part, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { isOnePlainText } from '../content.ts'
-import { keepResidual } from '../residual.ts'
+import { callPart, keepingOf, messageOf, resultPart, stringIn, textPart } from '../parts.ts'
 import { isProvider, setAside } from './approval-parts.ts'
 import { format } from './format.ts'
 import { argumentsOf, inputToWrite } from './input.ts'
 import { decodeLive } from './live-values.ts'
-import { isPicture, mediaTypeOf, readData } from './media.ts'
+import { mediaOf, readData } from './media.ts'
 import { readOutput } from './output.ts'
 import { readReasoning } from './reasoning.ts'
 
+const { keep, raw } = keepingOf(format)
+
 /** Decodes `messages`, an array. */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
-  decodeLive(format, wire, (value) => readModelMessages(aList(value)))
+export const decode: Decode = (wire) => decodeLive(format, wire, (value) => readModelMessages(aList(value)))
 
 const roles: ReadonlyMap<unknown, Role> = new Map(
   (['system', 'user', 'assistant', 'tool'] as const).map((role) => [role, role]),
@@ -71,12 +60,12 @@ class Reader {
     ) {
       for (const part of setAside(wire, content, this.#messages.length - this.#spoken - 1)) this.#aside.push(part)
       const results = content.filter((part) => !isProvider(part))
-      if (results.length > 0 || content.length === 0) this.#messages.push(messageOf(role, wire, results))
+      if (results.length > 0 || content.length === 0) this.#messages.push(readMessage(role, wire, results))
       return
     }
     if (role !== 'tool') this.end()
     if (role === 'assistant') this.#spoken = this.#messages.length
-    this.#messages.push(messageOf(role, wire, content))
+    this.#messages.push(readMessage(role, wire, content))
   }
 
   end(): readonly Message[] {
@@ -89,14 +78,10 @@ class Reader {
   }
 }
 
-const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Message =>
-  freeze({
-    role,
-    content: freeze(content),
-    ...keepResidual(format, wire, { role }, contentFormOf(role, content, typeof wire['content'] === 'string'), [
-      'content',
-    ]),
-  })
+const readMessage = (role: Role, wire: JsonObject, content: readonly Part[]): Message => {
+  const as = contentFormOf(role, content, typeof wire['content'] === 'string')
+  return messageOf(role, content, keep(wire, { role }, as, ['content']))
+}
 
 /** The mark for content in a form that would not be written by default: an array or a text. */
 const contentFormOf = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
@@ -116,7 +101,7 @@ const usualParts: { readonly [role in Role]: readonly Part['type'][] } = {
 }
 
 const readContent = (wire: Json | undefined): readonly Part[] => {
-  if (typeof wire === 'string') return [freeze({ type: 'text', text: wire })]
+  if (typeof wire === 'string') return [textPart(wire)]
   if (!Array.isArray(wire)) throw new Unexpected([], 'a string or an array of parts', wire)
   return readEach(wire as readonly Json[], (part) => readPart(anObject(part)))
 }
@@ -125,80 +110,49 @@ const readPart = (wire: JsonObject): Part => {
   switch (wire['type']) {
     case 'text': {
       const text = readIn(wire, 'text', aString)
-      return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
+      return textPart(text, keep(wire, { type: 'text', text }))
     }
     case 'image':
     case 'file':
-      return readFile(wire) ?? rawPart(wire)
+      return readFile(wire) ?? raw(wire)
     case 'reasoning':
       return readReasoning(format, wire, 'providerOptions', {})
     case 'tool-call':
       return readCall(wire)
     case 'tool-result':
       return readResult(wire)
-    default:
-      return rawPart(wire)
+    default: // approvals, custom parts, reasoning files, future kinds
+      return raw(wire)
   }
 }
-
-/** A part without an equivalent in the message model: approvals, custom parts, reasoning files, future kinds. */
-const rawPart = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
 
 /** A picture becomes an image part, whether it was written as `image` or, as `ai` prefers, as a file. */
 const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
   const asImage = wire['type'] === 'image'
-  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
+  const mediaType = stringIn(wire, 'mediaType')
   const field = asImage ? 'image' : 'data'
   const read =
     asImage && isObject(wire['image']) ? undefined : readData(wire[field], mediaType ?? (asImage ? 'image' : undefined))
   if (read === undefined) return undefined
   const { source, written, spelling } = read
-  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
-  const part: ImagePart | FilePart =
-    asImage || isPicture(source.mediaType ?? mediaType)
-      ? { type: 'image', source }
-      : { type: 'file', source, ...(name !== undefined && { name }) }
-  const usually = {
-    type: wire['type'] as string,
-    [field]: written,
-    mediaType: mediaTypeOf(part, source),
-    ...(part.type === 'file' && name !== undefined && { filename: name }),
-  }
-  return freeze({
-    ...part,
-    ...keepResidual(format, wire, usually, asImage ? `image ${spelling ?? ''}`.trim() : spelling),
-  })
+  const { part, fields } = mediaOf(wire, source, asImage)
+  const usually = { type: wire['type'], [field]: written, ...fields }
+  return freeze({ ...part, ...keep(wire, usually, asImage ? `image ${spelling ?? ''}`.trim() : spelling) })
 }
 
 const readCall = (wire: JsonObject): ToolCallPart => {
   const id = readIn(wire, 'toolCallId', aString)
   const name = readIn(wire, 'toolName', aString)
-  return freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: argumentsOf(wire['input']),
-    ...keepResidual(format, wire, {
-      type: 'tool-call',
-      toolCallId: id,
-      toolName: name,
-      input: inputToWrite(wire['input']),
-    }),
-  })
+  const written = { type: 'tool-call', toolCallId: id, toolName: name, input: inputToWrite(wire['input']) }
+  return callPart(id, name, argumentsOf(wire['input']), keep(wire, written))
 }
 
 const readResult = (wire: JsonObject): ToolResultPart => {
   const callId = readIn(wire, 'toolCallId', aString)
   const name = readIn(wire, 'toolName', aString)
   const { content, isError, written, as } = ownFields(readIn(wire, 'output', readOutput))
-  return freeze({
-    type: 'tool_result',
-    callId,
-    content,
-    name,
-    ...(isError && { isError }),
-    ...keepResidual(format, wire, { type: 'tool-result', toolCallId: callId, toolName: name, output: written }, as),
-  })
+  const usually = { type: 'tool-result', toolCallId: callId, toolName: name, output: written }
+  return resultPart(callId, content, keep(wire, usually, as), name, isError)
 }
 
 const { freeze } = Object

@@ -1,14 +1,12 @@
 /** Encodes AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { ownField, type Path } from '../../json/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
+import { ownField } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import type { Place, Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { asContent } from '../content.ts'
-import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
+import { residualOf, restoreResidual, type Kept, type MutableObject } from '../residual.ts'
 import { Aside } from './approval-parts.ts'
 import { format, translate, uiFormat, type Names } from './format.ts'
 import { inputOf } from './input.ts'
@@ -18,32 +16,13 @@ import { writeOutput } from './output.ts'
 import { writeReasoning } from './reasoning.ts'
 import type { AiModelMessage } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<AiModelMessage[]>> => {
-  const writer = new Writer()
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  const wire = writer.wire as unknown as AiModelMessage[]
-  const encoded = encodeMessages(
-    format,
-    messages,
-    options,
-    wire,
-    (message, writing) => writer.write(message, writing),
-    understoodFields,
-  )
-  writer.endRun()
-  return encoded
-}
-
 /** Fields that UI messages keep under other names. */
 const contentNames: Names = { providerMetadata: 'providerOptions', filename: 'filename' }
 const callNames: Names = { callProviderMetadata: 'providerOptions', providerExecuted: 'providerExecuted' }
 const resultNames: Names = { resultProviderMetadata: 'providerOptions' }
 const understoodFields = { [uiFormat]: Object.keys({ ...contentNames, ...callNames, ...resultNames }) }
 
-class Writer {
+class ModelWriter {
   readonly wire: MutableObject[] = []
   /** Tool names by call id: `ai` requires them on results too. */
   readonly #called = new Map<string, string>()
@@ -55,10 +34,10 @@ class Writer {
   /** The number of tool messages since the last other message. */
   #tools = 0
 
-  write(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     if (message.id !== undefined) writing.lose(['id'], 'ai model messages have no id')
     if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
-    if (message.role !== 'tool') this.endRun()
+    if (message.role !== 'tool') this.finish()
     const kept = residualOf(format, message)
     if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
     else if (message.content.some(({ type }) => type === 'tool_call'))
@@ -68,17 +47,17 @@ class Writer {
   }
 
   /** Writes the set-aside parts that have no place among results. */
-  endRun(): void {
+  finish(): void {
     for (const tool of this.#aside.rest()) this.wire.push(tool)
     this.#aside = new Aside()
     this.#tools = 0
   }
 
   /** Writes a whole message as one, in its original form. */
-  #writeAsRead({ role, content }: Message, kept: Kept, writing: Writing): void {
+  #writeAsRead({ role, content }: UnerasedMessage, kept: Kept, writing: Writing): void {
     const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
-      const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing, ['content', index])
+      const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing.at('content', index))
       if (written !== undefined) parts.push(written)
     }
     const [only] = parts
@@ -94,7 +73,7 @@ class Writer {
     this.wire.push(restoreResidual(written, kept))
   }
 
-  #writeInstructions(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #writeInstructions(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const written: MutableObject = { role: 'system', content: '' }
     const texts: string[] = []
     const results: MutableObject[] = []
@@ -103,7 +82,7 @@ class Writer {
         texts.push(part.text)
         translate(written, part, uiFormat, contentNames)
       } else if (part.type === 'tool_result')
-        results.push(this.#writeResult(part, undefined, writing, ['content', index]))
+        results.push(this.#writeResult(part, undefined, writing.at('content', index)))
       else writing.lose(['content', index], 'ai instructions can only be text')
     }
     if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
@@ -115,7 +94,7 @@ class Writer {
   }
 
   /** Writes content under a role that may have it, with results in tool messages in between. */
-  #writeTurns(message: Message, speaker: 'user' | 'assistant', kept: Kept | undefined, writing: Writing): void {
+  #writeTurns(message: UnerasedMessage, speaker: 'user' | 'assistant', kept: Kept | undefined, writing: Writing): void {
     let rest = kept
     const put = (role: string, content: unknown): void => {
       this.#put({ role, content }, role === message.role ? rest : undefined)
@@ -132,7 +111,7 @@ class Writer {
     for (const [index, part] of message.content.entries()) {
       if (message.role === 'assistant' && this.#aside.take(part)) continue
       empty = false
-      const written = this.#writePart(part, speaker, writing, ['content', index])
+      const written = this.#writePart(part, speaker, writing.at('content', index))
       if (written === undefined) continue
       const apart = part.type === 'tool_result' && !(speaker === 'assistant' && this.#byProvider.has(part.callId))
       if (!apart && !spoken)
@@ -150,40 +129,36 @@ class Writer {
     if (empty) put(message.role, [])
   }
 
-  #writePart(part: Part, role: Message['role'] | 'any', writing: Writing, path: Path): MutableObject | undefined {
+  #writePart(part: UnerasedPart, role: Message['role'] | 'any', place: Place): MutableObject | undefined {
     const kept = residualOf(format, part)
     switch (part.type) {
       case 'text':
         return content({ type: 'text', text: part.text }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
-        writing.lose(path, 'ai has no refusal type: written as text')
+        if (role !== 'assistant') return void place.lose('only the assistant can refuse')
+        place.lose('ai has no refusal type: written as text')
         return { type: 'text', text: part.text }
       case 'reasoning':
-        if (role !== 'assistant' && role !== 'any')
-          return void writing.lose(path, 'only the assistant can have reasoning')
-        return content(writeReasoning(format, part, 'providerOptions', writing, path), part, kept)
+        if (role !== 'assistant' && role !== 'any') return void place.lose('only the assistant can have reasoning')
+        return content(writeReasoning(format, part, 'providerOptions', place), part, kept)
       case 'image':
       case 'file':
-        return writeFile(part, kept, writing, path)
+        return writeFile(part, kept, place)
       case 'tool_call':
-        return this.#writeCall(part, kept, writing, path)
+        return this.#writeCall(part, kept, place)
       case 'tool_result':
-        return this.#writeResult(part, kept, writing, path)
+        return this.#writeResult(part, kept, place)
       case 'provider':
-        if (part.provider === format) return mutableCopy(part.raw) as MutableObject
         if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
-        return void writing.lose(path, `is known only to ${part.provider}`)
-      case 'erased':
-        return { type: 'text', text: erasedMark } // `standIn` leaves none
+        return place.rawOf(part)
     }
   }
 
-  #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
+  #writeCall(part: ToolCallPart, kept: Kept | undefined, place: Place): MutableObject {
     this.#called.set(part.id, part.name)
     this.#open.add(part.id)
     const { input, losses } = inputOf(part.arguments)
-    for (const loss of losses) writing.lose([...path, 'arguments'], loss)
+    for (const loss of losses) place.lose(loss, 'arguments')
     const written = restoreResidual(
       translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
       kept,
@@ -192,28 +167,25 @@ class Writer {
     return written
   }
 
-  #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject {
+  #writeResult(part: ToolResultPart, kept: Kept | undefined, place: Place): MutableObject {
     this.#open.delete(part.callId)
     const toolName = part.name ?? this.#called.get(part.callId) ?? ''
-    const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
+    const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, place) }
     return restoreResidual(translate(written, part, uiFormat, resultNames), kept)
   }
 }
 
+export const encode: Encode<AiModelMessage[]> = encoderFor(format, () => new ModelWriter(), undefined, understoodFields)
+
 const content = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
   restoreResidual(translate(written, part, uiFormat, contentNames), kept)
 
-const writeFile = (
-  part: ImagePart | FilePart,
-  kept: Kept | undefined,
-  writing: Writing,
-  path: Path,
-): MutableObject | undefined => {
-  const source = writing.resolve(part.source, [...path, 'source'])
+const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, place: Place): MutableObject | undefined => {
+  const source = place.sourceOf(part)
   const [first, second] = kept?.as?.split(' ') ?? []
   const asImage = first === 'image'
   const data = writeData(source, asImage ? second : first)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
+  if (data === undefined) return void place.lose('ai only accepts absolute URLs', 'source')
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return content(
     {

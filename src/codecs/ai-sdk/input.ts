@@ -4,8 +4,8 @@
  * Text that is not JSON stays a string, as in `ai` itself. A string that is not JSON text is
  * therefore read as the text, which also supports the free text of custom tools.
  */
-import { admit, formatPath, inspectJson, isLeft, jsonIn, type Json } from '../../json/index.ts'
-import { mutableCopy } from '../residual.ts'
+import { jsonIn, ownFields, type Json } from '../../json/index.ts'
+import { parsedInput } from '../input.ts'
 
 /** The arguments text of an input; empty if there is none. */
 export const argumentsOf = (input: Json | undefined): string => {
@@ -17,19 +17,8 @@ export const argumentsOf = (input: Json | undefined): string => {
 export const inputToWrite = (input: Json | undefined): Json =>
   input === undefined || (typeof input === 'string' && input.trim() === '') ? {} : input
 
-/** The parsed arguments, with losses for anything in the text that can't be kept. Empty text means no arguments. */
+/** The parsed arguments, or their text if they are not JSON. */
 export const inputOf = (args: string): { readonly input: unknown; readonly losses: readonly string[] } => {
-  if (args.trim() === '') return { input: {}, losses: none }
-  const read = inspectJson(args)
-  if (isLeft(read)) return { input: args, losses: none }
-  const { value, findings } = read.right
-  if (findings.length === 0) return { input: value, losses: none }
-  const admitted = admit(value)
-  if (isLeft(admitted)) return { input: args, losses: none }
-  return {
-    input: mutableCopy(admitted.right.value),
-    losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`),
-  }
+  const { input, losses } = ownFields(parsedInput(args))
+  return { input: input === undefined ? args : input, losses }
 }
-
-const none: readonly string[] = Object.freeze([])

@@ -1,12 +1,10 @@
 /** Pictures and files: `ai` writes both as files, with several spellings for the data. */
-import { isObject, base64OfText, textOfBase64, type Json } from '../../json/index.ts'
+import { isObject, base64OfText, textOfBase64, type Json, type JsonObject } from '../../json/index.ts'
 import type { FilePart, ImagePart, Source } from '../../message/index.ts'
-import { sourceOf, urlOf } from '../source.ts'
+import { stringIn } from '../parts.ts'
+import { sourceOf, urlOf, type Resolved } from '../source.ts'
 
 declare const URL: new (url: string) => URL
-
-/** A source that can be written directly. */
-export type Resolved = Exclude<Source, { type: 'block' }>
 
 /** Data that was read: the part of it that encoding would write, and its spelling if not the default. */
 export interface ReadData {
@@ -65,7 +63,22 @@ const isFull = (mediaType: string | undefined): mediaType is string =>
 /** `ai` takes a string of data as a URL if it is one, otherwise as base64. */
 const isUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:/i.test(text)
 
-export const isPicture = (mediaType: string | undefined): boolean =>
+/** A picture or file that was read, and the fields beside its data that encoding would write. */
+export const mediaOf = (
+  wire: JsonObject,
+  source: Source,
+  asImage: boolean,
+): { readonly part: ImagePart | FilePart; readonly fields: { readonly mediaType: string; filename?: string } } => {
+  const filename = stringIn(wire, 'filename')
+  if (asImage || isPicture(source.mediaType ?? stringIn(wire, 'mediaType'))) {
+    const part = { type: 'image', source } as const
+    return { part, fields: { mediaType: mediaTypeOf(part, source) } }
+  }
+  const part = { type: 'file', source, ...(filename !== undefined && { name: filename }) } as const
+  return { part, fields: { mediaType: mediaTypeOf(part, source), ...(filename !== undefined && { filename }) } }
+}
+
+const isPicture = (mediaType: string | undefined): boolean =>
   mediaType !== undefined && /^image(?:\/|$)/i.test(mediaType)
 
 /** The media type of a part, which `ai` always requires; a generic one if it is unknown. */

@@ -8,24 +8,17 @@ import {
   readIn,
   type Json,
   type JsonObject,
-  type Path,
   ownFields,
 } from '../../json/index.ts'
-import type { Writing } from '../losses.ts'
-import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
-import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
-import { urlOf } from '../source.ts'
+import type { Place } from '../losses.ts'
+import type { ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
+import { keepingOf, stringIn, textPart } from '../parts.ts'
+import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
+import { urlOf, type Resolved } from '../source.ts'
 import { format, uiFormat } from './format.ts'
-import {
-  bytesSource,
-  isPicture,
-  mediaTypeOf,
-  readData,
-  urlSource,
-  writeTagged,
-  type ReadData,
-  type Resolved,
-} from './media.ts'
+import { bytesSource, mediaOf, mediaTypeOf, readData, urlSource, writeTagged, type ReadData } from './media.ts'
+
+const { keep, raw } = keepingOf(format)
 
 /** The text for the model if a person denied a call without a reason. */
 export const deniedText = 'Tool call execution denied.'
@@ -56,37 +49,22 @@ export const readOutput = (output: Json | undefined): ReadOutput => {
     const content = readIn(output as JsonObject, 'value', () => readEach(items, (item) => readItem(anObject(item))))
     return { content: freeze(content), written: { type, value: items }, as: 'content' }
   }
-  return {
-    content: freeze([freeze({ type: 'provider', provider: format, raw: output } satisfies ProviderPart)]),
-    written: output,
-    as: 'raw',
-  }
+  return { content: freeze([raw(output)]), written: output, as: 'raw' }
 }
 
-export const texts = (text: string): readonly TextPart[] => freeze([freeze({ type: 'text', text } satisfies TextPart)])
+export const texts = (text: string): readonly TextPart[] => freeze([textPart(text)])
 
 const readItem = (wire: JsonObject): ResultPart => {
   if (wire['type'] === 'text') {
     const text = readIn(wire, 'text', aString)
-    return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
+    return textPart(text, keep(wire, { type: 'text', text }))
   }
   const type = wire['type'] as string
-  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
-  const read = readItemData(type, wire, mediaType)
-  if (read === undefined) return freeze({ type: 'provider', provider: format, raw: wire } satisfies ProviderPart)
-  const { source } = read
-  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
-  const part: ImagePart | FilePart =
-    type.startsWith('image') || isPicture(source.mediaType ?? mediaType)
-      ? { type: 'image', source }
-      : { type: 'file', source, ...(name !== undefined && { name }) }
-  const written = {
-    type,
-    ...(read.written as JsonObject),
-    mediaType: mediaTypeOf(part, source),
-    ...(part.type === 'file' && name !== undefined && { filename: name }),
-  }
-  return freeze({ ...part, ...keepResidual(format, wire, written, type === 'file' ? read.spelling : type) })
+  const read = readItemData(type, wire, stringIn(wire, 'mediaType'))
+  if (read === undefined) return raw(wire)
+  const { part, fields } = mediaOf(wire, read.source, type.startsWith('image'))
+  const written = { type, ...(read.written as JsonObject), ...fields }
+  return freeze({ ...part, ...keep(wire, written, type === 'file' ? read.spelling : type) })
 }
 
 /** The data of an item, with `written` under its field. Supports `file` and the older kinds. */
@@ -103,7 +81,7 @@ const readItemData = (type: string, { data, url }: JsonObject, mediaType: string
 }
 
 /** Writes an output in its original kind, or in the best fitting kind if it came from elsewhere or was shortened. */
-export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): MutableObject => {
+export const writeOutput = (part: ToolResultPart, place: Place): MutableObject => {
   const as = residualOf(format, part)?.as
   const isError = part.isError === true
   const only = part.content.length === 1 ? part.content[0] : undefined
@@ -114,14 +92,14 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
   if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json }
   const items: MutableObject[] = []
   for (const [index, answer] of part.content.entries()) {
-    const item = writeItem(answer, writing, [...path, 'content', index])
+    const item = writeItem(answer, place.in('content', index))
     if (item !== undefined) items.push(item)
   }
   if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
-    if (items.length > 1) writing.lose([...path, 'content'], 'an ai error is a single text: its texts are joined')
+    if (items.length > 1) place.lose('an ai error is a single text: its texts are joined', 'content')
     return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
   }
-  if (isError) writing.lose([...path, 'isError'], 'ai cannot mark parts as an error; only the text shows it')
+  if (isError) place.lose('ai cannot mark parts as an error; only the text shows it', 'isError')
   return { type: 'content', value: items }
 }
 
@@ -129,16 +107,13 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
 export const isJson = (part: ToolResultPart): boolean =>
   [format, uiFormat].some((name) => residualOf(name, part)?.as === 'json')
 
-const writeItem = (part: ResultPart, writing: Writing, path: Path): MutableObject | undefined => {
+const writeItem = (part: ResultPart, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   if (part.type === 'text') return restoreResidual<MutableObject>({ type: 'text', text: part.text }, kept)
-  if (part.type === 'provider') {
-    if (part.provider === format) return mutableCopy(part.raw) as MutableObject
-    return void writing.lose(path, `is known only to ${part.provider}`)
-  }
-  const source = writing.resolve(part.source, [...path, 'source'])
+  if (part.type === 'provider') return place.rawOf(part)
+  const source = place.sourceOf(part)
   const data = writeItemData(source, kept?.as)
-  if (data === undefined) return void writing.lose([...path, 'source'], 'ai only accepts absolute URLs')
+  if (data === undefined) return void place.lose('ai only accepts absolute URLs', 'source')
   return restoreResidual<MutableObject>(
     {
       ...data,

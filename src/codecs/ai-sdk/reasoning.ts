@@ -5,17 +5,8 @@
  * `reasoningEncryptedContent`
  *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
  */
-import {
-  aString,
-  isObject,
-  readIn,
-  type Json,
-  type JsonObject,
-  type Path,
-  ownField,
-  ownFields,
-} from '../../json/index.ts'
-import type { Writing } from '../losses.ts'
+import { aString, isObject, readIn, type Json, type JsonObject, ownField, ownFields } from '../../json/index.ts'
+import type { Place } from '../losses.ts'
 import type { ReasoningPart } from '../../message/index.ts'
 import { keepResidual, residualOf } from '../residual.ts'
 
@@ -49,14 +40,12 @@ export const writeReasoning = (
   format: string,
   part: ReasoningPart,
   key: OptionsKey,
-  { lose }: Writing,
-  path: Path,
+  place: Place,
 ): { [field: string]: unknown } => {
   const { text, summary = [] } = part
-  if (text !== '' && summary.length > 0)
-    lose([...path, 'summary'], 'ai reasoning has a single text: the summary is omitted')
+  if (text !== '' && summary.length > 0) place.lose('ai reasoning has a single text: the summary is omitted', 'summary')
   if (text === '' && summary.length > 1)
-    lose([...path, 'summary'], 'ai reasoning has a single text: the summaries are joined')
+    place.lose('ai reasoning has a single text: the summaries are joined', 'summary')
   const options = optionsOf(part, residualOf(format, part)?.as)
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }

@@ -2,7 +2,6 @@
  * Decodes AI SDK UI messages. An assistant message holds all steps of a turn, and a tool part its
  * call and its result. Each step becomes an assistant message followed by its results.
  */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
   anObject,
@@ -14,28 +13,22 @@ import {
   type Json,
   type JsonObject,
   ownField,
+  ownFields,
 } from '../../json/index.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded } from '../codec.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Message,
-  Part,
-  ProviderPart,
-  Role,
-  TextPart,
-  ToolResultPart,
-} from '../../message/index.ts'
-import { keepResidual } from '../residual.ts'
+import type { Decode } from '../codec.ts'
+import type { FilePart, ImagePart, Message, Part, Role, ToolResultPart } from '../../message/index.ts'
+import { joinMarks } from '../marks.ts'
+import { keepingOf, type KeptMeta, messageOf, stringIn, textPart } from '../parts.ts'
 import { uiFormat as format } from './format.ts'
 import { decodeLive } from './live-values.ts'
-import { isPicture, mediaTypeOf, urlSource } from './media.ts'
+import { mediaOf, urlSource } from './media.ts'
 import { readReasoning } from './reasoning.ts'
 import { isToolPart, readTool } from './ui-tool.ts'
 
+const { keep, mark, raw } = keepingOf(format)
+
 /** Decodes UI messages, an array. */
-export const decodeUi = (wire: unknown): Either<DecodeFault, Decoded> =>
+export const decodeUi: Decode = (wire) =>
   decodeLive(format, wire, (value) => {
     const messages: Message[] = []
     let before: unknown
@@ -54,25 +47,16 @@ const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => 
   if (role !== 'system' && role !== 'user' && role !== 'assistant' && role !== 'tool')
     throw new Unexpected(['role'], 'one of system, user, assistant', role)
   const parts = readIn(wire, 'parts', aList)
-  const id = typeof wire['id'] === 'string' ? { id: wire['id'] } : undefined
-  const keptMeta = (as: string | undefined): Pick<Message, 'meta'> =>
-    keepResidual(format, wire, { id: id?.id ?? '', role }, as, ['parts'])
+  const id = stringIn(wire, 'id')
+  const keptMeta = (as: string | undefined): KeptMeta => keep(wire, { id: id ?? '', role }, as, ['parts'])
   if (role === 'assistant') {
     const turn = new Turn()
     readIn(wire, 'parts', () => readEach(parts, (part) => turn.read(anObject(part))))
-    return turn.end((as) => ({ ...id, ...keptMeta([...(follows ? ['message'] : []), ...as].join(' ') || undefined) }))
+    return turn.end(id, (as) => keptMeta(joinMarks(follows && 'message', ...as)))
   }
   const content = readIn(wire, 'parts', () => readEach(parts, (part) => readSaid(anObject(part), role)))
-  return [
-    freeze({
-      role,
-      content: freeze(content),
-      ...id,
-      ...keptMeta(
-        [...(role === 'tool' ? [role] : []), ...(content.length === 0 ? ['empty'] : [])].join(' ') || undefined,
-      ),
-    }),
-  ]
+  const as = joinMarks(role === 'tool' && role, content.length === 0 && 'empty')
+  return [messageOf(role, content, keptMeta(as), id)]
 }
 
 /** A message under construction, with the marks of a form that is not the default. */
@@ -80,7 +64,8 @@ interface Draft {
   readonly role: Role
   readonly content: Part[]
   readonly words: string[]
-  readonly rest?: Pick<Message, 'id' | 'meta'>
+  readonly id?: string
+  readonly kept?: KeptMeta
 }
 
 /** The steps of one message. Each starts with `step-start`, unless marked otherwise. */
@@ -111,28 +96,26 @@ class Turn {
   }
 
   /** All messages of the turn. The first one gets the whole message's id and kept fields. */
-  end(ofWhole: (words: readonly string[]) => Pick<Message, 'id' | 'meta'>): readonly Message[] {
+  end(wholeId: string | undefined, keptOf: (words: readonly string[]) => KeptMeta): readonly Message[] {
     const last = this.#drafts.findLast(({ role }) => role !== 'tool')
     // A step that was started but has no content is not a separate message.
     if (this.#step?.content.length === 0 && this.#step.words.length === 0 && last?.role === 'assistant')
-      last.content.push(rawPart({ type: 'step-start' }))
+      last.content.push(raw(freeze({ type: 'step-start' })))
     else if (this.#step !== undefined || this.#drafts.length === 0) {
       if (this.#step === undefined) this.#open(['no-step'])
       this.#close()
     }
-    return this.#drafts.map(({ role, content, words, rest }, index) =>
-      freeze({
-        role,
-        content: freeze(content),
-        ...(index === 0
-          ? ofWhole(words)
-          : (rest ?? (words.length > 0 && { meta: freeze({ [format]: freeze({ as: words.join(' ') }) }) }))),
-      }),
-    )
+    return this.#drafts
+      .map(ownFields)
+      .map(({ role, content, words, id, kept }, index) =>
+        index === 0
+          ? messageOf(role, content, keptOf(words), wholeId)
+          : messageOf(role, content, kept ?? mark(joinMarks(...words)), id),
+      )
   }
 
   #startStep(wire: JsonObject): void {
-    if (this.#step?.content.length === 0) this.#step.content.push(rawPart(wire))
+    if (this.#step?.content.length === 0) this.#step.content.push(raw(wire))
     else {
       this.#close()
       this.#open([])
@@ -160,12 +143,7 @@ const readSteering = (wire: JsonObject): Draft | undefined => {
   const content = readIn(wire, 'parts', () =>
     readEach(parts as readonly Json[], (part) => readSaid(anObject(part), 'user')),
   )
-  return {
-    role: 'user',
-    content,
-    words: [],
-    rest: { id, ...keepResidual(format, wire, { type, id }, 'steering', ['parts']) },
-  }
+  return { role: 'user', content, words: [], id, kept: keep(wire, { type, id }, 'steering', ['parts']) }
 }
 
 const readSaid = (wire: JsonObject, role: Role): Part => {
@@ -173,38 +151,20 @@ const readSaid = (wire: JsonObject, role: Role): Part => {
   switch (wire['type']) {
     case 'text': {
       const text = readIn(wire, 'text', aString)
-      return freeze({
-        type: 'text',
-        text,
-        ...keepResidual(format, wire, { type: 'text', text, ...state }),
-      } satisfies TextPart)
+      return textPart(text, keep(wire, { type: 'text', text, ...state }))
     }
     case 'reasoning':
-      return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : rawPart(wire)
+      return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : raw(wire)
     case 'file':
-      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : rawPart(wire)
-    default:
-      return rawPart(wire)
+      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : raw(wire)
+    default: // sources, application data, reasoning files, future kinds
+      return raw(wire)
   }
 }
 
-/** A part without an equivalent in the message model: sources, application data, reasoning files, future kinds. */
-const rawPart = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: freeze(wire) })
-
 const readFile = (wire: JsonObject, url: string): ImagePart | FilePart => {
-  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
-  const source = urlSource(url, mediaType)
-  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
-  const part: ImagePart | FilePart = isPicture(source.mediaType ?? mediaType)
-    ? { type: 'image', source }
-    : { type: 'file', source, ...(name !== undefined && { name }) }
-  const written = {
-    type: 'file',
-    url,
-    mediaType: mediaTypeOf(part, source),
-    ...(part.type === 'file' && name !== undefined && { filename: name }),
-  }
-  return freeze({ ...part, ...keepResidual(format, wire, written) })
+  const { part, fields } = mediaOf(wire, urlSource(url, stringIn(wire, 'mediaType')), false)
+  return freeze({ ...part, ...keep(wire, { type: 'file', url, ...fields }) })
 }
 
 const { freeze } = Object

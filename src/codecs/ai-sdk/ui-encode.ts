@@ -1,13 +1,10 @@
 /** Encodes AI SDK UI messages: consecutive messages of the assistant and its tools become one message, step by step. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
-import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject } from '../residual.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import type { Place, Writing } from '../losses.ts'
+import type { FilePart, ImagePart, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
+import { residualOf, restoreResidual, type Kept, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { asUiPart, isShared } from './shared.ts'
@@ -16,29 +13,17 @@ import { writeReasoning } from './reasoning.ts'
 import { ToolPart, understoodFields } from './ui-tool.ts'
 import type { AiUiMessage } from './ui-wire.ts'
 
-export const encodeUi = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
-  const writer = new Writer()
-  // The only cast: the output follows the types in ui-wire.ts, plus fields restored from the format's own wire.
-  const wire = writer.wire as unknown as AiUiMessage[]
-  return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
-    [modelFormat]: [...understoodFields, ...Object.keys(names)],
-  })
-}
-
 /** Fields that model messages keep under other names. */
 const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
 
-class Writer {
+class UiWriter {
   readonly wire: MutableObject[] = []
   /** The parts of the assistant message being written. */
   #turn: MutableObject[] | undefined
   /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
-  write(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     if (message.name !== undefined) writing.lose(['name'], 'ai messages have no speaker name')
     if (message.role !== 'system' && residualOf(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
       writing.lose(['meta', modelFormat], 'message-level options: ai-sdk-ui only has options per part')
@@ -55,7 +40,9 @@ class Writer {
     else this.#writeMessage(message, kept, writing)
   }
 
-  #writeStep(message: Message, kept: Kept | undefined, writing: Writing): void {
+  finish(): void {}
+
+  #writeStep(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     if (message.role !== 'assistant')
       writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     const words = kept?.as?.split(' ') ?? []
@@ -71,18 +58,18 @@ class Writer {
     }
     if (message.content.length === 0) begin()
     for (const [index, part] of message.content.entries()) {
-      const path = ['content', index]
-      if (part.type === 'tool_call') begin().push(this.#call(part, writing, path))
-      else if (part.type === 'tool_result') begun = this.#answer(part, 'last', writing, path) && begun
+      const place = writing.at('content', index)
+      if (part.type === 'tool_call') begin().push(this.#call(part, place))
+      else if (part.type === 'tool_result') begun = this.#answer(part, 'last', place) && begun
       else {
-        const written = this.#writePart(part, 'assistant', writing, path)
+        const written = this.#writePart(part, 'assistant', place)
         if (written !== undefined) begin().push(written)
       }
     }
   }
 
-  #call(part: ToolCallPart, writing: Writing, path: Path): MutableObject {
-    const tool = new ToolPart(part, writing, path)
+  #call(part: ToolCallPart, place: Place): MutableObject {
+    const tool = new ToolPart(part, place)
     this.#open.set(part.id, [...(this.#open.get(part.id) ?? []), tool])
     return tool.written
   }
@@ -91,12 +78,12 @@ class Writer {
    * Adds a result to its call. If several calls have its id, one not known to be waiting is preferred. Returns
    * whether the step continues: it ends when the application has answered all of its calls.
    */
-  #answer(part: ToolResultPart, which: 'first' | 'last', writing: Writing, path: Path): boolean {
+  #answer(part: ToolResultPart, which: 'first' | 'last', place: Place): boolean {
     const open = this.#open.get(part.callId) ?? []
     const done = ({ left }: ToolPart): boolean => left === undefined
     const tool = (which === 'first' ? open.find(done) : open.findLast(done)) ?? open[0]
     if (tool === undefined) {
-      writing.lose(path, 'does not answer a call of its turn')
+      place.lose('does not answer a call of its turn')
       return true
     }
     if (open.length === 1) this.#open.delete(part.callId)
@@ -105,14 +92,14 @@ class Writer {
         part.callId,
         open.filter((other) => other !== tool),
       )
-    tool.answer(part, writing, path)
+    tool.answer(part, place)
     return tool.providerExecuted || this.#open.size > 0
   }
 
   /** Writes a message not from the assistant. Results in it go to their calls. `ai` requires a part in the rest. */
-  #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #writeMessage(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     for (const [index, part] of message.content.entries())
-      if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
+      if (part.type === 'tool_result') this.#answer(part, 'first', writing.at('content', index))
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
     const parts = this.#writeParts(message.content, role, writing)
     const words = kept?.as?.split(' ') ?? []
@@ -133,7 +120,7 @@ class Writer {
   #start(
     role: AiUiMessage['role'] | 'tool',
     parts: MutableObject[],
-    message: Message,
+    message: UnerasedMessage,
     kept: Kept | undefined,
     { position }: Writing,
   ): MutableObject[] {
@@ -142,20 +129,20 @@ class Writer {
     return parts
   }
 
-  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): MutableObject[] {
+  #writeParts(content: UnerasedMessage['content'], role: AiUiMessage['role'], writing: Writing): MutableObject[] {
     const parts: MutableObject[] = []
     for (const [index, part] of content.entries()) {
-      const written = part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing, ['content', index])
+      const written =
+        part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing.at('content', index))
       if (written !== undefined) parts.push(written)
     }
     return parts
   }
 
   #writePart(
-    part: Exclude<Part, ToolResultPart>,
+    part: Exclude<UnerasedPart, ToolResultPart>,
     role: AiUiMessage['role'],
-    writing: Writing,
-    path: Path,
+    place: Place,
   ): MutableObject | undefined {
     const kept = residualOf(format, part)
     const state = role === 'assistant' ? { state: 'done' } : undefined
@@ -163,37 +150,34 @@ class Writer {
       case 'text':
         return writeRestored({ type: 'text', text: part.text, ...state }, part, kept)
       case 'refusal':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can refuse')
-        writing.lose(path, 'ai has no refusal type: written as text')
+        if (role !== 'assistant') return void place.lose('only the assistant can refuse')
+        place.lose('ai has no refusal type: written as text')
         return { type: 'text', text: part.text, ...state }
       case 'reasoning':
-        if (role !== 'assistant') return void writing.lose(path, 'only the assistant can have reasoning')
-        return writeRestored(
-          { ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state },
-          part,
-          kept,
-        )
+        if (role !== 'assistant') return void place.lose('only the assistant can have reasoning')
+        return writeRestored({ ...writeReasoning(format, part, 'providerMetadata', place), ...state }, part, kept)
       case 'image':
       case 'file':
-        if (role === 'system') return void writing.lose(path, 'ai instructions can only be text')
-        return writeFile(part, kept, writing, path)
+        if (role === 'system') return void place.lose('ai instructions can only be text')
+        return writeFile(part, kept, place)
       case 'provider':
-        if (part.provider === format) return mutableCopy(part.raw) as MutableObject
         if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
-        return void writing.lose(path, `is known only to ${part.provider}`)
-      case 'erased':
-        return { type: 'text', text: erasedMark } // `standIn` leaves none
+        return place.rawOf(part)
       case 'tool_call':
-        return this.#call(part, writing, path)
+        return this.#call(part, place)
     }
   }
 }
 
+export const encodeUi: Encode<AiUiMessage[]> = encoderFor(format, () => new UiWriter(), undefined, {
+  [modelFormat]: [...understoodFields, ...Object.keys(names)],
+})
+
 const writeRestored = (written: MutableObject, part: Part, kept: Kept | undefined): MutableObject =>
   restoreResidual(translate(written, part, modelFormat, names), kept)
 
-const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): MutableObject => {
-  const source = writing.resolve(part.source, [...path, 'source'])
+const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, place: Place): MutableObject => {
+  const source = place.sourceOf(part)
   const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
   return writeRestored({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)
 }

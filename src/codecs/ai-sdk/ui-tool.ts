@@ -1,6 +1,6 @@
 /** A tool part of a UI message: a call, its state, and its result. */
-import { aString, isObject, jsonIn, readIn, type JsonObject, type Path, ownField, ownFields } from '../../json/index.ts'
-import type { Writing } from '../losses.ts'
+import { aString, isObject, jsonIn, readIn, type JsonObject, ownField, ownFields } from '../../json/index.ts'
+import type { Place } from '../losses.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keepResidual, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
@@ -98,13 +98,13 @@ export class ToolPart {
   /** The last state of a call known to have no result. */
   readonly left: string | undefined
 
-  constructor(part: ToolCallPart, { lose }: Writing, path: Path) {
+  constructor(part: ToolCallPart, place: Place) {
     const kept = residualOf(format, part)
     const words = kept?.as?.split(' ') ?? []
     const dynamic = words.includes('dynamic-tool')
     this.left = waitingStates.find((state) => words.includes(state))
     const { input, losses } = inputOf(part.arguments)
-    for (const loss of losses) lose([...path, 'arguments'], loss)
+    for (const loss of losses) place.lose(loss, 'arguments')
     const written = {
       type: dynamic ? 'dynamic-tool' : `tool-${part.name}`,
       toolCallId: part.id,
@@ -119,7 +119,7 @@ export class ToolPart {
     return ownField(this.written, 'providerExecuted') === true
   }
 
-  answer(part: ToolResultPart, writing: Writing, path: Path): void {
+  answer(part: ToolResultPart, place: Place): void {
     const kept = residualOf(format, part)
     const { written } = this
     // The call was left waiting, but now has a result, so nothing waits any more.
@@ -127,11 +127,11 @@ export class ToolPart {
       for (const field of ['rawInput', 'inputEncoding']) delete written[field]
       const { approval } = written
       if (approval !== undefined && !(isObject(approval) && approval['approved'] === true)) {
-        writing.lose(path, 'answers a call that was never approved: the approval is omitted')
+        place.lose('answers a call that was never approved: the approval is omitted')
         delete written['approval']
       }
     }
-    const text = textOf(part, writing, path)
+    const text = textOf(part, place)
     const json = isJson(part) ? jsonIn(text) : undefined
     if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
@@ -141,19 +141,20 @@ export class ToolPart {
   }
 }
 
-const textOf = ({ content }: ToolResultPart, { lose }: Writing, path: Path): string => {
+const textOf = ({ content }: ToolResultPart, place: Place): string => {
   const said: string[] = []
   for (const [index, part] of content.entries()) {
     if (part.type === 'text') said.push(part.text)
     else
-      lose(
-        [...path, 'content', index],
+      place.lose(
         part.type === 'provider'
           ? `is known only to ${part.provider}`
           : `an ai-sdk-ui result is text or JSON: it cannot hold ${part.type} parts`,
+        'content',
+        index,
       )
   }
-  if (said.length > 1) lose([...path, 'content'], 'an ai-sdk-ui result is a single text: its texts are joined')
+  if (said.length > 1) place.lose('an ai-sdk-ui result is a single text: its texts are joined', 'content')
   return said.join('\n')
 }
 

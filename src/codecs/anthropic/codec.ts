@@ -1,18 +1,8 @@
-import { encodeNames, encoderFor } from '../allow.ts'
-import type { Codec, Encode, EncodeOptions } from '../codec.ts'
+import type { Codec, Encode } from '../codec.ts'
 import { decode } from './decode.ts'
-import { encode } from './encode.ts'
+import { encode, type AnthropicEncodeOptions } from './encode.ts'
 import { format } from './marks.ts'
 import type { AnthropicConversation } from './wire.ts'
-
-/** Options for encoding for Anthropic. */
-export interface AnthropicEncodeOptions extends EncodeOptions {
-  /**
-   * Write content in its original form even if the API rejects it: an empty text, a text after a call, an error
-   * result with an image. If false, it is written in an accepted form, with a loss for each. Default: true.
-   */
-  readonly exact?: boolean
-}
 
 /** The codec for Anthropic Messages. */
 export interface AnthropicCodec extends Codec<AnthropicConversation> {
@@ -32,8 +22,4 @@ export interface AnthropicCodec extends Codec<AnthropicConversation> {
  * const { wire, losses } = anthropic.encode(mend(history.view()).messages)
  * await client.messages.create({ model, max_tokens, ...wire })
  */
-export const anthropic: AnthropicCodec = Object.freeze({
-  format,
-  decode,
-  encode: encoderFor(encode, { ...encodeNames, exact: true }),
-})
+export const anthropic: AnthropicCodec = Object.freeze({ format, decode, encode })

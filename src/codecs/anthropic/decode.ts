@@ -15,32 +15,44 @@ import {
   ownField,
 } from '../../json/index.ts'
 import { decodeWire, lossesForUnread } from '../admit.ts'
+import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
-import type { Decoded, Loss } from '../codec.ts'
 import type {
   FilePart,
   ImagePart,
   Message,
-  Meta,
   Part,
   ReasoningPart,
   ResultPart,
-  Role,
-  Source,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { keepResidual } from '../residual.ts'
+import {
+  callPart,
+  filePart,
+  imagePart,
+  keepingOf,
+  type KeptMeta,
+  messageOf,
+  pushUser,
+  reasoningPart,
+  resultPart,
+  stringIn,
+  textPart,
+  withResponse,
+} from '../parts.ts'
+import type { Resolved } from '../source.ts'
 import { format, isTurnCall, marksText } from './marks.ts'
 import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
+
+const { keep, mark, raw } = keepingOf(format)
 
 /**
  * Decodes `{ system, messages }`, an array of messages, or a response body like `decodeResponse`.
  * Other fields of a request are listed as losses.
  */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
-  decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
+export const decode: Decode = (wire) => decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
 
 /**
  * Decodes an API response: a body with `role` and `content`. It becomes one assistant message with the body's id. The
@@ -69,7 +81,7 @@ export const responseMeta = 'anthropic-response'
  * @example
  * decodeRecorded([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '' }] }])
  */
-export const decodeRecorded = (messages: unknown): Either<DecodeFault, Decoded> =>
+export const decodeRecorded: Decode = (messages) =>
   decodeWire(format, messages, (value) => {
     const read: Message[] = []
     readMessages(aList(value), read, false)
@@ -82,16 +94,9 @@ const readResponse = (body: JsonObject): Message => {
     readEach(aList(list), (block) => readPart(block, { role: 'assistant', asFound: false })),
   )
   const id = body['id'] === undefined ? undefined : readIn(body, 'id', aString)
-  const rest = fieldsBeside(body, ['id', 'role', 'content'])
-  const kept = keepResidual(format, {}, {}, marksText(isShort(body['content']) && 'parts'))
-  return freeze({
-    role: 'assistant',
-    content: freeze(parts),
-    ...(id !== undefined && { id }),
-    ...((rest !== undefined || ownField(kept, 'meta') !== undefined) && {
-      meta: freeze({ ...ownField(kept, 'meta'), ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
-    }),
-  })
+  const rest = fieldsBeside(body, ['id', 'role', 'content']) ?? {}
+  const kept = mark(marksText(isShort(body['content']) && 'parts'))
+  return messageOf('assistant', parts, withResponse(kept, responseMeta, rest), id)
 }
 
 const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
@@ -110,11 +115,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
 
 const readSystem = (wire: Json | undefined): Message => {
   const { parts, short } = readContent(wire, { role: 'system', asFound: true })
-  return freeze({
-    role: 'system',
-    content: freeze(parts),
-    ...keepResidual(format, {}, {}, marksText(short && 'parts', parts.length === 0 && 'exact')),
-  })
+  return messageOf('system', parts, mark(marksText(short && 'parts', parts.length === 0 && 'exact')))
 }
 
 const readMessages = (list: readonly Json[], messages: Message[], asFound: boolean): void => {
@@ -128,50 +129,19 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
       ? { parts: [], short: false }
       : readIn(wire, 'content', (value) => readContent(value, { role, asFound, last: index === list.length - 1 }))
     // Keeps whether there is content; the parts keep the content itself.
-    const fields = (as: string | undefined): { readonly meta?: Meta } =>
-      keepResidual(format, wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
-    if (role === 'user') readUser(content, messages, fields, asFound)
-    else {
+    const fields = (as: string | undefined): KeptMeta =>
+      keep(wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
+    if (role === 'user') {
+      const as = marksText(content.short && 'parts', asFound && content.parts.length === 0 && 'exact')
+      pushUser(messages, content.parts, fields, mark, as, asFound)
+    } else {
       const broken =
         asFound &&
         (content.parts.length === 0 || (role === 'assistant' && (index === 0 || isOutOfOrder(content.parts))))
-      messages.push(
-        freeze({
-          role,
-          content: freeze(content.parts),
-          ...fields(marksText(role === 'system' && 'message', content.short && 'parts', broken && 'exact')),
-        }),
-      )
+      const as = marksText(role === 'system' && 'message', content.short && 'parts', broken && 'exact')
+      messages.push(messageOf(role, content.parts, fields(as)))
     }
   })
-}
-
-/** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
-const readUser = (
-  { parts, short }: Content,
-  messages: Message[],
-  fields: (as: string | undefined) => { readonly meta?: Meta },
-  asFound: boolean,
-): void => {
-  let from = 0
-  do {
-    const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'
-    let to = from
-    while (to < parts.length && (parts[to]?.type === 'tool_result') === (role === 'tool')) to += 1
-    const content = parts.slice(from, to)
-    const broken = asFound && (content.length === 0 || content.some(({ type }) => type === 'tool_call'))
-    const first = from === 0
-    const as = marksText(
-      first && short && 'parts',
-      !first && 'joined',
-      first && role === 'tool' && messages.at(-1)?.role === 'tool' && 'apart',
-      broken && 'exact',
-    )
-    messages.push(
-      freeze({ role, content: freeze(content), ...(first ? fields(as) : keepResidual(format, {}, {}, as)) }),
-    )
-    from = to
-  } while (from < parts.length)
 }
 
 /** Whether the API rejects an assistant message because of the order of its blocks. */
@@ -189,12 +159,10 @@ interface Content {
   readonly short: boolean
 }
 
-/** The place of a block. */
 interface Place {
   readonly role: 'system' | 'user' | 'assistant' | 'result'
   /** Whether to mark content that the API rejects, so that it is written again. */
   readonly asFound: boolean
-  /** Whether it is in the last message. */
   readonly last?: boolean
 }
 
@@ -220,11 +188,11 @@ const readPart = (item: Json, place: Place, isEnd = false): Part => {
   if (wire['type'] === 'text') return readText(wire, place, isEnd)
   if (place.role !== 'system') {
     const source = wire['source']
-    if (wire['type'] === 'image' && isObject(source)) return readImage(wire, source, place) ?? rawPart(wire)
-    if (wire['type'] === 'document' && isObject(source)) return readDocument(wire, source, place) ?? rawPart(wire)
-    if (place.role !== 'result') return readSpoken(wire, place) ?? rawPart(wire)
+    if (wire['type'] === 'image' && isObject(source)) return readImage(wire, source, place) ?? raw(wire)
+    if (wire['type'] === 'document' && isObject(source)) return readDocument(wire, source, place) ?? raw(wire)
+    if (place.role !== 'result') return readSpoken(wire, place) ?? raw(wire)
   }
-  return rawPart(wire)
+  return raw(wire)
 }
 
 const readSpoken = (wire: JsonObject, place: Place): Part | undefined => {
@@ -242,16 +210,10 @@ const readSpoken = (wire: JsonObject, place: Place): Part | undefined => {
   }
 }
 
-const rawPart = (raw: JsonObject): Part & ResultPart => freeze({ type: 'provider', provider: format, raw })
-
 const readText = (wire: JsonObject, { role, asFound }: Place, isEnd: boolean): TextPart => {
   const text = readIn(wire, 'text', aString)
   const broken = isBlank(text) || (isEnd && role === 'assistant' && endsInSpace(text))
-  return freeze({
-    type: 'text',
-    text,
-    ...keepResidual(format, wire, { type: 'text', text }, marksText(asFound && broken && 'exact')),
-  })
+  return textPart(text, keep(wire, { type: 'text', text }, asFound && broken && 'exact'))
 }
 
 const readImage = (wire: JsonObject, from: JsonObject, { role, asFound }: Place): ImagePart | undefined => {
@@ -260,74 +222,47 @@ const readImage = (wire: JsonObject, from: JsonObject, { role, asFound }: Place)
   const broken =
     role === 'assistant' ||
     (source.type === 'url' ? !isFetched(source.url) : !isImageType(source.mediaType) || source.data === '')
-  return freeze({
-    type: 'image',
-    source,
-    ...keepResidual(
-      format,
-      wire,
-      { type: 'image', source: writtenSource(source) },
-      marksText(asFound && broken && 'exact'),
-    ),
-  })
+  return imagePart(source, keep(wire, { type: 'image', source: writtenSource(source) }, asFound && broken && 'exact'))
 }
 
 const readDocument = (wire: JsonObject, from: JsonObject, { role, asFound }: Place): FilePart | undefined => {
   const source = readPlainText(from) ?? readSource(from)
   if (source === undefined) return undefined
-  const name = typeof wire['title'] === 'string' ? wire['title'] : undefined
+  const name = stringIn(wire, 'title')
   const isText = from['type'] === 'text'
   const broken =
     role === 'assistant' ||
     (source.type === 'url'
       ? !isFetched(source.url)
       : (!isText && source.mediaType !== 'application/pdf') || source.data === '')
-  const said: JsonObject = isText
-    ? { type: 'text', media_type: 'text/plain', data: from['data'] as Json }
-    : writtenSource(source)
-  return freeze({
-    type: 'file',
-    source,
-    ...(name !== undefined && { name }),
-    ...keepResidual(
-      format,
-      wire,
-      { type: 'document', source: said, ...(name !== undefined && { title: name }) },
-      marksText(asFound && broken && 'exact'),
-    ),
-  })
+  const said = isText ? { type: 'text', media_type: 'text/plain', data: from['data'] } : writtenSource(source)
+  const written = { type: 'document', source: said, ...(name !== undefined && { title: name }) }
+  return filePart(source, name, keep(wire, written, asFound && broken && 'exact'))
 }
 
-type OpenSource = Exclude<Source, { type: 'block' }>
-
-const readSource = ({ type, url, media_type, data }: JsonObject): OpenSource | undefined => {
+const readSource = ({ type, url, media_type, data }: JsonObject): Resolved | undefined => {
   if (type === 'url' && typeof url === 'string') return freeze({ type, url })
   return type === 'base64' && typeof media_type === 'string' && typeof data === 'string'
     ? freeze({ type, mediaType: media_type, data })
     : undefined
 }
 
-const readPlainText = ({ type, media_type, data }: JsonObject): OpenSource | undefined =>
+const readPlainText = ({ type, media_type, data }: JsonObject): Resolved | undefined =>
   type === 'text' && media_type === 'text/plain' && typeof data === 'string'
     ? freeze({ type: 'base64', mediaType: media_type, data: base64OfText(data) })
     : undefined
 
 /** A source in wire format. */
-export const writtenSource = (source: OpenSource): { type: string; [field: string]: string } =>
+export const writtenSource = (source: Resolved): { type: string; [field: string]: string } =>
   source.type === 'url'
     ? { type: 'url', url: source.url }
     : { type: 'base64', media_type: source.mediaType, data: source.data }
 
 const readThinking = (wire: JsonObject, text: string, { role, asFound }: Place): ReasoningPart => {
-  const signature = typeof wire['signature'] === 'string' ? wire['signature'] : undefined
+  const signature = stringIn(wire, 'signature')
   const broken = role !== 'assistant' || !isSignature(signature)
   const written = { type: 'thinking', thinking: text, ...(signature !== undefined && { signature }) }
-  return freeze({
-    type: 'reasoning',
-    text,
-    ...(signature !== undefined && { signature }),
-    ...keepResidual(format, wire, written, marksText(asFound && broken && 'exact')),
-  })
+  return reasoningPart(text, signature, keep(wire, written, asFound && broken && 'exact'))
 }
 
 const readRedacted = (wire: JsonObject, data: string, { role, asFound }: Place): ReasoningPart =>
@@ -335,12 +270,7 @@ const readRedacted = (wire: JsonObject, data: string, { role, asFound }: Place):
     type: 'reasoning',
     text: '',
     encrypted: data,
-    ...keepResidual(
-      format,
-      wire,
-      { type: 'redacted_thinking', data },
-      marksText(asFound && role !== 'assistant' && 'exact'),
-    ),
+    ...keep(wire, { type: 'redacted_thinking', data }, asFound && role !== 'assistant' && 'exact'),
   })
 
 const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
@@ -348,13 +278,8 @@ const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
   const name = readIn(wire, 'name', aString)
   const input = wire['input'] ?? (Object.hasOwn(wire, 'input') ? null : {})
   const broken = !fitsId(id) || !fitsName(name) || !isObject(input)
-  return freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: JSON.stringify(input),
-    ...keepResidual(format, wire, { type: 'tool_use', id, name, input }, marksText(asFound && broken && 'exact')),
-  })
+  const kept = keep(wire, { type: 'tool_use', id, name, input }, asFound && broken && 'exact')
+  return callPart(id, name, JSON.stringify(input), kept)
 }
 
 const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
@@ -371,19 +296,9 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
     (isError === true && !parts.some(isNotBlank)) ||
     (isError === true && parts.some(({ type }) => type !== 'text'))
   const written = { type: 'tool_result', tool_use_id: callId, ...(isError !== undefined && { is_error: isError }) }
-  return freeze({
-    type: 'tool_result',
-    callId,
-    content: freeze(parts as readonly ResultPart[]), // a result has no other kinds of parts
-    ...(isError !== undefined && { isError }),
-    ...keepResidual(
-      format,
-      wire,
-      written,
-      marksText(short && 'parts', asFound && broken && 'exact'),
-      isContent ? ['content'] : [],
-    ),
-  })
+  const as = marksText(short && 'parts', asFound && broken && 'exact')
+  const kept = keep(wire, written, as, isContent ? ['content'] : [])
+  return resultPart(callId, parts as readonly ResultPart[], kept, undefined, isError) // it has no other kinds of parts
 }
 
 const isNotBlank = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)

@@ -1,12 +1,11 @@
 /** Encodes Anthropic Messages: a turn's results come first in the next user message, its calls last in their own. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { ownField, type Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
+import { ownField } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part } from '../../message/index.ts'
+import type { Encode, EncodeOptions } from '../codec.ts'
+import type { Place, Writing } from '../losses.ts'
+import type { Message } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'
 import { asContent } from '../content.ts'
 import { writePart } from './blocks.ts'
@@ -15,31 +14,21 @@ import { format, isMarked, isTurnCall, keepsMark } from './marks.ts'
 import { endsInSpace, idLetters } from './rules.ts'
 import type { AnthropicConversation } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions & { readonly exact?: boolean } = {},
-): Either<EncodeFault, Encoded<AnthropicConversation>> => {
-  const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
-  const request = new Request(options.exact ?? true)
-  return encodeMessages(
-    format,
-    messages,
-    options,
-    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-    wire as unknown as AnthropicConversation,
-    (message, writing) => request.add(message, writing),
-    {},
-    (writing) => request.finish(wire, writing),
-  )
+/** Options for encoding for Anthropic. */
+export interface AnthropicEncodeOptions extends EncodeOptions {
+  /**
+   * Write content in its original form even if the API rejects it: an empty text, a text after a call, an error
+   * result with an image. If false, it is written in an accepted form, with a loss for each. Default: true.
+   */
+  readonly exact?: boolean
 }
 
 type Speaker = 'system' | 'user' | 'assistant'
 
-/** A block and its part. */
 interface WrittenBlock {
   readonly block: Block
   readonly part: Part
-  readonly path: Path
+  readonly place: Place
 }
 
 /** A wire message being written. */
@@ -58,6 +47,7 @@ interface Waiting extends Turn {
 }
 
 class Request {
+  readonly wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
   readonly #ids: CallIds = new CallIds(Infinity, idLetters)
   readonly #exact: boolean
   readonly #system: Turn[] = []
@@ -68,7 +58,7 @@ class Request {
     this.#exact = exact
   }
 
-  add(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     // A response's id belongs to the API, which does not expect it back.
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'Anthropic messages have no id')
@@ -81,23 +71,22 @@ class Request {
     this.#speak(message, kept, writing)
   }
 
-  /** Writes the collected messages. */
-  finish(wire: { system?: string | Block[]; messages: Block[] }, writing: Writing): void {
+  finish(writing: Writing): void {
     this.#place(writing)
     this.#trimEnd(writing)
     const [only, ...others] = this.#system
     if (only !== undefined)
-      wire.system =
+      this.wire.system =
         others.length === 0 ? contentOf(only) : this.#system.flatMap(({ said }) => said.map(({ block }) => block))
     for (const turn of this.#turns) {
       const message = { role: turn.role, content: contentOf(turn) }
       for (const kept of turn.kept) restoreResidual(message, kept)
-      wire.messages.push(message)
+      this.wire.messages.push(message)
     }
   }
 
   /** Writes a message in its original form, unchecked. */
-  #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #repeat(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
     if (role === 'system' && !keepsMark(kept, 'message'))
@@ -107,7 +96,7 @@ class Request {
   }
 
   /** Writes results as the user and calls as the assistant, in any message. */
-  #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #speak(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
     const said = this.#say(
       message,
@@ -117,12 +106,12 @@ class Request {
     if (own !== 'assistant' && said.some(({ part }) => part.type === 'tool_call'))
       writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     if (message.role === 'tool')
-      for (const { part, path } of said)
+      for (const { part, place } of said)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
-          writing.lose(path, "is next to results: written as the user's")
+          place.lose("is next to results: written as the user's")
     let first = true
     for (const step of stepsOf(said, own))
-      for (const [role, run] of inOrder(step, own, writing)) {
+      for (const [role, run] of inOrder(step, own)) {
         if (run.length === 0) continue
         if (role === 'user' && (first ? this.#joins(run, kept) : this.#turns.at(-1)?.role === 'user')) this.#join(run)
         else this.#push({ role, said: run, kept: first ? [kept] : [], position: writing.position }, writing)
@@ -147,13 +136,13 @@ class Request {
     last.onlyResults &&= run.every(isResult)
   }
 
-  #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
+  #say(message: UnerasedMessage, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
     const said: WrittenBlock[] = []
     for (let index = 0; index < message.content.length; index++) {
       const part = message.content[index] as Part
-      const path = ['content', index]
-      const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, writing }, path)
-      if (block !== undefined) said.push({ block, part, path })
+      const place = writing.at('content', index)
+      const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, place })
+      if (block !== undefined) said.push({ block, part, place })
     }
     return said
   }
@@ -169,7 +158,7 @@ class Request {
     if (this.#turns.length === 0 && turn.role === 'assistant' && !found) {
       this.#turns.push({
         role: 'user',
-        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, path: [] }],
+        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, place: writing.at() }],
         kept: [],
         position: turn.position,
       })
@@ -220,9 +209,19 @@ class Request {
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
     last.block['text'] = text.trimEnd()
-    writing.lose([...last.path, 'text'], 'the last assistant text must not end in white space: trimmed', turn.position)
+    writing.lose(
+      [...last.place.path, 'text'],
+      'the last assistant text must not end in white space: trimmed',
+      turn.position,
+    )
   }
 }
+
+export const encode: Encode<AnthropicConversation, AnthropicEncodeOptions> = encoderFor(
+  format,
+  ({ exact = true }) => new Request(exact),
+  { exact: true },
+)
 
 /** The kept fields that the API accepts; others are losses: "messages.0.id: Extra inputs are not permitted". */
 const knownFields = (message: Message, writing: Writing): Kept | undefined => {
@@ -293,13 +292,12 @@ const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] =
 const inOrder = (
   { calls, results, others, misplaced }: Step,
   own: Speaker,
-  writing: Writing,
 ): readonly (readonly [Speaker, WrittenBlock[]])[] => {
   const why =
     calls.length > 0
       ? 'comes after a call; Anthropic requires calls last'
       : 'comes before a result; Anthropic requires results first'
-  for (const { path } of misplaced) writing.lose(path, why)
+  for (const { place } of misplaced) place.lose(why)
   if (own !== 'assistant')
     return calls.length > 0
       ? [
@@ -320,7 +318,7 @@ const inOrder = (
     ]
   let end = others.length
   for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
-    writing.lose((others[end - 1] as WrittenBlock).path, 'Anthropic does not accept messages that end in thinking')
+    (others[end - 1] as WrittenBlock).place.lose('Anthropic does not accept messages that end in thinking')
   return [
     ['user', results],
     ['assistant', others.slice(0, end)],

@@ -1,5 +1,6 @@
-export { anthropic, type AnthropicCodec, type AnthropicEncodeOptions } from './codec.ts'
+export { anthropic, type AnthropicCodec } from './codec.ts'
 export { decodeResponse } from './decode.ts'
+export type { AnthropicEncodeOptions } from './encode.ts'
 export type {
   AnthropicConversation,
   AnthropicMessage,

@@ -19,7 +19,6 @@ export const fitsId = (id: string): boolean => idLetters.test(id)
 /** For tool definitions: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'". */
 export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,128}$/.test(name)
 
-/** The closest valid name. */
 export const fittingName = (name: string): string => name.slice(0, 128).replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
 
 /** "Invalid `signature` in `thinking` block": Anthropic's signatures are base64, other providers' often are not. */

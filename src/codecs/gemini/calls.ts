@@ -26,7 +26,6 @@ export class CallReader {
     this.#open = []
   }
 
-  /** The id of a call. */
   call(id: string | undefined, name: string): string {
     const known = id ?? madeId(this.#made++)
     this.#open.push({ id: known, name })

@@ -1,4 +1,3 @@
-import { encodeNames, encoderFor } from '../allow.ts'
 import type { Codec, Encode } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode, type GeminiEncodeOptions } from './encode.ts'
@@ -25,8 +24,4 @@ export interface GeminiCodec extends Codec<GeminiConversation> {
  * const { systemInstruction, contents } = orThrow(gemini.encode(mend(history.view()).messages)).wire
  * await client.models.generateContent({ model, contents, config: { systemInstruction } })
  */
-export const gemini: GeminiCodec = Object.freeze({
-  format,
-  decode,
-  encode: encoderFor(encode, { ...encodeNames, skipSignatures: true }),
-})
+export const gemini: GeminiCodec = Object.freeze({ format, decode, encode })

@@ -14,22 +14,24 @@ import {
   type Json,
   type JsonObject,
 } from '../../json/index.ts'
-import type { Message, Meta, Part, Role } from '../../message/index.ts'
+import type { Message, Part } from '../../message/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { decodeWire, lossesForUnread } from '../admit.ts'
-import type { Decoded, Loss } from '../codec.ts'
+import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
-import { keepResidual, residualOf } from '../residual.ts'
+import { keepingOf, type KeptMeta, messageOf, pushUser, withResponse } from '../parts.ts'
+import { residualOf } from '../residual.ts'
 import { CallReader, isMadeId } from './calls.ts'
 import { format, marksText, responseMeta, type GeminiMark } from './marks.ts'
 import { isPart, readPart, type Place } from './parts-decode.ts'
+
+const { keep, mark } = keepingOf(format)
 
 /**
  * Decodes `{ systemInstruction, contents }`, an array of contents, or a response body like
  * `decodeResponse`. Other fields of a request are listed as losses.
  */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
-  decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
+export const decode: Decode = (wire) => decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
 
 /** Options for decoding a response. */
 export interface GeminiResponseOptions {
@@ -87,18 +89,8 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
     ...(others.length > 0 && { candidates: others }),
   }
-  const kept = keepResidual(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
-  const meta = ownField(kept, 'meta')
-  return [
-    freeze({
-      role: 'assistant',
-      content: freeze(content),
-      ...(id !== undefined && { id }),
-      ...((meta !== undefined || Object.keys(rest).length > 0) && {
-        meta: freeze({ ...meta, ...(Object.keys(rest).length > 0 && { [responseMeta]: freeze(rest) }) }),
-      }),
-    }),
-  ]
+  const kept = keep(said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  return [messageOf('assistant', content, withResponse(kept, responseMeta, rest), id)]
 }
 
 const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
@@ -126,15 +118,11 @@ const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
   const at = snake && 'snake'
   if (isObject(wire) && !isBareContent(wire)) {
     const { parts, one, fields } = readParts(wire, place, {})
-    return freeze({ role: 'system', content: freeze(parts), ...fields(marksText(at, one, isExact(parts))) })
+    return messageOf('system', parts, fields(marksText(at, one, isExact(parts))))
   }
   const list = Array.isArray(wire) ? aList(wire) : [wire]
   const parts = readEach(list, (part) => readPart(part, place))
-  return freeze({
-    role: 'system',
-    content: freeze(parts),
-    ...keepResidual(format, {}, {}, marksText(at, 'bare', !Array.isArray(wire) && 'only', isExact(parts))),
-  })
+  return messageOf('system', parts, mark(marksText(at, 'bare', !Array.isArray(wire) && 'only', isExact(parts))))
 }
 
 /** The mark for instructions that the API rejects because they are not text. */
@@ -155,7 +143,7 @@ const readContents = (list: readonly Json[], calls: CallReader, only: boolean): 
         let to = index + 1
         while (to < list.length && isBareContent(list[to] as Json)) to++
         const parts = readEach(list.slice(index, to), (part) => readPart(part, place))
-        pushUser(messages, parts, (as) => keepResidual(format, {}, {}, as), marksText('bare', only && 'only'))
+        pushUser(messages, parts, mark, mark, marksText('bare', only && 'only'))
       }
     } else readContent(anObject(item), messages, calls, only, isPlainTurn(before))
     before = item
@@ -188,7 +176,7 @@ const readContent = (
   const { parts, one, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
   const alone = only && 'only'
   const empty = parts.length === 0 && 'exact'
-  if (!isModel) return pushUser(messages, parts, fields, marksText(one, alone, empty))
+  if (!isModel) return pushUser(messages, parts, fields, mark, marksText(one, alone, empty))
   const answers = parts.some(({ type }) => type === 'tool_result')
   if (previous?.role === 'assistant' && afterPlain && isPlainTurn(wire) && !answers) {
     const [first, ...rest] = parts as readonly [Part, ...Part[]]
@@ -199,13 +187,8 @@ const readContent = (
     return
   }
   const broken = previous === undefined || answers
-  messages.push(
-    freeze({
-      role: 'assistant',
-      content: freeze(parts),
-      ...fields(marksText(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))),
-    }),
-  )
+  const as = marksText(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))
+  messages.push(messageOf('assistant', parts, fields(as)))
 }
 
 /** `function` was the role of results before 2024. */
@@ -216,7 +199,7 @@ interface Read {
   /** The form of the list. */
   readonly one: GeminiMark | false
   /** The form of the content, as `meta`. */
-  readonly fields: (as: string | undefined) => { readonly meta?: Meta }
+  readonly fields: (as: string | undefined) => KeptMeta
 }
 
 const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read => {
@@ -233,36 +216,9 @@ const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read =>
   return {
     parts,
     one: one && 'one',
-    fields: (as) =>
-      keepResidual(format, wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
+    fields: (as) => keep(wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
   }
 }
-
-/** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
-const pushUser = (
-  messages: Message[],
-  parts: readonly Part[],
-  fields: (as: string | undefined) => { readonly meta?: Meta },
-  as: string | undefined,
-): void => {
-  let from = 0
-  do {
-    const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'
-    let to = from
-    while (to < parts.length && (parts[to]?.type === 'tool_result') === (role === 'tool')) to += 1
-    const content = parts.slice(from, to)
-    const isApart = role === 'tool' && messages.at(-1)?.role === 'tool'
-    const broken = content.some(({ type }) => type === 'tool_call')
-    const words = wordsOf(from > 0 ? 'joined' : as, from === 0 && isApart && 'apart', broken && 'exact')
-    messages.push(
-      freeze({ role, content: freeze(content), ...(from > 0 ? keepResidual(format, {}, {}, words) : fields(words)) }),
-    )
-    from = to
-  } while (from < parts.length)
-}
-
-const wordsOf = (...words: readonly (string | undefined | false)[]): string | undefined =>
-  words.filter((word) => typeof word === 'string').join(' ') || undefined
 
 /** Marks a part that started a separate content. */
 const markOwnContent = (part: Part): Part => {

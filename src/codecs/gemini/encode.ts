@@ -1,12 +1,11 @@
 /** Encodes Gemini contents: a model turn is one content, and all results of its calls the next. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField } from '../../json/index.ts'
-import type { Message, Part } from '../../message/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { Encoded, EncodeOptions } from '../codec.ts'
-import type { EncodeFault } from '../fault.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import { residualOf, restoreResidual, type Kept } from '../residual.ts'
+import type { Message } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode, EncodeOptions } from '../codec.ts'
+import type { Writing } from '../losses.ts'
+import { residualOf, restoreResidual, type Kept, type MutableObject as Fields } from '../residual.ts'
 import { format, isMarked, responseMeta } from './marks.ts'
 import { writePart, type WirePart } from './parts.ts'
 import { opening } from './rules.ts'
@@ -23,26 +22,6 @@ export interface GeminiEncodeOptions extends EncodeOptions {
   readonly skipSignatures?: boolean
 }
 
-type Fields = { [field: string]: unknown }
-
-export const encode = (
-  messages: Sequence<Message>,
-  options: GeminiEncodeOptions = {},
-): Either<EncodeFault, Encoded<GeminiConversation>> => {
-  const wire: Fields = {}
-  const request = new Request(options.skipSignatures ?? false)
-  return encodeMessages(
-    format,
-    messages,
-    options,
-    // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-    wire as unknown as GeminiConversation,
-    (message, writing) => request.add(message, writing),
-    {},
-    (writing) => request.finish(wire, writing),
-  )
-}
-
 type Speaker = 'system' | 'user' | 'model'
 
 /** A content being written. */
@@ -56,6 +35,7 @@ interface Turn {
 }
 
 class Request {
+  readonly wire: Fields = {}
   readonly #sign: boolean
   readonly #names = new Map<string, string>()
   readonly #system: Turn[] = []
@@ -65,7 +45,7 @@ class Request {
     this.#sign = sign
   }
 
-  add(message: Message, writing: Writing): void {
+  write(message: UnerasedMessage, writing: Writing): void {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'Gemini contents have no id')
     if (message.name !== undefined) writing.lose(['name'], 'Gemini contents have no name')
@@ -80,13 +60,12 @@ class Request {
     this.#say(message, own, kept, writing)
   }
 
-  /** Writes the collected contents. */
-  finish(wire: Fields, writing: Writing): void {
+  finish(writing: Writing): void {
     const [only, ...others] = this.#system
     if (only !== undefined) {
       const named = isMarked(only.kept, 'snake') ? 'system_instruction' : 'systemInstruction'
       const parts = this.#system.flatMap((turn) => turn.parts)
-      wire[named] =
+      this.wire[named] =
         others.length > 0 ? { parts } : isMarked(only.kept, 'bare') ? listParts(only, parts) : writeContent(only)
     }
     const [first] = this.#turns
@@ -108,11 +87,11 @@ class Request {
       isMarked(turn.kept, 'bare') ? turn.parts : [writeContent(turn)],
     )
     const isOnly = list.length === 1 && isMarked(this.#turns[0]?.kept, 'only')
-    wire['contents'] = isOnly ? list[0] : list
+    this.wire['contents'] = isOnly ? list[0] : list
   }
 
   /** Writes a message in its original form, unchecked. */
-  #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
+  #repeat(message: UnerasedMessage, role: Speaker, kept: Kept | undefined, writing: Writing): void {
     let from = 0
     const { content } = message
     for (let to = 1; to <= content.length || from === 0; to++) {
@@ -124,7 +103,7 @@ class Request {
   }
 
   /** Writes a model message. Results in it become user turns, and what follows them a new model turn. */
-  #answer(message: Message, kept: Kept | undefined, writing: Writing): void {
+  #answer(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const open = new Set<string>()
     let said: Part[] = []
     let results: Part[] = []
@@ -150,7 +129,7 @@ class Request {
   }
 
   /** Writes a user, tool or system message. Results come first, right after their calls; calls become model turns. */
-  #say(message: Message, own: Speaker, kept: Kept | undefined, writing: Writing): void {
+  #say(message: UnerasedMessage, own: Speaker, kept: Kept | undefined, writing: Writing): void {
     const { content, role } = message
     const calls = content.filter(({ type }) => type === 'tool_call')
     const others = content.filter(({ type }) => type !== 'tool_result' && type !== 'tool_call')
@@ -184,8 +163,8 @@ class Request {
     let sign = this.#sign && role === 'model'
     for (const part of content) {
       const unsigned = part.type === 'tool_call' && residualOf(format, part)?.fields?.['thoughtSignature'] === undefined
-      const path = ['content', places.get(part) ?? 0]
-      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
+      const place = writing.at('content', places.get(part) ?? 0)
+      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, place })
       if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
       if (one !== undefined) parts.push(one)
     }
@@ -219,6 +198,12 @@ class Request {
     return last.onlyResults && onlyResults
   }
 }
+
+export const encode: Encode<GeminiConversation, GeminiEncodeOptions> = encoderFor(
+  format,
+  ({ skipSignatures = false }) => new Request(skipSignatures),
+  { skipSignatures: true },
+)
 
 const speakerOf = ({ role }: Message): Speaker =>
   role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'

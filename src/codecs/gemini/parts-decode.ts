@@ -1,13 +1,15 @@
 /** Reads parts. Parts without an equivalent in the message model, or with missing fields, are carried raw. */
 import { aList, anObject, isObject, readEach, textOfJson, type Json, type JsonObject } from '../../json/index.ts'
-import type { FilePart, ImagePart, Part, ProviderPart, ResultPart, Source, TextPart } from '../../message/index.ts'
-import { keepResidual } from '../residual.ts'
+import type { FilePart, ImagePart, Part, ResultPart, TextPart } from '../../message/index.ts'
+import { callPart, filePart, imagePart, keepingOf, reasoningPart, resultPart, stringIn, textPart } from '../parts.ts'
+import type { Resolved } from '../source.ts'
 import { isMadeId, type CallReader } from './calls.ts'
 import { format, marksText, type GeminiMark } from './marks.ts'
 import { fitsName } from './rules.ts'
 import { dataFields, spellPart } from './spelling.ts'
 
-/** The place of a part. */
+const { keep, mark, raw } = keepingOf(format)
+
 export interface Place {
   readonly role: 'system' | 'user' | 'model'
   readonly calls: CallReader
@@ -16,11 +18,11 @@ export interface Place {
 }
 
 export const readPart = (item: Json, place: Place): Part => {
-  if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keepResidual(format, {}, {}, 'string') })
+  if (typeof item === 'string') return textPart(item, mark('string'))
   const wire = anObject(item)
   const found = spellPart(wire)
-  if (found === undefined || dataIn(found.part).length !== 1) return rawPart(wire)
-  return readData(found.part, found.snake && 'snake', place) ?? rawPart(wire)
+  if (found === undefined || dataIn(found.part).length !== 1) return raw(wire)
+  return readData(found.part, found.snake && 'snake', place) ?? raw(wire)
 }
 
 const dataIn = (part: JsonObject): readonly string[] =>
@@ -28,8 +30,6 @@ const dataIn = (part: JsonObject): readonly string[] =>
 
 /** Whether a value is a bare part, as accepted by Google's client. */
 export const isPart = (value: JsonObject): boolean => dataIn(spellPart(value)?.part ?? value).length > 0
-
-const rawPart = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
 
 const readData = (part: JsonObject, snake: GeminiMark | false, place: Place): Part | undefined => {
   const { text, functionCall: call, functionResponse: response } = part
@@ -42,61 +42,40 @@ const readData = (part: JsonObject, snake: GeminiMark | false, place: Place): Pa
   return readMedia(part, snake)
 }
 
-const readText = (part: JsonObject, text: string, snake: GeminiMark | false, { isAnswer = false }: Place): TextPart =>
-  freeze({
-    type: 'text',
-    text,
-    // The API itself may end an answer with an empty text that carries a signature.
-    ...keepResidual(
-      format,
-      part,
-      { text },
-      marksText(snake, !isAnswer && text === '' && part['thoughtSignature'] === undefined && 'exact'),
-    ),
-  })
+const readText = (part: JsonObject, text: string, snake: GeminiMark | false, { isAnswer = false }: Place): TextPart => {
+  // The API itself may end an answer with an empty text that carries a signature.
+  const broken = !isAnswer && text === '' && part['thoughtSignature'] === undefined
+  return textPart(text, keep(part, { text }, marksText(snake, broken && 'exact')))
+}
 
 const readThought = (part: JsonObject, text: string, snake: GeminiMark | false): Part => {
-  const signature = typeof part['thoughtSignature'] === 'string' ? part['thoughtSignature'] : undefined
+  const signature = stringIn(part, 'thoughtSignature')
   const written = { text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }
-  return freeze({
-    type: 'reasoning',
-    text,
-    ...(signature !== undefined && { signature }),
-    ...keepResidual(format, part, written, marksText(snake, 'thought')),
-  })
+  return reasoningPart(text, signature, keep(part, written, marksText(snake, 'thought')))
 }
 
 const readMedia = (part: JsonObject, snake: GeminiMark | false): ImagePart | FilePart | undefined => {
   const { inlineData: blob, fileData: file } = part
-  const stood = isObject(blob) ? blob : isObject(file) ? file : undefined
-  const source =
-    stood === undefined ? undefined : isObject(blob) ? bytesOf(blob) : isObject(file) ? addressOf(file) : undefined
-  if (stood === undefined || source === undefined) return undefined
-  if (source.mediaType?.startsWith('image/') === true)
-    return freeze({ type: 'image', source, ...keepResidual(format, part, writtenMedia(source), marksText(snake)) })
-  const name = typeof stood['displayName'] === 'string' ? stood['displayName'] : undefined
-  return freeze({
-    type: 'file',
-    source,
-    ...(name !== undefined && { name }),
-    ...keepResidual(format, part, writtenMedia(source, name), marksText(snake)),
-  })
+  const stood = isObject(blob) ? blob : file
+  const source = isObject(blob) ? bytesOf(blob) : isObject(file) ? addressOf(file) : undefined
+  if (!isObject(stood) || source === undefined) return undefined
+  if (source.mediaType?.startsWith('image/') === true) return imagePart(source, keep(part, writtenMedia(source), snake))
+  const name = stringIn(stood, 'displayName')
+  return filePart(source, name, keep(part, writtenMedia(source, name), snake))
 }
 
-type OpenSource = Exclude<Source, { type: 'block' }>
-
-const bytesOf = ({ data: bytes, mimeType }: JsonObject): OpenSource | undefined =>
+const bytesOf = ({ data: bytes, mimeType }: JsonObject): Resolved | undefined =>
   typeof bytes === 'string' && typeof mimeType === 'string'
     ? freeze({ type: 'base64', mediaType: mimeType, data: bytes })
     : undefined
 
-const addressOf = ({ fileUri, mimeType }: JsonObject): OpenSource | undefined =>
+const addressOf = ({ fileUri, mimeType }: JsonObject): Resolved | undefined =>
   typeof fileUri === 'string'
     ? freeze({ type: 'url', url: fileUri, ...(typeof mimeType === 'string' && { mediaType: mimeType }) })
     : undefined
 
 /** An image or file in wire format. */
-export const writtenMedia = (source: OpenSource, name?: string): JsonObject => {
+export const writtenMedia = (source: Resolved, name?: string): JsonObject => {
   const named = name === undefined ? {} : { displayName: name }
   return source.type === 'base64'
     ? { inlineData: { data: source.data, mimeType: source.mediaType, ...named } }
@@ -120,18 +99,8 @@ const readCall = (
     return undefined
   const given = args ?? {}
   const known = calls.call(id === null || id === '' ? undefined : id, name)
-  return freeze({
-    type: 'tool_call',
-    id: known,
-    name,
-    arguments: textOfJson(given),
-    ...keepResidual(
-      format,
-      part,
-      { functionCall: writtenCall(known, name, given) },
-      marksText(snake, (role !== 'model' || !fitsName(name)) && 'exact'),
-    ),
-  })
+  const as = marksText(snake, (role !== 'model' || !fitsName(name)) && 'exact')
+  return callPart(known, name, textOfJson(given), keep(part, { functionCall: writtenCall(known, name, given) }, as))
 }
 
 const isId = (id: Json | undefined): id is string | null | undefined =>
@@ -168,24 +137,13 @@ const readResponse = (
   }
   const written = { functionResponse: { ...idOf(callId), name, response: placeholderResult } }
   const content: readonly ResultPart[] = [...(said === undefined ? [] : [said.text]), ...media]
-  return freeze({
-    type: 'tool_result',
-    callId,
-    content: freeze(content),
-    name,
-    ...(said?.field === 'error' && { isError: true }),
-    ...keepResidual(
-      format,
-      bare,
-      written,
-      marksText(
-        snake,
-        said?.field === 'result' && 'result',
-        said?.field === undefined && said !== undefined && 'json',
-        (role !== 'user' || !fitsName(name)) && 'exact',
-      ),
-    ),
-  })
+  const as = marksText(
+    snake,
+    said?.field === 'result' && 'result',
+    said?.field === undefined && said !== undefined && 'json',
+    (role !== 'user' || !fitsName(name)) && 'exact',
+  )
+  return resultPart(callId, content, keep(bare, written, as), name, said?.field === 'error' || undefined)
 }
 
 /** Replaces a result when only its presence matters. */
@@ -198,15 +156,15 @@ const readOutput = (response: JsonObject): { readonly text: TextPart; readonly f
   const [field, ...others] = Object.keys(response)
   const value = field === undefined ? undefined : response[field]
   return field !== undefined && outputs.has(field) && typeof value === 'string' && others.length === 0
-    ? { text: freeze({ type: 'text', text: value }), field }
-    : { text: freeze({ type: 'text', text: textOfJson(response) }) }
+    ? { text: textPart(value), field }
+    : { text: textPart(textOfJson(response)) }
 }
 
 /** An image or file in a result. */
 const readAnswer = (item: Json): ResultPart => {
   const wire = anObject(item)
   const found = dataIn(wire).length === 1 ? readMedia(wire, false) : undefined
-  return found ?? rawPart(wire)
+  return found ?? raw(wire)
 }
 
 const { freeze } = Object

@@ -1,25 +1,17 @@
 /** Writes parts. Each writer returns the part, or records a loss and returns nothing. */
-import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Part,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import { inspectJson, isLeft, isObject, type JsonObject } from '../../json/index.ts'
+import type { FilePart, ImagePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedPart } from '../../message/kit.ts'
 import { inputOf } from '../input.ts'
-import type { Writing } from '../losses.ts'
-import { residualOf, restoreResidual, mutableCopy, type Kept } from '../residual.ts'
+import type { Place } from '../losses.ts'
+import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject as Fields } from '../residual.ts'
 import { format, isMarked } from './marks.ts'
 import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
 import { fitsName, fittingName, noSignature } from './rules.ts'
 import { inSnake } from './spelling.ts'
 
 /** A part in wire format, or a string in its place. */
-export type WirePart = { [field: string]: unknown } | string
+export type WirePart = Fields | string
 
 /** Who speaks, and where losses go. */
 export interface Saying {
@@ -30,12 +22,10 @@ export interface Saying {
   readonly names: Map<string, string>
   /** Whether to give an unsigned call the placeholder that the API accepts as a signature. */
   readonly sign: boolean
-  readonly writing: Writing
+  readonly place: Place
 }
 
-type Fields = { [field: string]: unknown }
-
-export const writePart = (part: Part, saying: Saying, path: Path): WirePart | undefined => {
+export const writePart = (part: UnerasedPart, saying: Saying): WirePart | undefined => {
   const kept = residualOf(format, part)
   if (
     saying.role === 'system' &&
@@ -44,52 +34,41 @@ export const writePart = (part: Part, saying: Saying, path: Path): WirePart | un
     part.type !== 'provider' &&
     !saying.exact
   )
-    return losePart(saying, path, 'Gemini instructions can only be text')
+    return saying.place.lose('Gemini instructions can only be text')
   if (part.type === 'text' && isMarked(kept, 'string')) return part.text
-  const written = writeData(part, saying, path, kept)
+  const written = writeData(part, saying, kept)
   if (written === undefined || !isMarked(kept, 'snake')) return written
   return inSnake(written as JsonObject) as Fields
 }
 
-const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined => {
+const writeData = (part: UnerasedPart, saying: Saying, kept: Kept | undefined): Fields | undefined => {
   switch (part.type) {
     case 'text':
-      return writeText(part, saying, path, kept)
+      return writeText(part, saying, kept)
     case 'refusal':
-      saying.writing.lose(path, 'Gemini has no refusal type: written as text')
-      return writeText({ type: 'text', text: part.text }, saying, path, undefined)
+      saying.place.lose('Gemini has no refusal type: written as text')
+      return writeText({ type: 'text', text: part.text }, saying, undefined)
     case 'image':
     case 'file':
-      return writeMedia(part, saying, path, kept)
+      return writeMedia(part, saying.place, kept)
     case 'reasoning':
-      return writeThought(part, saying, path, kept)
+      return writeThought(part, saying, kept)
     case 'tool_call':
-      return writeCall(part, saying, path, kept)
+      return writeCall(part, saying, kept)
     case 'tool_result':
-      return writeResult(part, saying, path, kept)
+      return writeResult(part, saying, kept)
     case 'provider':
-      return part.provider === format
-        ? (mutableCopy(part.raw) as Fields)
-        : losePart(saying, path, `is known only to ${part.provider}`)
-    case 'erased':
-      return { text: erasedMark } // `standIn` leaves none
+      return saying.place.rawOf(part)
   }
 }
 
-const losePart = ({ writing }: Saying, path: Path, reason: string): undefined => writing.lose(path, reason) as undefined
-
-const writeText = ({ text }: TextPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined =>
+const writeText = ({ text }: TextPart, saying: Saying, kept: Kept | undefined): Fields | undefined =>
   text === '' && kept?.fields?.['thoughtSignature'] === undefined && !isMarked(kept, 'exact')
-    ? losePart(saying, path, 'Gemini does not accept empty text')
+    ? saying.place.lose('Gemini does not accept empty text')
     : restoreResidual({ text }, kept)
 
-const writeMedia = (
-  part: ImagePart | FilePart,
-  { writing }: Saying,
-  path: Path,
-  kept: Kept | undefined,
-): Fields | undefined => {
-  const source = writing.resolve(part.source, [...path, 'source'])
+const writeMedia = (part: ImagePart | FilePart, place: Place, kept: Kept | undefined): Fields | undefined => {
+  const source = place.sourceOf(part)
   return restoreResidual(
     mutableCopy(writtenMedia(source, part.type === 'file' ? part.name : undefined)) as Fields,
     kept,
@@ -99,52 +78,50 @@ const writeMedia = (
 const writeThought = (
   { text, summary, signature, encrypted }: ReasoningPart,
   saying: Saying,
-  path: Path,
   kept: Kept | undefined,
 ): Fields | undefined => {
-  if (!isMarked(kept, 'thought')) return losePart(saying, path, 'Gemini only accepts its own reasoning')
-  if (encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
-  if (summary !== undefined && summary.length > 0)
-    saying.writing.lose([...path, 'summary'], 'Gemini has no reasoning summaries')
+  if (!isMarked(kept, 'thought')) return saying.place.lose('Gemini only accepts its own reasoning')
+  if (encrypted !== undefined) saying.place.lose('is for another provider', 'encrypted')
+  if (summary !== undefined && summary.length > 0) saying.place.lose('Gemini has no reasoning summaries', 'summary')
   return restoreResidual({ text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }, kept)
 }
 
-const nameOf = (name: string, exact: boolean, { writing }: Saying, path: Path): string => {
+const nameOf = (name: string, exact: boolean, { place }: Saying): string => {
   if (exact || fitsName(name)) return name
   const written = fittingName(name)
-  writing.lose([...path, 'name'], `must consist of 1 to 128 letters, digits, _, ., : and -: written as ${written}`)
+  place.lose(`must consist of 1 to 128 letters, digits, _, ., : and -: written as ${written}`, 'name')
   return written
 }
 
-const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
-  const name = nameOf(part.name, isMarked(kept, 'exact'), saying, path)
+const writeCall = (part: ToolCallPart, saying: Saying, kept: Kept | undefined): Fields => {
+  const name = nameOf(part.name, isMarked(kept, 'exact'), saying)
   const { input, losses } = inputOf(part.arguments)
-  for (const loss of losses) saying.writing.lose([...path, 'arguments'], loss)
+  for (const loss of losses) saying.place.lose(loss, 'arguments')
   saying.names.set(part.id, name)
   const written: Fields = { functionCall: writtenCall(part.id, name, input as JsonObject) }
   if (saying.sign) written['thoughtSignature'] = noSignature
   return restoreResidual(written, kept)
 }
 
-const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
+const writeResult = (part: ToolResultPart, saying: Saying, kept: Kept | undefined): Fields => {
   const known = part.name ?? saying.names.get(part.callId)
-  if (known === undefined) saying.writing.lose([...path, 'name'], 'is missing, also in the call: written as unknown')
-  const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, isMarked(kept, 'exact'), saying, path)
+  if (known === undefined) saying.place.lose('is missing, also in the call: written as unknown', 'name')
+  const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, isMarked(kept, 'exact'), saying)
   const texts: string[] = []
   const media: Fields[] = []
   part.content.forEach((answer, index) => {
-    const at = [...path, 'content', index]
+    const at = saying.place.in('content', index)
     if (answer.type === 'text') texts.push(answer.text)
     else if (answer.type === 'provider') {
       if (answer.provider === format && isObject(answer.raw)) media.push(mutableCopy(answer.raw) as Fields)
-      else losePart(saying, at, `is known only to ${answer.provider}`)
+      else at.lose(`is known only to ${answer.provider}`)
     } else {
-      const written = writeMedia(answer, saying, at, residualOf(format, answer))
+      const written = writeMedia(answer, at, residualOf(format, answer))
       if (written !== undefined) media.push(written)
     }
   })
   if (texts.length > 1)
-    saying.writing.lose([...path, 'content'], 'a Gemini result is a single text: its texts are joined by line feeds')
+    saying.place.lose('a Gemini result is a single text: its texts are joined by line feeds', 'content')
   const restored = restoreResidual(
     { functionResponse: { ...idOf(part.callId), name, response: {} as Fields } as Fields },
     kept,

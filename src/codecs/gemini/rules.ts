@@ -13,7 +13,6 @@
 /** "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores, dots, colons and dashes, with a maximum length of 128" */
 export const fitsName = (name: string): boolean => /^[a-zA-Z_][\w.:-]{0,127}$/.test(name)
 
-/** The closest valid name. */
 export const fittingName = (name: string): string => {
   const letters = name.replaceAll(/[^\w.:-]/g, '_')
   return (/^[a-zA-Z_]/.test(letters) ? letters : `_${letters}`).slice(0, 128)

@@ -1,4 +1,3 @@
-import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -17,8 +16,4 @@ import type { LangChainMessage } from './wire.ts'
  * const { wire } = langchainMessages.encode(mend(history.view()).messages)
  * const messages = await Promise.all(wire.map((message) => load(JSON.stringify(message))))
  */
-export const langchainMessages: Codec<LangChainMessage[]> = Object.freeze({
-  format,
-  decode,
-  encode: encoderFor(encode),
-})
+export const langchainMessages: Codec<LangChainMessage[]> = Object.freeze({ format, decode, encode })

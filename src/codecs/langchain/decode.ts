@@ -1,5 +1,4 @@
 /** Decodes LangChain messages in JSON form. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
   anObject,
@@ -12,25 +11,27 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded } from '../codec.ts'
-import type {
-  FilePart,
-  Message,
-  Meta,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Role,
-  ToolCallPart,
-} from '../../message/index.ts'
-import { keepResidual } from '../residual.ts'
-import { sourceOf } from '../source.ts'
+import type { Decode } from '../codec.ts'
+import type { Message, Part, ReasoningPart, ResultPart, Role, ToolCallPart } from '../../message/index.ts'
+import {
+  callPart,
+  filePart,
+  imagePart,
+  keepingOf,
+  messageOf,
+  reasoningPart,
+  resultPart,
+  stringIn,
+  textPart,
+} from '../parts.ts'
+import { sourceOf, type Resolved } from '../source.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 
+const { keep, mark, raw } = keepingOf(format)
+
 /** Decodes messages, an array. */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
+export const decode: Decode = (wire) =>
   decodeWire(format, wire, (value) => readEach(aList(value), (item) => readLangChainMessage(anObject(item))))
 
 /** Reads one message that is already frozen JSON. Throws Unexpected. */
@@ -56,8 +57,8 @@ const spellingIn = (
 const readFields = (wire: JsonObject, fields: JsonObject, said: Role, spelling: Spelling): Message => {
   const { additional_kwargs: more } = fields
   const role: Role = said === 'system' && isObject(more) && more['__openai_role__'] === 'developer' ? 'developer' : said
-  const id = typeof fields['id'] === 'string' ? fields['id'] : undefined
-  const name = typeof fields['name'] === 'string' ? fields['name'] : undefined
+  const id = stringIn(fields, 'id')
+  const name = stringIn(fields, 'name')
   const calls = role === 'assistant' ? readCalls(fields) : []
   const { parts, words } = readContent(fields, calls)
   const callId = role === 'tool' ? readIn(fields, 'tool_call_id', aString) : undefined
@@ -74,31 +75,17 @@ const readFields = (wire: JsonObject, fields: JsonObject, said: Role, spelling: 
   const around = Object.fromEntries(outside.map((key) => [key, wire[key] as Json]))
   const isContent = typeof fields['content'] === 'string' || Array.isArray(fields['content'])
   const rest = isContent ? fields : { ...fields, ...(fields['content'] !== undefined && { other: fields['content'] }) }
-  const kept = keepResidual(
-    format,
+  const kept = keep(
     { around, fields: withoutContent(rest) },
     {
-      around: spelling === 'flat' ? {} : (wires.envelopeOf(role, spelling) as JsonObject),
-      fields: { ...(spelling === 'flat' && wires.envelopeOf(role, spelling)), ...written } as JsonObject,
+      around: spelling === 'flat' ? {} : wires.envelopeOf(role, spelling),
+      fields: { ...(spelling === 'flat' && wires.envelopeOf(role, spelling)), ...written },
     },
-    [...(spelling === 'constructor' ? [] : [spelling]), ...words].join(' ') || undefined,
+    [...(spelling === 'constructor' ? [] : [spelling]), ...words].join(' '),
   )
-  if (callId === undefined)
-    return freeze({
-      role,
-      content: freeze(parts),
-      ...(id !== undefined && { id }),
-      ...(name !== undefined && { name }),
-      ...kept,
-    })
-  const result = freeze({
-    type: 'tool_result' as const,
-    callId,
-    content: freeze(parts as readonly ResultPart[]),
-    ...(name !== undefined && { name }),
-    ...(isError && { isError }),
-  })
-  return freeze({ role, content: freeze([result]), ...(id !== undefined && { id }), ...kept })
+  if (callId === undefined) return messageOf(role, parts, kept, id, name)
+  const result = resultPart(callId, parts as readonly ResultPart[], {}, name, isError || undefined)
+  return messageOf(role, [result], kept, id)
 }
 
 const withoutContent = (fields: JsonObject): JsonObject =>
@@ -136,16 +123,16 @@ const readContent = (
   calls: readonly ReadCall[],
 ): { readonly parts: readonly Part[]; readonly words: readonly string[] } => {
   const { content } = fields
-  const callParts = (from: readonly ReadCall[]): readonly Part[] => from.map((call) => callPart(call, undefined))
+  const callParts = (from: readonly ReadCall[]): readonly Part[] => from.map((call) => readCall(call, undefined))
   if (typeof content === 'string')
-    return { parts: [...(content === '' ? [] : [text(content)]), ...callParts(calls)], words: [] }
+    return { parts: [...(content === '' ? [] : [textPart(content)]), ...callParts(calls)], words: [] }
   if (!Array.isArray(content)) return { parts: callParts(calls), words: ['none'] }
   const blocks = content as readonly Json[]
   const placed = callsByBlock(blocks, calls)
   const parts = readIn(fields, 'content', () =>
     readEach(blocks, (block): Part => {
       const call = isObject(block) ? placed.get(block) : undefined
-      return call === undefined ? readBlock(block) : callPart(call, block as JsonObject)
+      return call === undefined ? readBlock(block) : readCall(call, block as JsonObject)
     }),
   )
   const behind = calls.slice(placed.size)
@@ -167,79 +154,44 @@ const callsByBlock = (blocks: readonly Json[], calls: readonly ReadCall[]): Read
   return found
 }
 
-const callPart = ({ id, name, args, wire }: ReadCall, block: JsonObject | undefined): ToolCallPart =>
-  freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: JSON.stringify(args),
-    ...keepResidual(
-      format,
-      { call: wire, ...(block && { block }) },
-      {
-        call: wires.callOf(id, name, args) as JsonObject,
-        ...(block && { block: wires.toolUse(id, name, args) as JsonObject }),
-      },
-      block && 'block',
-    ),
-  })
+const readCall = ({ id, name, args, wire }: ReadCall, block: JsonObject | undefined): ToolCallPart => {
+  const written = { call: wires.callOf(id, name, args), ...(block && { block: wires.toolUse(id, name, args) }) }
+  const kept = keep({ call: wire, ...(block && { block }) }, written, block && 'block')
+  return callPart(id, name, JSON.stringify(args), kept)
+}
 
 const readBlock = (block: Json): Part & (ResultPart | ReasoningPart) => {
-  if (typeof block === 'string')
-    return freeze({ type: 'text', text: block, meta: freeze({ [format]: freeze({ as: 'string' }) }) })
-  if (!isObject(block)) return rawPart(block)
-  const { type, image_url: image, thinking, reasoning, mimeType } = block
-  if (type === 'text' && typeof block['text'] === 'string')
-    return text(block['text'], keepResidual(format, block, wires.textBlock(block['text']) as JsonObject))
+  if (typeof block === 'string') return textPart(block, mark('string'))
+  if (!isObject(block)) return raw(block)
+  const { type, text, image_url: image, thinking, reasoning } = block
+  if (type === 'text' && typeof text === 'string') return textPart(text, keep(block, wires.textBlock(text)))
   if (type === 'thinking' && typeof thinking === 'string') {
-    const signature = typeof block['signature'] === 'string' ? block['signature'] : undefined
-    return freeze({
-      type: 'reasoning',
-      text: thinking,
-      ...(signature !== undefined && { signature }),
-      ...keepResidual(format, block, wires.thinking(thinking, signature) as JsonObject, 'thinking'),
-    })
+    const signature = stringIn(block, 'signature')
+    return reasoningPart(thinking, signature, keep(block, wires.thinking(thinking, signature), 'thinking'))
   }
   if (type === 'reasoning' && typeof reasoning === 'string')
-    return freeze({
-      type: 'reasoning',
-      text: reasoning,
-      ...keepResidual(format, block, wires.reasoningBlock(reasoning) as JsonObject, 'reasoning'),
-    })
+    return reasoningPart(reasoning, undefined, keep(block, wires.reasoningBlock(reasoning), 'reasoning'))
   if (type === 'image_url') {
     const url = typeof image === 'string' ? image : isObject(image) ? image['url'] : undefined
-    if (typeof url !== 'string') return rawPart(block)
+    if (typeof url !== 'string') return raw(block)
     const source = sourceOf(url)
     const asText = typeof image === 'string'
-    const written = wires.imageBlock(source, asText) as JsonObject
-    return freeze({ type: 'image', source, ...keepResidual(format, block, written, asText ? 'string' : undefined) })
+    return imagePart(source, keep(block, wires.imageBlock(source, asText), asText && 'string'))
   }
   if (type === 'file' && (typeof block['data'] === 'string' || typeof block['url'] === 'string'))
-    return readFile(block, typeof mimeType === 'string' ? mimeType : undefined)
-  return rawPart(block)
+    return readFile(block, stringIn(block, 'mimeType'))
+  return raw(block)
 }
 
 const readFile = (block: JsonObject, mediaType: string | undefined): Part & ResultPart => {
   const { data, url, metadata } = block
-  if (typeof data === 'string' && mediaType === undefined) return rawPart(block)
-  const name = isObject(metadata) && typeof metadata['filename'] === 'string' ? metadata['filename'] : undefined
-  const source: FilePart['source'] =
+  if (typeof data === 'string' && mediaType === undefined) return raw(block)
+  const name = isObject(metadata) ? stringIn(metadata, 'filename') : undefined
+  const source: Resolved =
     typeof url === 'string'
       ? freeze({ type: 'url', url, ...(mediaType !== undefined && { mediaType }) })
       : freeze({ type: 'base64', data: data as string, mediaType: mediaType as string })
-  return freeze({
-    type: 'file',
-    source,
-    ...(name !== undefined && { name }),
-    ...keepResidual(
-      format,
-      block,
-      wires.fileBlock(source as Exclude<FilePart['source'], { type: 'block' }>, name) as JsonObject,
-    ),
-  })
+  return filePart(source, name, keep(block, wires.fileBlock(source, name)))
 }
 
 const { freeze } = Object
-const rawPart = (value: Json): Part & ResultPart => freeze({ type: 'provider', provider: format, raw: value })
-const text = (value: string, kept: { readonly meta?: Meta } = {}) =>
-  freeze({ type: 'text', text: value, ...kept } as const)

@@ -1,36 +1,25 @@
 /** Encodes LangChain messages in JSON form: constructors, accepted by `load` and as graph input. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, jsonIn, type Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
+import { isObject, jsonIn } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
+import type { Message, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent as blocksOrText } from '../content.ts'
-import { residualOf, restoreResidual, mutableCopy, type MutableObject, type Kept } from '../residual.ts'
+import { residualOf, restoreResidual, type MutableObject, type Kept } from '../residual.ts'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 import type { LangChainMessage } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
-  const wire: MutableObject[] = []
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {
-    for (const said of writeMessage(message, writing)) wire.push(said)
-  })
-}
+export const encode: Encode<LangChainMessage[]> = encoderFor(format, () => listWriter(writeMessage))
 
 /** Writes each result as its own message, as LangChain requires, and the parts between results together. */
-const writeMessage = (message: Message, writing: Writing): readonly MutableObject[] => {
+const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: Writing): void => {
   const kept = residualOf(format, message)
   const [first] = message.content
   if (first?.type === 'tool_result' && message.content.length === 1 && message.role === 'tool')
-    return [writeResult(first, message, kept, writing, ['content', 0])]
-  const written: MutableObject[] = []
-  let said: (readonly [index: number, part: Exclude<Part, ToolResultPart>])[] = []
+    return void wire.push(writeResult(first, message, kept, writing.at('content', 0)))
+  let said: Said[] = []
   let isFirst = true
   const flush = (): void => {
     if (said.length === 0 && message.content.length > 0) return
@@ -38,7 +27,7 @@ const writeMessage = (message: Message, writing: Writing): readonly MutableObjec
     const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
     if (role !== message.role)
       writing.lose(['role'], `a ${message.role} message with content it cannot have: written as ${role}`)
-    written.push(
+    wire.push(
       writeSpoken(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
     isFirst = false
@@ -47,12 +36,14 @@ const writeMessage = (message: Message, writing: Writing): readonly MutableObjec
   for (const [index, part] of message.content.entries())
     if (part.type === 'tool_result') {
       flush()
-      written.push(writeResult(part, undefined, undefined, writing, ['content', index]))
+      wire.push(writeResult(part, undefined, undefined, writing.at('content', index)))
     } else said.push([index, part])
   flush()
   if (isFirst && message.id !== undefined) writing.lose(['id'], 'each LangChain result is a message with its own id')
-  return written
 }
+
+/** A part other than a result, with its index. */
+type Said = readonly [index: number, part: Exclude<UnerasedPart, ToolResultPart>]
 
 const spellingOf = (kept: Kept | undefined): Spelling => {
   const words = kept?.as?.split(' ') ?? []
@@ -63,10 +54,9 @@ const writeResult = (
   part: ToolResultPart,
   message: Message | undefined,
   kept: Kept | undefined,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): MutableObject => {
-  const content = answersOf(part, path, (answer, at) => writeBlock(answer, writing, at))
+  const content = answersOf(part, place, (answer, at) => writeBlock(answer, at))
   const fields = wires.fieldsOf('tool', {
     id: message?.id,
     name: part.name,
@@ -79,7 +69,7 @@ const writeResult = (
 
 const writeSpoken = (
   role: Role,
-  said: readonly (readonly [index: number, part: Exclude<Part, ToolResultPart>])[],
+  said: readonly Said[],
   { id, name }: Pick<Message, 'id' | 'name'>,
   kept: Kept | undefined,
   writing: Writing,
@@ -87,10 +77,10 @@ const writeSpoken = (
   const content: unknown[] = []
   const calls: MutableObject[] = []
   for (const [index, part] of said) {
-    const path: Path = ['content', index]
+    const place = writing.at('content', index)
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
-      if (args === undefined) writing.lose([...path, 'arguments'], 'is not a JSON object: written as an empty one')
+      if (args === undefined) place.lose('is not a JSON object: written as an empty one', 'arguments')
       const keptCall = residualOf(format, part)
       const written = restoreResidual<{ call: MutableObject; block?: MutableObject }>(
         {
@@ -104,7 +94,7 @@ const writeSpoken = (
       calls.push(written.call)
       if (written.block !== undefined) content.push(written.block)
     } else {
-      const block = writeBlock(part, writing, path)
+      const block = writeBlock(part, place)
       if (block !== undefined) content.push(block)
     }
   }
@@ -146,33 +136,26 @@ const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
 }
 
 const writeBlock = (
-  part: Exclude<Part, { type: 'tool_call' | 'tool_result' }>,
-  writing: Writing,
-  path: Path,
+  part: Exclude<UnerasedPart, ToolCallPart | ToolResultPart>,
+  place: Place,
 ): MutableObject | string | undefined => {
   const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
       return kept?.as === 'string' ? part.text : restoreResidual(wires.textBlock(part.text), kept)
     case 'refusal':
-      writing.lose(path, 'LangChain has no refusal type: written as text')
+      place.lose('LangChain has no refusal type: written as text')
       return wires.textBlock(part.text)
     case 'reasoning':
       if (kept?.as === 'thinking') return restoreResidual(wires.thinking(part.text, part.signature), kept)
       if (kept?.as === 'reasoning') return restoreResidual(wires.reasoningBlock(part.text), kept)
-      return writing.lose(path, 'LangChain only accepts reasoning of its own models')
+      return place.lose('LangChain only accepts reasoning of its own models')
     case 'image':
-      return restoreResidual(
-        wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'),
-        kept,
-      )
+      return restoreResidual(wires.imageBlock(place.sourceOf(part), kept?.as === 'string'), kept)
     case 'file':
-      return restoreResidual(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept)
+      return restoreResidual(wires.fileBlock(place.sourceOf(part), part.name), kept)
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
-    case 'erased':
-      return undefined // `standIn` leaves none
+      return place.rawOf(part)
   }
 }
 

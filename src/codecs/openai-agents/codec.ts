@@ -1,4 +1,3 @@
-import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -17,4 +16,4 @@ import type { AgentsItem } from './wire.ts'
  * const { wire, losses } = openaiAgents.encode(mend(history.view()).messages)
  * await run(agent, wire)
  */
-export const openaiAgents: Codec<AgentsItem[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })
+export const openaiAgents: Codec<AgentsItem[]> = Object.freeze({ format, decode, encode })

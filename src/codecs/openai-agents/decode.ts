@@ -1,5 +1,4 @@
 /** Decodes OpenAI Agents SDK items. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
   anObject,
@@ -13,18 +12,18 @@ import {
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded } from '../codec.ts'
+import type { Decode } from '../codec.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
+import { contentOf, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
+import { callPart, filePart, imagePart, messageOf, resultPart, stringIn, textPart } from '../parts.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 
 /** Decodes items: an array, or the text of one user message. */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
+export const decode: Decode = (wire) =>
   decodeWire(format, wire, (value) => {
-    if (typeof value === 'string') return [messageOf('user', [text(value)])]
+    if (typeof value === 'string') return [messageOf('user', [textPart(value)])]
     const reading: Reading = new ItemReading()
     readEach(aList(value), (item) => readItem(anObject(item), reading))
     return reading.end()
@@ -59,33 +58,28 @@ const readMessage = (wire: JsonObject, reading: Reading): void => {
 
 const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
   const written = items.messageItem(items.speakerOf(role), '')
-  if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, written, undefined, ['content']))
+  if (typeof said === 'string') return messageOf(role, [textPart(said)], keep(wire, written, undefined, ['content']))
   const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
   // Encoding would write one plain text as a string, and no parts as an empty string.
   const as = parts.length === 0 || isOnePlainText(parts) ? 'parts' : undefined
-  return messageOf(role, parts, difference(wire, written, as, ['content']))
+  return messageOf(role, parts, keep(wire, written, as, ['content']))
 }
 
 const readPart = (wire: JsonObject, isSpoken: boolean): ResultPart => {
-  if (isText(wire)) return text(wire.text, difference(wire, items.inputText(wire.text)))
-  const { type, image, file, filename } = wire
+  if (isText(wire)) return textPart(wire.text, keep(wire, items.inputText(wire.text)))
+  const { type, image, file } = wire
   if ((type === 'input_image' || type === 'image') && typeof image === 'string' && isUrl(image)) {
     const source = sourceOf(image)
-    return freeze({ type: 'image', source, ...difference(wire, items.inputImage(source)) })
+    return imagePart(source, keep(wire, items.inputImage(source)))
   }
   if (type === 'input_file' && typeof file === 'string' && isUrl(file)) {
     const source = sourceOf(file)
-    const name = typeof filename === 'string' ? filename : undefined
-    return freeze({
-      type: 'file',
-      source,
-      ...(name !== undefined && { name }),
-      ...difference(wire, items.inputFile(source, name)),
-    })
+    const name = stringIn(wire, 'filename')
+    return filePart(source, name, keep(wire, items.inputFile(source, name)))
   }
   if (!isSpoken && type === 'computer_screenshot' && typeof wire['data'] === 'string' && isUrl(wire['data'])) {
     const source = sourceOf(wire['data'])
-    return freeze({ type: 'image', source, ...difference(wire, items.screenshot(source), 'screenshot') })
+    return imagePart(source, keep(wire, items.screenshot(source), 'screenshot'))
   }
   return raw(wire)
 }
@@ -100,7 +94,7 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
     text: textsIn(wire['rawContent']).join(''),
     ...(summary.length > 0 && { summary: freeze(summary) }),
   } as const
-  return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
+  return freeze({ ...part, ...keep(wire, items.reasoningItem(part), 'reasoning') })
 }
 
 const readCall = (wire: JsonObject, id: string, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
@@ -110,33 +104,21 @@ const readCall = (wire: JsonObject, id: string, kind: CallKind, reading: Reading
   const args = kind.name === undefined ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
   reading.calls.set(id, { kind, name })
   const as = kind === functionCall ? undefined : kind.call
-  return freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: args,
-    ...difference(wire, items.callItem(kind, id, name, kind.name === undefined ? args : asked), as),
-  })
+  const written = items.callItem(kind, id, name, kind.name === undefined ? args : asked)
+  return callPart(id, name, args, keep(wire, written, as))
 }
 
 const readOutput = (wire: JsonObject, callId: string, kind: CallKind, reading: Reading): ToolResultPart => {
   const call = reading.calls.get(callId)
-  const name = typeof wire['name'] === 'string' ? wire['name'] : undefined
+  const name = stringIn(wire, 'name')
   const isError = kind.call === 'apply_patch_call' && wire['status'] === 'failed'
   const { content, as } = readAnswer(wire['output'])
-  const mark =
+  const form =
     as === undefined && kind === functionCall && (call?.kind ?? functionCall) === functionCall
       ? undefined
       : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
   const written = items.outputItem(kind, callId, name ?? call?.name ?? '', wire['output'], isError)
-  return freeze({
-    type: 'tool_result',
-    callId,
-    content: freeze(content),
-    ...(name !== undefined && { name }),
-    ...(isError && { isError }),
-    ...difference(wire, written, mark),
-  })
+  return resultPart(callId, content, keep(wire, written, form), name, isError || undefined)
 }
 
 /** A result as parts, with a mark for its form: a list, one object, or absent. */
@@ -144,12 +126,12 @@ const readAnswer = (
   answer: Json | undefined,
 ): { readonly content: ResultPart[]; readonly as?: 'parts' | 'one' | 'none' } => {
   if (answer === undefined) return { content: [], as: 'none' }
-  if (typeof answer === 'string') return { content: [text(answer)] }
+  if (typeof answer === 'string') return { content: [textPart(answer)] }
   const read = (part: Json): ResultPart => (isObject(part) ? readPart(part, false) : raw(part))
   return Array.isArray(answer)
     ? { content: (answer as readonly Json[]).map(read), as: 'parts' }
     : { content: [read(answer)], as: 'one' }
 }
 
-const { difference, raw, readSaid } = readingOf({ ...items, format, ofString: 'string', ofOne: undefined })
+const { keep, raw, readSaid } = readingOf({ ...items, format, ofString: 'string', ofOne: undefined })
 const { freeze } = Object

@@ -1,10 +1,8 @@
 /** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { jsonIn, ownField, type Path } from '../../json/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
+import { jsonIn, ownField } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { answersOf } from '../content.ts'
 import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
@@ -13,20 +11,15 @@ import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 import type { AgentsItem } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<AgentsItem[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<AgentsItem[]> = encoderFor(format, () => {
   const calls: Calls = new Map()
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
+  return listWriter((message, wire, writing) => {
     if (message.id !== undefined) writing.lose(['id'], 'Agents SDK items have their own ids')
     if (message.name !== undefined) writing.lose(['name'], 'Agents SDK items have no speaker name')
     if (message.role === 'assistant') writeSaid(message, wire, writing, calls)
     else writeSpoken(message, wire, writing, calls)
   })
-}
+})
 
 /** The calls so far: their results are written in the same kind. */
 type Calls = Map<string, WrittenCall>
@@ -43,17 +36,18 @@ const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, ca
   let open: unknown[] | undefined
   if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
   for (const [index, part] of message.content.entries()) {
-    const path: Path = ['content', index]
+    const place = writing.at('content', index)
     const kept = residualOf(format, part)
     if (kept?.as !== 'more') open = undefined
-    const alone = writeAlone(part, kept, calls, writing, path)
+    const alone = writeAlone(part, kept, calls, place)
     if (alone !== undefined) {
       wire.push(...alone)
       continue
     }
-    if (part.type === 'image' || part.type === 'file')
-      writing.lose(path, `Agents SDK assistant messages cannot have ${part.type} parts`)
-    if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
+    if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') {
+      place.lose(`Agents SDK assistant messages cannot have ${part.type} parts`)
+      continue
+    }
     if (part.type === 'text' && kept?.as === 'string') {
       wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
       continue
@@ -83,22 +77,19 @@ const writeAlone = (
   part: Part,
   kept: Kept | undefined,
   calls: Calls,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): readonly MutableObject[] | undefined => {
-  if (part.type === 'tool_call') return [writeCall(part, calls, writing, path)]
-  if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
+  if (part.type === 'tool_call') return [writeCall(part, calls, place)]
+  if (part.type === 'tool_result') return [writeResult(part, calls, place)]
   if (part.type === 'reasoning') {
     if (kept?.as === 'reasoning') return [restoreResidual(items.reasoningItem(part), kept)]
-    writing.lose(path, 'the Agents SDK only accepts its own reasoning')
+    place.lose('the Agents SDK only accepts its own reasoning')
     return []
   }
   if (part.type !== 'provider') return undefined
-  if (part.provider !== format) {
-    writing.lose(path, `is known only to ${part.provider}`)
-    return []
-  }
-  return kept?.as === undefined ? [mutableCopy(part.raw) as MutableObject] : undefined
+  if (part.provider === format && kept?.as !== undefined) return undefined
+  const raw = place.rawOf(part)
+  return raw === undefined ? [] : [raw]
 }
 
 /** Writes a message of another role as one item, with its results and calls as separate items. */
@@ -106,14 +97,14 @@ const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, 
   const content: MutableObject[] = []
   let spoke = message.content.length === 0
   for (const [index, part] of message.content.entries()) {
-    const path: Path = ['content', index]
-    if (part.type === 'tool_result') wire.push(writeResult(part, calls, writing, path))
+    const place = writing.at('content', index)
+    if (part.type === 'tool_result') wire.push(writeResult(part, calls, place))
     else if (part.type === 'tool_call') {
-      writing.lose(path, `a call in a ${message.role} message: written as assistant`)
-      wire.push(writeCall(part, calls, writing, path))
+      place.lose(`a call in a ${message.role} message: written as assistant`)
+      wire.push(writeCall(part, calls, place))
     } else {
       spoke = true
-      const written = writeContent(part, writing, path)
+      const written = writeContent(part, place)
       if (written !== undefined) content.push(written)
     }
   }
@@ -122,55 +113,45 @@ const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, 
   if (message.role === 'tool') writing.lose(['role'], 'a tool message with content other than results: written as user')
   if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
     writing.lose(['role'], 'the Agents SDK has no developer role: written as system')
-  const item = items.messageItem(items.speakerOf(message.role), '')
-  if (message.role !== 'system' && message.role !== 'developer')
-    item['content'] = asContent(content, kept?.as === 'parts')
-  else if (kept?.as === 'parts' || content.some(({ type }) => type !== 'input_text') || content.length > 1)
-    item['content'] = instructions(content, kept, writing)
-  else item['content'] = asContent(content, false)
-  wire.push(restoreResidual(item, kept))
+  const role = items.speakerOf(message.role)
+  const isJoined =
+    role === 'system' && kept === undefined && content.length > 1 && content.every(({ type }) => type === 'input_text')
+  if (isJoined) writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
+  const said = isJoined ? content.map(({ text }) => text).join('\n') : asContent(content, kept?.as === 'parts')
+  wire.push(restoreResidual(items.messageItem(role, said), kept))
 }
 
-/** Instructions as one text, unless they were read in another form. */
-const instructions = (content: MutableObject[], kept: Kept | undefined, writing: Writing): unknown => {
-  if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
-  writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
-  return content.map(({ text }) => text).join('\n')
-}
-
-const writeContent = (part: Part, writing: Writing, path: Path): MutableObject | undefined => {
+const writeContent = (part: Part, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
       return restoreResidual(items.inputText(part.text), kept)
     case 'image': {
-      const source = writing.resolve(part.source, [...path, 'source'])
       const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
-      return restoreResidual(write(source), kept)
+      return restoreResidual(write(place.sourceOf(part)), kept)
     }
     case 'file':
-      return restoreResidual(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept)
+      return restoreResidual(items.inputFile(place.sourceOf(part), part.name), kept)
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
+      return place.rawOf(part)
     default:
-      return writing.lose(path, `only the assistant can have ${part.type} parts`)
+      return place.lose(`only the assistant can have ${part.type} parts`)
   }
 }
 
-const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
+const writeCall = (part: ToolCallPart, calls: Calls, place: Place): MutableObject => {
   const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
   const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
-  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
+  if (changed) place.lose(`is not valid input for a ${kind.call}: written as a function call`, 'arguments')
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
     : restoreResidual(items.callItem(kind, part.id, part.name, asked), kept)
 }
 
-const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): MutableObject => {
+const writeResult = (part: ToolResultPart, calls: Calls, place: Place): MutableObject => {
   const call = calls.get(part.callId)
   const kept = call?.changed === true ? undefined : residualOf(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
@@ -178,8 +159,8 @@ const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path:
   const kind = ownKind ?? call?.kind ?? functionCall
   const isError = part.isError === true
   if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
-    writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
-  const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
+    place.lose(`a ${kind.output} cannot be marked as an error; only the text shows it`, 'isError')
+  const answer = writeAnswer(part, kind, ownKind !== undefined, as, place)
   return restoreResidual(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
 }
 
@@ -188,16 +169,15 @@ const writeAnswer = (
   kind: CallKind,
   isOwn: boolean,
   as: string | undefined,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): unknown => {
   if (as === 'none' && part.content.length === 0) return undefined
   if (kind.call === 'computer_call' && !isOwn) {
-    const picture = pictureOf(part, writing, path)
+    const picture = pictureOf(part, place)
     return picture === undefined ? { type: 'computer_screenshot', data: '' } : items.screenshot(picture)
   }
   if (kind.call === 'shell_call' && !isOwn) {
-    const text = resultText(part, writing, path)
+    const text = resultText(part, place)
     const failed = part.isError === true
     return [
       {
@@ -207,8 +187,8 @@ const writeAnswer = (
       },
     ]
   }
-  if (kind.call === 'apply_patch_call' && !isOwn) return resultText(part, writing, path)
-  const content = answersOf(part, path, (answer, at) => writeContent(answer, writing, at))
+  if (kind.call === 'apply_patch_call' && !isOwn) return resultText(part, place)
+  const content = answersOf(part, place, (answer, at) => writeContent(answer, at))
   const [only] = content
   if (as === 'one' && content.length === 1 && only !== undefined) return only
   return asContent(content, as === 'parts' || as === 'one')

@@ -29,10 +29,8 @@ const kinds: readonly CallKind[] = [
   { call: 'apply_patch_call', output: 'apply_patch_call_output', asks: 'operation', name: 'apply_patch' },
 ]
 
-/** Kinds by the type of the call item. */
 export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
 
-/** Kinds by the type of the output item. */
 export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
 
 /** Whether only the Agents SDK writes such an item. */

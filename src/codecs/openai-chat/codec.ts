@@ -1,4 +1,3 @@
-import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode, format } from './decode.ts'
 import { encode } from './encode.ts'
@@ -14,4 +13,4 @@ import type { ChatMessage } from './wire.ts'
  * @example
  * const { wire, losses } = openaiChat.encode(mend(history.view()).messages)
  */
-export const openaiChat: Codec<ChatMessage[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })
+export const openaiChat: Codec<ChatMessage[]> = Object.freeze({ format, decode, encode })

@@ -1,5 +1,4 @@
 /** Decodes OpenAI Chat Completions messages. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   aList,
   anObject,
@@ -14,30 +13,39 @@ import {
 import { decodeWire } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded } from '../codec.ts'
+import type { Decode } from '../codec.ts'
 import type {
   FilePart,
-  ImagePart,
   Message,
   Part,
   ProviderPart,
   RefusalPart,
   ResultPart,
   Role,
-  TextPart,
   ToolCallPart,
 } from '../../message/index.ts'
-import { keepResidual } from '../residual.ts'
+import {
+  callPart,
+  filePart,
+  imagePart,
+  keepingOf,
+  messageOf,
+  reasoningPart,
+  refusalPart,
+  resultPart,
+  stringIn,
+  textPart,
+} from '../parts.ts'
 import { sourceOf } from '../source.ts'
 
 export const format = 'openai-chat'
 
 export const longestCallId = 40
 
+const { keep, mark, raw } = keepingOf(format)
+
 /** Decodes `messages`, an array. */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
-  decodeWire(format, wire, (value) => readChatMessages(aList(value)))
+export const decode: Decode = (wire) => decodeWire(format, wire, (value) => readChatMessages(aList(value)))
 
 /**
  * Makes a `decode` for messages that arrive in batches. Each call takes the next messages; together
@@ -47,7 +55,7 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
  * const decode = createChatDecoder()
  * decode([{ role: 'user', content: 'hi' }]) // Right: one message
  */
-export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<DecodeFault, Decoded>) => {
+export const createChatDecoder = (): Decode => {
   const legacy = new LegacyCalls()
   return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
 }
@@ -104,24 +112,8 @@ const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: L
   const usual: JsonObject = isLegacy
     ? { role: 'function', name: name ?? '', content: written ?? '' }
     : { role: 'tool', tool_call_id: callId, content: written ?? '' }
-  return freeze({
-    role: 'tool',
-    content: freeze([
-      freeze({
-        type: 'tool_result',
-        callId,
-        content: freeze(parts),
-        ...(name !== undefined && { name }),
-        ...keepResidual(
-          format,
-          wire,
-          usual,
-          answerMark(callId, asked, as),
-          written === undefined && parts.length > 0 ? ['content'] : [],
-        ),
-      } as const),
-    ]),
-  })
+  const skip = written === undefined && parts.length > 0 ? ['content'] : []
+  return messageOf('tool', [resultPart(callId, parts, keep(wire, usual, answerMark(callId, asked, as), skip), name)])
 }
 
 /** The mark for a result's original form: to a function that was not called, with an invalid id, as parts. */
@@ -132,11 +124,11 @@ const answerMark = (callId: string, asked: boolean, as: 'parts' | undefined): st
 
 const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Content, legacy: LegacyCalls): Message => {
   const content: Part[] = [...readReasoning(wire), ...parts]
-  const usual: { [field: string]: Json } = { role: wire['role'] as string }
+  const name = stringIn(wire, 'name')
+  const usual: { [field: string]: Json } = { role: wire['role'] as string, ...(name !== undefined && { name }) }
   const skip: string[] = []
-  if (typeof wire['name'] === 'string') usual['name'] = wire['name']
   if (typeof wire['refusal'] === 'string') {
-    content.push(freeze({ type: 'refusal', text: wire['refusal'], meta: asField }))
+    content.push(refusalPart(wire['refusal'], mark('field')))
     skip.push('refusal')
   }
   const callsFrom = content.length
@@ -154,12 +146,7 @@ const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Conten
   else
     usual['content'] =
       written ?? (role === 'assistant' && (content.length > callsFrom || skip.includes('refusal')) ? null : '')
-  return freeze({
-    role,
-    content: freeze(content),
-    ...(typeof wire['name'] === 'string' && { name: wire['name'] }),
-    ...keepResidual(format, wire, usual, as, skip),
-  })
+  return messageOf(role, content, keep(wire, usual, as, skip), undefined, name)
 }
 
 /** Plain-text reasoning, as sent by servers compatible with OpenAI's. OpenAI's own chat format has no field for it. */
@@ -169,8 +156,7 @@ const readReasoning = (wire: JsonObject): readonly Part[] => {
   const found: Part[] = []
   for (const field of reasoningFields) {
     const text = wire[field]
-    if (typeof text === 'string')
-      found.push(freeze({ type: 'reasoning', text, meta: freeze({ [format]: freeze({ as: field }) }) }))
+    if (typeof text === 'string') found.push(reasoningPart(text, undefined, mark(field)))
   }
   return found
 }
@@ -183,7 +169,7 @@ interface Content {
 }
 
 const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => {
-  if (typeof wire === 'string') return { parts: [freeze({ type: 'text', text: wire })], written: wire }
+  if (typeof wire === 'string') return { parts: [textPart(wire)], written: wire }
   if (wire === undefined || wire === null) return { parts: [], written: undefined }
   if (!Array.isArray(wire)) throw new Unexpected([], 'a string, null or an array of parts', wire)
   const parts = readEach(wire as readonly Json[], (part) => readPart(anObject(part), mayHoldFiles))
@@ -195,26 +181,17 @@ const readPart = (wire: JsonObject, mayHoldFiles: boolean): ResultPart | Refusal
   const carried = mayHoldFiles ? undefined : 'carried'
   if (wire['type'] === 'text') {
     const text = readIn(wire, 'text', aString)
-    return freeze({ type: 'text', text, ...keepResidual(format, wire, { type: 'text', text }) } satisfies TextPart)
+    return textPart(text, keep(wire, { type: 'text', text }))
   }
   if (wire['type'] === 'refusal' && typeof wire['refusal'] === 'string')
-    return freeze({
-      type: 'refusal',
-      text: wire['refusal'],
-      ...keepResidual(format, wire, { type: 'refusal', refusal: wire['refusal'] }),
-    } satisfies RefusalPart)
+    return refusalPart(wire['refusal'], keep(wire, { type: 'refusal', refusal: wire['refusal'] }))
   const image = wire['image_url']
   if (wire['type'] === 'image_url' && isObject(image) && typeof image['url'] === 'string')
-    return freeze({
-      type: 'image',
-      source: sourceOf(image['url']),
-      ...keepResidual(format, wire, { type: 'image_url', image_url: { url: image['url'] } }, carried),
-    } satisfies ImagePart)
-  return (
-    readAudio(wire, carried) ??
-    readFile(wire, carried) ??
-    freeze({ type: 'provider', provider: format, raw: wire } satisfies ProviderPart)
-  )
+    return imagePart(
+      sourceOf(image['url']),
+      keep(wire, { type: 'image_url', image_url: { url: image['url'] } }, carried),
+    )
+  return readAudio(wire, carried) ?? readFile(wire, carried) ?? raw(wire)
 }
 
 const audioTypes: ReadonlyMap<unknown, string> = new Map([
@@ -228,16 +205,8 @@ const readAudio = (wire: JsonObject, carried: string | undefined): FilePart | un
   const mediaType = audioTypes.get(audio['format'])
   if (mediaType === undefined) return undefined
   const { data } = audio
-  return freeze({
-    type: 'file',
-    source: freeze({ type: 'base64', mediaType, data }),
-    ...keepResidual(
-      format,
-      wire,
-      { type: 'input_audio', input_audio: { data, format: audio['format'] as string } },
-      carried,
-    ),
-  })
+  const written = { type: 'input_audio', input_audio: { data, format: audio['format'] } }
+  return filePart(freeze({ type: 'base64', mediaType, data }), undefined, keep(wire, written, carried))
 }
 
 const readFile = (wire: JsonObject, carried: string | undefined): FilePart | undefined => {
@@ -245,17 +214,12 @@ const readFile = (wire: JsonObject, carried: string | undefined): FilePart | und
   if (wire['type'] !== 'file' || !isObject(file) || typeof file['file_data'] !== 'string') return undefined
   const source = sourceOf(file['file_data'])
   if (source.type !== 'base64' || [...audioTypes.values()].includes(source.mediaType)) return undefined // it would be written as audio
-  const name = typeof file['filename'] === 'string' ? file['filename'] : undefined
+  const name = stringIn(file, 'filename')
   const written = {
     type: 'file',
     file: { file_data: file['file_data'], ...(name !== undefined && { filename: name }) },
   }
-  return freeze({
-    type: 'file',
-    source,
-    ...(name !== undefined && { name }),
-    ...keepResidual(format, wire, written, carried),
-  })
+  return filePart(source, name, keep(wire, written, carried))
 }
 
 const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
@@ -266,49 +230,25 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
       readIn(anObject(custom), 'name', aString),
       readIn(anObject(custom), 'input', aString),
     ])
-    return freeze({
-      type: 'tool_call',
-      id,
-      name,
-      arguments: input,
-      ...keepResidual(format, wire, { type: 'custom', id, custom: { name, input } }, 'custom'),
-    })
+    return callPart(id, name, input, keep(wire, { type: 'custom', id, custom: { name, input } }, 'custom'))
   }
   const called = wire['function']
-  if (!isObject(called)) return freeze({ type: 'provider', provider: format, raw: wire, meta: asToolCall })
+  if (!isObject(called)) return freeze({ ...raw(wire), ...mark('tool_call') })
   const id = readIn(wire, 'id', aString)
   const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
   const given = called['arguments']
   // Some servers send the parsed object and expect it back.
   const asObject = isObject(given)
   const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
-  const usual = { type: 'function', id, function: { name, arguments: given as Json } }
-  return freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: args,
-    ...keepResidual(
-      format,
-      wire,
-      usual,
-      asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function',
-    ),
-  })
+  const usual = { type: 'function', id, function: { name, arguments: given } }
+  const as = asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function'
+  return callPart(id, name, args, keep(wire, usual, as))
 }
 
 const readLegacyCall = (wire: JsonObject, legacy: LegacyCalls): ToolCallPart => {
   const name = readIn(wire, 'name', aString)
   const args = readIn(wire, 'arguments', aString)
-  return freeze({
-    type: 'tool_call',
-    id: legacy.call(name),
-    name,
-    arguments: args,
-    ...keepResidual(format, wire, { name, arguments: args }, 'function_call'),
-  })
+  return callPart(legacy.call(name), name, args, keep(wire, { name, arguments: args }, 'function_call'))
 }
 
 const { freeze } = Object
-const asField = freeze({ [format]: freeze({ as: 'field' }) })
-const asToolCall = freeze({ [format]: freeze({ as: 'tool_call' }) })

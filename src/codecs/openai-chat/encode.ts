@@ -1,30 +1,21 @@
 /** Encodes OpenAI Chat Completions messages: one tool message per result, all text of a turn before its calls. */
-import { ownField, type Path } from '../../json/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
+import { jsonOrText, ownField } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
+import type { Message, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf, asContent } from '../content.ts'
-import { valueOf } from '../input.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<ChatMessage[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<ChatMessage[]> = encoderFor(format, () => {
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
-    writeMessage(message, wire, writing, calls),
-  )
-}
+  return listWriter((message, wire, writing) => writeMessage(message, wire, writing, calls))
+})
 
 interface Calls {
   readonly ids: CallIds
@@ -43,7 +34,7 @@ interface Turn {
  * Writes a message as one wire message, except that results become separate messages after all
  * calls of the same step, and that only the assistant makes calls.
  */
-const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
   let turn: Turn | undefined
   let results: MutableObject[] = []
@@ -63,16 +54,16 @@ const writeMessage = (message: Message, wire: MutableObject[], writing: Writing,
     results = []
   }
   for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index] as Part
-    const path: Path = ['content', index]
+    const part = message.content[index] as UnerasedPart
+    const place = writing.at('content', index)
     if (part.type === 'tool_result') {
-      results.push(writeResult(part, writing, path, calls))
+      results.push(writeResult(part, place, calls))
       open.delete(part.callId)
     } else {
       if (results.length > 0 && open.size === 0) flush()
       if (part.type === 'tool_call') open.add(part.id)
       turn ??= { content: [], calls: [], fields: {} }
-      writePart(part, turn, speaks, writing, path, calls)
+      writePart(part, turn, speaks, place, calls)
     }
   }
   if (message.content.length === 0) turn = { content: [], calls: [], fields: {} }
@@ -96,10 +87,9 @@ const writeTurn = (role: string, { content, calls, fields }: Turn, message: Mess
 const contentOf = (parts: MutableObject[], asParts: boolean, silent: string | null): unknown =>
   parts.length === 0 ? silent : asContent(parts, asParts)
 
-const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): MutableObject => {
-  if (part.isError === true)
-    writing.lose([...path, 'isError'], 'chat cannot mark a result as an error; only the text shows it')
-  const content = answersOf(part, path, (answer, at) => writeContent(answer, 'tool', writing, at))
+const writeResult = (part: ToolResultPart, place: Place, { ids, legacy }: Calls): MutableObject => {
+  if (part.isError === true) place.lose('chat cannot mark a result as an error; only the text shows it', 'isError')
+  const content = answersOf(part, place, (answer, at) => writeContent(answer, 'tool', at))
   const kept = residualOf(format, part)
   const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
@@ -112,37 +102,36 @@ const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, 
 }
 
 const writePart = (
-  part: Exclude<Part, ToolResultPart>,
+  part: Exclude<UnerasedPart, ToolResultPart>,
   turn: Turn,
   role: string,
-  writing: Writing,
-  path: Path,
+  place: Place,
   calls: Calls,
 ): void => {
   const as = residualOf(format, part)?.as
-  if (part.type === 'tool_call') return writeCall(part, turn, writing, path, calls)
+  if (part.type === 'tool_call') return writeCall(part, turn, place, calls)
   if (part.type === 'provider' && part.provider === format && as === 'tool_call')
     return void turn.calls.push(mutableCopy(part.raw) as MutableObject)
   if (part.type === 'reasoning') {
     if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
-    else writing.lose(path, 'chat has no field for reasoning')
+    else place.lose('chat has no field for reasoning')
     return
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
-  if (turn.calls.length > 0) writing.lose(path, 'comes after a tool call; chat puts all content before the calls')
-  const content = writeContent(part, role, writing, path)
+  if (turn.calls.length > 0) place.lose('comes after a tool call; chat puts all content before the calls')
+  const content = writeContent(part, role, place)
   if (content !== undefined) turn.content.push(content)
 }
 
-const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
+const writeCall = (part: ToolCallPart, turn: Turn, place: Place, { ids, legacy }: Calls): void => {
   const kept = residualOf(format, part)
   if (kept?.as === 'function_call') {
     legacy.set(part.id, part.name)
     turn.fields['function_call'] = restoreResidual({ name: part.name, arguments: part.arguments }, kept)
     return
   }
-  const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
-  const args = kept?.as === 'object' ? valueOf(part.arguments) : part.arguments
+  const { id, name } = ids.ofCall(part, kept?.as !== undefined, place)
+  const args = kept?.as === 'object' ? jsonOrText(part.arguments) : part.arguments
   const written =
     kept?.as === 'custom'
       ? { type: 'custom', id, custom: { name, input: args } }
@@ -150,34 +139,29 @@ const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path,
   turn.calls.push(restoreResidual<MutableObject>(written, kept))
 }
 
-type Content = Exclude<Part, ToolResultPart | ToolCallPart>
+type Content = Exclude<UnerasedPart, ToolResultPart | ToolCallPart>
 
-const writeContent = (part: Content, role: string, writing: Writing, path: Path): MutableObject | undefined => {
+const writeContent = (part: Content, role: string, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   const mayHoldFiles = role === 'user' || kept?.as === 'carried'
   switch (part.type) {
     case 'text':
       return restoreResidual({ type: 'text', text: part.text }, kept)
     case 'refusal':
-      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant can refuse')
+      if (role !== 'assistant' && kept === undefined) return place.lose('only the assistant can refuse')
       return restoreResidual({ type: 'refusal', refusal: part.text }, kept)
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
-    case 'image': {
-      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold an image`)
-      return restoreResidual(
-        { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
-        kept,
-      )
-    }
+      return place.rawOf(part)
+    case 'image':
+      if (!mayHoldFiles) return place.lose(`a chat ${role} message cannot hold an image`)
+      return restoreResidual({ type: 'image_url', image_url: { url: urlOf(place.sourceOf(part)) } }, kept)
     case 'file': {
-      if (!mayHoldFiles) return writing.lose(path, `a chat ${role} message cannot hold a file`)
-      const source = writing.resolve(part.source, [...path, 'source'])
-      if (source.type === 'url') return writing.lose(path, 'chat accepts a file only as bytes, not as a URL')
+      if (!mayHoldFiles) return place.lose(`a chat ${role} message cannot hold a file`)
+      const source = place.sourceOf(part)
+      if (source.type === 'url') return place.lose('chat accepts a file only as bytes, not as a URL')
       const audio = audioFormats.get(source.mediaType)
       if (audio !== undefined) {
-        if (part.name !== undefined) writing.lose([...path, 'name'], 'chat audio has no name')
+        if (part.name !== undefined) place.lose('chat audio has no name', 'name')
         return restoreResidual({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
       }
       return restoreResidual(
@@ -186,9 +170,7 @@ const writeContent = (part: Content, role: string, writing: Writing, path: Path)
       )
     }
     case 'reasoning':
-      return writing.lose(path, 'chat has no field for reasoning')
-    case 'erased':
-      return undefined // `standIn` leaves none
+      return place.lose('chat has no field for reasoning')
   }
 }
 

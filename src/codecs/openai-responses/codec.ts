@@ -1,4 +1,3 @@
-import { encoderFor } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode, format } from './decode.ts'
 import { encode } from './encode.ts'
@@ -20,4 +19,4 @@ import type { ResponsesItem } from './wire.ts'
  * @example
  * const { wire, losses } = openaiResponses.encode(mend(history.view()).messages)
  */
-export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode: encoderFor(encode) })
+export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode })

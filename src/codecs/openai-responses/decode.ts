@@ -1,5 +1,4 @@
 /** Decodes OpenAI Responses items. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   anObject,
   aString,
@@ -16,12 +15,11 @@ import {
 import { decodeWire, lossesForUnread } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
-import type { DecodeFault } from '../fault.ts'
-import type { Decoded, Loss } from '../codec.ts'
+import type { Decode, Loss } from '../codec.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { isAgentsItem } from '../openai-agents/items.ts'
-import { contentOf, isText, ItemReading, readingOf, speakers, messageOf, text, textsIn } from '../items-reading.ts'
-import { keepResidual } from '../residual.ts'
+import { contentOf, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
+import { callPart, filePart, imagePart, messageOf, resultPart, stringIn, textPart } from '../parts.ts'
 import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -32,8 +30,7 @@ export const format = 'openai-responses'
  * Decodes items, the text of one user message, or a request or response body. Other fields of a
  * body are listed as losses.
  */
-export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
-  decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
+export const decode: Decode = (wire) => decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
 
 /** The path to a body's items. */
 const listOf = (wire: Json): Path | undefined => {
@@ -43,7 +40,7 @@ const listOf = (wire: Json): Path | undefined => {
 }
 
 const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
-  if (typeof wire === 'string') return [messageOf('user', [text(wire)])]
+  if (typeof wire === 'string') return [messageOf('user', [textPart(wire)])]
   if (Array.isArray(wire)) return readItems(wire as readonly Json[])
   const [field] = listOf(wire) ?? []
   if (!isObject(wire) || typeof field !== 'string')
@@ -58,7 +55,7 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
   )
   // A response repeats the request's instructions, which are not part of its output.
   if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
-  return [messageOf('system', [text(readIn(wire, 'instructions', aString))]), ...said]
+  return [messageOf('system', [textPart(readIn(wire, 'instructions', aString))]), ...said]
 }
 
 /** Reads items that are already frozen JSON. Throws Unexpected. */
@@ -101,14 +98,14 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
     const result = readOutput(wire, answering, reading)
     // OpenAI ran it before the assistant continued, so the result stays among the assistant's parts.
     if (reading.calls.get(result.callId)?.hosted === true) return reading.say(result)
-    return reading.add(freeze({ role: 'tool', content: freeze([result]) }))
+    return reading.add(messageOf('tool', [result]))
   }
   // An item without a type is a reference by id.
   if (typeof type !== 'string' && typeof wire['id'] !== 'string')
     throw new Unexpected(['type'], 'the type of an item', type)
   const by = speakers.get(wire['role']) ?? ofClients.get(type)
   if (by === undefined) return reading.say(raw(wire))
-  reading.add(messageOf(by, [raw(wire)], keepResidual(format, {}, {}, 'item')))
+  reading.add(messageOf(by, [raw(wire)], mark('item')))
 }
 
 /**
@@ -140,13 +137,9 @@ const readMessage = (wire: JsonObject, reading: Reading): void => {
 }
 
 const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
-  if (typeof said === 'string') return messageOf(role, [text(said)], difference(wire, items.messageItem(role, said)))
+  if (typeof said === 'string') return messageOf(role, [textPart(said)], keep(wire, items.messageItem(role, said)))
   const { parts, as } = readIn(wire, 'content', () => readParts(said, true))
-  return messageOf(
-    role,
-    parts,
-    difference(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']),
-  )
+  return messageOf(role, parts, keep(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']))
 }
 
 /** Input parts. A single plain text is marked, because encoding would write it as a string. */
@@ -159,17 +152,17 @@ const readParts = (
 }
 
 const readPart = (wire: JsonObject, mayHoldAudio: boolean): ResultPart => {
-  if (isText(wire)) return text(wire.text, difference(wire, items.inputText(wire.text)))
+  if (isText(wire)) return textPart(wire.text, keep(wire, items.inputText(wire.text)))
   if (wire['type'] === 'input_image' && typeof wire['image_url'] === 'string') {
     const source = sourceOf(wire['image_url'])
-    return freeze({ type: 'image', source, ...difference(wire, items.inputImage(source)) })
+    return imagePart(source, keep(wire, items.inputImage(source)))
   }
   return readFile(wire) ?? (mayHoldAudio ? readAudio(wire) : undefined) ?? raw(wire)
 }
 
 const readFile = (wire: JsonObject): ResultPart | undefined => {
   if (wire['type'] !== 'input_file') return undefined
-  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
+  const name = stringIn(wire, 'filename')
   const source =
     typeof wire['file_data'] === 'string'
       ? sourceOf(wire['file_data'])
@@ -179,12 +172,7 @@ const readFile = (wire: JsonObject): ResultPart | undefined => {
   // Bytes of unknown type, and audio, would not be written as a file.
   if (source === undefined || (source.type === 'url' && typeof wire['file_data'] === 'string') || isAudio(source))
     return undefined
-  return freeze({
-    type: 'file',
-    source,
-    ...(name !== undefined && { name }),
-    ...difference(wire, items.inputFile(source, name)),
-  })
+  return filePart(source, name, keep(wire, items.inputFile(source, name)))
 }
 
 const readAudio = (wire: JsonObject): ResultPart | undefined => {
@@ -193,11 +181,8 @@ const readAudio = (wire: JsonObject): ResultPart | undefined => {
   const mediaType = audio['format'] === 'wav' ? 'audio/wav' : audio['format'] === 'mp3' ? 'audio/mpeg' : undefined
   if (mediaType === undefined) return undefined
   const { data } = audio
-  return freeze({
-    type: 'file',
-    source: freeze({ type: 'base64', mediaType, data }),
-    ...difference(wire, items.inputAudio(data, mediaType), 'audio'),
-  })
+  const source = freeze({ type: 'base64', mediaType, data } as const)
+  return filePart(source, undefined, keep(wire, items.inputAudio(data, mediaType), 'audio'))
 }
 
 const isAudio = (source: Resolved): boolean => source.type === 'base64' && source.mediaType.startsWith('audio/')
@@ -211,7 +196,7 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
     ...(summary.length > 0 && { summary: freeze(summary) }),
     ...(typeof wire['encrypted_content'] === 'string' && { encrypted: wire['encrypted_content'] }),
   } as const
-  return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
+  return freeze({ ...part, ...keep(wire, items.reasoningItem(part), 'reasoning') })
 }
 
 const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
@@ -233,13 +218,7 @@ const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallP
   if (kind.call === 'local_shell_call' && typeof wire['id'] === 'string') reading.localShell.set(wire['id'], id)
   // Mark ids and names that encoding would change.
   const as = kind !== functionCall || !fitsCallId(id, longestCallId) || !fitsName(name) ? kind.call : undefined
-  return freeze({
-    type: 'tool_call',
-    id,
-    name,
-    arguments: args,
-    ...difference(wire, items.callItem(kind, id, name, asked), as),
-  })
+  return callPart(id, name, args, keep(wire, items.callItem(kind, id, name, asked), as))
 }
 
 const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolResultPart => {
@@ -251,19 +230,19 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
       : kind.output === 'mcp_approval_response' && wire['approve'] === false
   const { content, written, as } = ownFields(readIn(wire, kind.answers, (value) => readAnswer(value, kind)))
   const call = reading.calls.get(callId)
-  const mark =
+  const form =
     as === undefined &&
     kind === functionCall &&
     (call?.kind ?? functionCall) === functionCall &&
     fitsCallId(callId, longestCallId)
       ? undefined
       : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
-  const kept = difference(
+  const kept = keep(
     wire,
     items.outputItem(kind, callId, answer === undefined ? undefined : (written ?? answer), isError, call?.caller),
-    mark,
+    form,
   )
-  return freeze({ type: 'tool_result', callId, content: freeze(content), ...(isError && { isError }), ...kept })
+  return resultPart(callId, content, kept, undefined, isError || undefined)
 }
 
 const answeredCallId = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
@@ -284,11 +263,11 @@ interface Answer {
 const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   if (output === 'computer_call_output' && isObject(answer) && typeof answer['image_url'] === 'string') {
     const source = sourceOf(answer['image_url'])
-    return { content: [freeze({ type: 'image', source })], written: items.screenshot(source) as JsonObject }
+    return { content: [imagePart(source)], written: items.screenshot(source) as JsonObject }
   }
   const isJson = output === 'shell_call_output' || output === 'tool_search_output'
-  if (isJson && Array.isArray(answer)) return { content: [text(JSON.stringify(answer))] }
-  if (typeof answer === 'string' && !isJson && output !== 'computer_call_output') return { content: [text(answer)] }
+  if (isJson && Array.isArray(answer)) return { content: [textPart(JSON.stringify(answer))] }
+  if (typeof answer === 'string' && !isJson && output !== 'computer_call_output') return { content: [textPart(answer)] }
   if (Array.isArray(answer) && (output === 'function_call_output' || output === 'custom_tool_call_output')) {
     const { parts, as } = readParts(answer as readonly Json[], false)
     return { content: parts, ...((as !== undefined || parts.length === 0) && { as: 'parts' }) }
@@ -296,5 +275,5 @@ const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   return answer === undefined ? { content: [], as: 'none' } : { content: [raw(answer)], as: 'raw' }
 }
 
-const { difference, raw, readSaid } = readingOf({ ...items, format, ofString: undefined, ofOne: 'message' })
+const { keep, mark, raw, readSaid } = readingOf({ ...items, format, ofString: undefined, ofOne: 'message' })
 const { freeze } = Object

@@ -1,22 +1,11 @@
 /** Encodes OpenAI Responses items: one item per call, per result and per assistant text. */
-import { jsonIn, ownField, type Json, type Path } from '../../json/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
+import { jsonIn, ownField, type Json } from '../../json/index.ts'
+import { encoderFor } from '../allow.ts'
 import { CallIds } from '../call-ids.ts'
-import type { EncodeFault } from '../fault.ts'
-import type { EncodeOptions, Encoded } from '../codec.ts'
-import { encodeMessages, type Writing } from '../losses.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Message,
-  Part,
-  ProviderPart,
-  RefusalPart,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
-} from '../../message/index.ts'
+import type { Encode } from '../codec.ts'
+import { listWriter, type Place, type Writing } from '../losses.ts'
+import type { Message, ProviderPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf } from '../content.ts'
 import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
@@ -25,17 +14,10 @@ import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 import type { ResponsesItem } from './wire.ts'
 
-export const encode = (
-  messages: Sequence<Message>,
-  options: EncodeOptions = {},
-): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
-  const wire: MutableObject[] = []
+export const encode: Encode<ResponsesItem[]> = encoderFor(format, () => {
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
-  // The only cast: the output follows the types in wire.ts, plus fields restored from the format's own wire.
-  return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
-    writeMessage(message, wire, writing, calls),
-  )
-}
+  return listWriter((message, wire, writing) => writeMessage(message, wire, writing, calls))
+})
 
 /** The calls so far: their results are written in the same kind. */
 interface Calls {
@@ -50,20 +32,17 @@ interface WrittenCall {
   readonly caller: Json | undefined
 }
 
-type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
+type Content = Exclude<UnerasedPart, ToolCallPart | ToolResultPart | ReasoningPart>
 
-const writeMessage = (message: Message, wire: MutableObject[], writing: Writing, calls: Calls): void => {
+const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'Responses items have their own ids')
   if (message.name !== undefined) writing.lose(['name'], 'Responses messages have no name')
   const turn = message.role === 'assistant' ? new AssistantItems(wire, writing) : new OtherItems(wire, writing, message)
   for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index] as Part
-    const path: Path = ['content', index]
-    const item =
-      part.type === 'tool_result'
-        ? writeResult(part, calls, writing, path)
-        : ownItem(part, message, calls, writing, path)
-    if (item === undefined) turn.write(part as Content, path)
+    const part = message.content[index] as UnerasedPart
+    const place = writing.at('content', index)
+    const item = part.type === 'tool_result' ? writeResult(part, calls, place) : ownItem(part, message, calls, place)
+    if (item === undefined) turn.write(part as Content, place)
     else if (item !== 'lost') {
       turn.close()
       wire.push(item)
@@ -78,11 +57,10 @@ const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : rol
 
 /** The separate item of a part; undefined if it is message content. */
 const ownItem = (
-  part: Exclude<Part, ToolResultPart>,
+  part: Exclude<UnerasedPart, ToolResultPart>,
   message: Message,
   calls: Calls,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): MutableObject | 'lost' | undefined => {
   const { role } = message
   const mayBeItem = role === 'assistant' || residualOf(format, message)?.as === 'item'
@@ -90,15 +68,15 @@ const ownItem = (
   if (part.type === 'reasoning') {
     const kept = residualOf(format, part)
     if (kept?.as === 'reasoning') return restoreResidual(items.reasoningItem(part), kept)
-    writing.lose(path, 'Responses only accepts its own reasoning')
+    place.lose('Responses only accepts its own reasoning')
     return 'lost'
   }
   if (part.type !== 'tool_call') return mutableCopy(part.raw) as MutableObject
-  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: written as assistant`)
-  return writeCall(part, calls, writing, path)
+  if (role !== 'assistant') place.lose(`a call in a ${role} message: written as assistant`)
+  return writeCall(part, calls, place)
 }
 
-const isItem = (part: Part): part is ProviderPart =>
+const isItem = (part: UnerasedPart): part is ProviderPart =>
   part.type === 'provider' && part.provider === format && residualOf(format, part)?.as === undefined
 
 /** Writes an assistant message: each text as its own item, except for parts that came from one item. */
@@ -112,12 +90,11 @@ class AssistantItems {
     this.#writing = writing
   }
 
-  write(part: Content, path: Path): void {
+  write(part: Content, place: Place): void {
     const kept = residualOf(format, part)
     const isText = part.type === 'text'
     if (!isText && part.type !== 'refusal' && !(part.type === 'provider' && part.provider === format))
-      return this.#writing.lose(
-        path,
+      return place.lose(
         part.type === 'provider' ? `is known only to ${part.provider}` : `Responses has no assistant ${part.type}`,
       )
     if (isText && kept?.as === undefined) {
@@ -144,7 +121,7 @@ class AssistantItems {
         ? written.item
         : {
             type: 'message',
-            id: `msg_indelible_${this.#writing.position}_${path.at(-1)}`,
+            id: `msg_indelible_${this.#writing.position}_${place.path.at(-1)}`,
             role: 'assistant',
             status: 'completed',
           }
@@ -173,8 +150,8 @@ class OtherItems {
     this.#message = message
   }
 
-  write(part: Content, path: Path): void {
-    const content = writeContent(part, this.#writing, path)
+  write(part: Content, place: Place): void {
+    const content = writeContent(part, place)
     if (content !== undefined) this.#content.push(content)
   }
 
@@ -194,29 +171,28 @@ class OtherItems {
   }
 }
 
-const writeContent = (part: Content, writing: Writing, path: Path): MutableObject | undefined => {
+const writeContent = (part: Content, place: Place): MutableObject | undefined => {
   const kept = residualOf(format, part)
   switch (part.type) {
     case 'text':
       return restoreResidual(items.inputText(part.text), kept)
     case 'refusal':
-      return writing.lose(path, 'only the assistant can refuse')
+      return place.lose('only the assistant can refuse')
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
-      return mutableCopy(part.raw) as MutableObject
+      return place.rawOf(part)
     case 'image':
-      return restoreResidual(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept)
+      return restoreResidual(items.inputImage(place.sourceOf(part)), kept)
     case 'file': {
-      const source = writing.resolve(part.source, [...path, 'source'])
+      const source = place.sourceOf(part)
       if (source.type === 'base64' && kept?.as === 'audio')
         return restoreResidual(items.inputAudio(source.data, source.mediaType), kept)
-      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses does not accept audio')
+      if (source.mediaType?.startsWith('audio/') === true) return place.lose('Responses does not accept audio')
       return restoreResidual(items.inputFile(source, part.name), kept)
     }
   }
 }
 
-const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): MutableObject => {
+const writeCall = (part: ToolCallPart, { ids, made }: Calls, place: Place): MutableObject => {
   const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
@@ -224,8 +200,8 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const changed =
     ownField(kind, 'asText') !== true &&
     (ownField(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
-  if (changed) writing.lose([...path, 'arguments'], `is not valid input for a ${kind.call}: written as a function call`)
-  const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
+  if (changed) place.lose(`is not valid input for a ${kind.call}: written as a function call`, 'arguments')
+  const { id, name } = ids.ofCall(part, asItIs && !changed, place)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
     : restoreResidual(items.callItem(kind, id, name, asked), kept)
@@ -233,14 +209,14 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   return item
 }
 
-const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): MutableObject => {
+const writeResult = (part: ToolResultPart, { ids, made }: Calls, place: Place): MutableObject => {
   const call = made.get(part.callId)
   const kept = call?.changed === true ? undefined : residualOf(format, part)
   const [type, as] = kept?.as?.split(' ') ?? []
   const ownKind = kindOfOutput.get(type)
   const kind = ownKind ?? call?.kind ?? functionCall
   const callId = ids.of(part.callId, ownKind !== undefined)
-  const answer = as === 'none' ? undefined : writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
+  const answer = as === 'none' ? undefined : writeAnswer(part, kind, ownKind !== undefined, as, place)
   return restoreResidual(
     items.outputItem(
       kind,
@@ -259,30 +235,29 @@ const writeAnswer = (
   kind: CallKind,
   isOwn: boolean,
   as: string | undefined,
-  writing: Writing,
-  path: Path,
+  place: Place,
 ): unknown => {
   const [first] = part.content
   if (as === 'raw' && first?.type === 'provider' && first.provider === format) return mutableCopy(first.raw)
   const loseErrorMark = (): void => {
     if (part.isError === true)
-      writing.lose([...path, 'isError'], `a ${kind.output} cannot be marked as an error; only the text shows it`)
+      place.lose(`a ${kind.output} cannot be marked as an error; only the text shows it`, 'isError')
   }
   switch (kind.output) {
     case 'computer_call_output': {
-      const picture = pictureOf(part, writing, path)
+      const picture = pictureOf(part, place)
       if (picture === undefined) return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
       loseErrorMark()
       return items.screenshot(picture)
     }
     case 'tool_search_output': {
-      const tools = isOwn && part.isError !== true ? jsonIn(resultText(part, writing, path)) : undefined
+      const tools = isOwn && part.isError !== true ? jsonIn(resultText(part, place)) : undefined
       if (Array.isArray(tools)) return tools
-      writing.lose([...path, 'content'], 'a tool search result must be tools: written as an empty list')
+      place.lose('a tool search result must be tools: written as an empty list', 'content')
       return []
     }
     case 'shell_call_output': {
-      const text = resultText(part, writing, path)
+      const text = resultText(part, place)
       const chunks = isOwn && part.isError !== true ? jsonIn(text) : undefined
       if (Array.isArray(chunks)) return chunks
       const failed = part.isError === true
@@ -296,14 +271,14 @@ const writeAnswer = (
     }
     case 'apply_patch_call_output':
     case 'mcp_approval_response':
-      return part.content.length === 0 ? undefined : resultText(part, writing, path)
+      return part.content.length === 0 ? undefined : resultText(part, place)
     case 'local_shell_call_output':
       loseErrorMark()
-      return resultText(part, writing, path)
+      return resultText(part, place)
     default: {
       loseErrorMark()
       return asContent(
-        answersOf(part, path, (answer, at) => writeContent(answer, writing, at)),
+        answersOf(part, place, (answer, at) => writeContent(answer, at)),
         as === 'parts',
       )
     }

@@ -62,10 +62,8 @@ const kinds: readonly CallKind[] = [
   },
 ]
 
-/** Kinds by the type of the call item. */
 export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
 
-/** Kinds by the type of the output item. */
 export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
 
 export const longestCallId = 64

@@ -15,7 +15,6 @@ import type { Settings } from './settings.ts'
 
 /** The latest chapter, in messages of the conversation. */
 export interface Chapter {
-  /** The number of chapters before. */
   number: number
   /** The number of messages that are only counted. */
   counted: number

@@ -359,7 +359,6 @@ const unitSlot = (segment: ShownUnit, compaction: Compaction, before: Unit | und
   return { candidate, place }
 }
 
-/** All marker lines of a unit. */
 const briefsOf = (unit: Unit, renderer: Renderer): readonly Brief[] =>
   unit.said.length === 0 ? none : [renderer.brief(unit)]
 

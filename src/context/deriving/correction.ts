@@ -6,7 +6,7 @@
  * exceeds the budget by the newest factor has reached the budget, which starts a new epoch.
  */
 import type { Note } from '../../notes/kit.ts'
-import { countWhile } from './positions.ts'
+import { countWhile } from '../../sequence/index.ts'
 
 /** The estimate of one call and its correction, from a receipt. */
 export interface Count {

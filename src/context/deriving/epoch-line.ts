@@ -126,7 +126,6 @@ export const addSegment = (line: EpochLine, segment: Segment, given?: Map<string
   }
 }
 
-/** The messages of a segment. */
 export const itemsOf = (
   segment: Segment,
   renderer: Renderer,
@@ -156,7 +155,6 @@ export const levelIn = (segment: Segment, position: number, renderer: Renderer):
 export const hiddenOf = (segment: Segment, renderer: Renderer): HiddenEntries =>
   segment.type === 'unit' ? renderer.hidden(segment.unit) : segment.hidden
 
-/** The tokens of a segment as it is shown now. */
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit' ? renderer.at(segment.unit, segment).tokens : renderer.estimate(segment.item.message)
 

@@ -13,16 +13,5 @@ export const indexIn = (view: View<Message>, position: number): number => {
 export const viewBetween = (view: View<Message>, { from, to }: Range): View<Message> =>
   view.slice(view.before(from), view.before(to))
 
-/** The length of the leading run of indexes for which `holds` is true. Binary search: O(log count). */
-export const countWhile = (count: number, holds: (index: number) => boolean): number => {
-  let [low, high] = [0, count]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (holds(middle)) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 /** The end of a view in the record: the number of messages the record had. */
 export const endOf = (view: View<Message>): number => view.positionAt(view.length) as number

@@ -131,7 +131,6 @@ export const checkSummarizer = (summarizer: Summarizer): void => {
 
 /** A range without a summary. */
 export interface FailedRange extends Range {
-  /** The error. */
   readonly cause: unknown
   /** Whether the summarizer returned an unusable text, which may have cost money. */
   readonly returned: boolean

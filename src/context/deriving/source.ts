@@ -27,7 +27,6 @@ export type ContextSource =
       readonly reason: 'unanswered' | 'interrupted'
     }
 
-/** A message of a context, with its source. */
 export interface SourcedMessage {
   readonly message: Message
   readonly source: ContextSource

@@ -11,7 +11,6 @@ import type { Renderer, Unit } from './unit.ts'
 
 export interface SummarizedView {
   readonly summaries: readonly SummaryNote[]
-  /** The conversation. */
   readonly record: View<Message>
   readonly budget: number
   readonly activeFrom: number

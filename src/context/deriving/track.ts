@@ -12,7 +12,7 @@ import { settle, type Message } from '../../message/index.ts'
 import { withErasedText } from '../../message/kit.ts'
 import { foldPage, kindIn, noPages, placeOf, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
+import { countWhile, type Sequence } from '../../sequence/index.ts'
 import {
   addToChapter,
   chapterAfter,
@@ -40,7 +40,7 @@ import {
 } from './epoch-line.ts'
 import { repeatMarkOf } from '../policies/marks.ts'
 import { budgetsRead, type Policy } from '../policies/policy.ts'
-import { countWhile, endOf, indexIn } from './positions.ts'
+import { endOf, indexIn } from './positions.ts'
 import type { Settings } from './settings.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { countNovelty, emptyTalkHistory, mostRemembered, type TalkHistory } from '../policies/talk.ts'
@@ -412,11 +412,9 @@ const remember = (view: View<Message>, count: number, heard: TalkHistory): void 
     countNovelty(withErasedText(view.at(index) as Message), heard)
 }
 
-/** The ids of the calls shown by a line. */
 export const idsIn = ({ segments }: EpochLine): readonly string[] =>
   segments.flatMap((segment) => (segment.type === 'unit' ? [...segment.unit.tools.keys()] : []))
 
-/** Captures a track as the start of its line. */
 export const lineStartOf = (track: Omit<Track, 'begun'>, compactAt: number, factor: number): LineStart => {
   const { line, length, lastAt, declined, activeFrom, asked, chapter, settling, heard } = track
   const { count, counts, applied, base, summaries, pages } = track.notes

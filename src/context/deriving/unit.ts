@@ -59,7 +59,6 @@ export interface ShownAs {
   readonly longest?: number | undefined
 }
 
-/** A unit as it is shown. */
 export interface RenderedUnit {
   readonly items: readonly SourcedMessage[]
   readonly tokens: number

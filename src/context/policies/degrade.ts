@@ -157,7 +157,6 @@ const lastShare = 0.07
 const isSummary = ({ messages, inMarker, level }: Candidate): boolean =>
   messages.length === 0 && !inMarker && level !== 'pointer'
 
-/** The lines of a range in its marker. */
 export const isLines = ({ messages, inMarker, level }: Candidate): boolean =>
   messages.length === 0 && inMarker && level !== 'pointer'
 

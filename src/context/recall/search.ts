@@ -8,7 +8,7 @@
 import SearchableMap from 'minisearch/SearchableMap'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { countWhile } from '../deriving/positions.ts'
+import { countWhile } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
 import { isStopWord, wordsIn } from './words.ts'
 
@@ -293,7 +293,6 @@ const listsOf = (index: Index, word: QueryTerms, length: number): readonly TermP
 
 const entriesIn = (lists: readonly TermPostings[]): number => lists.reduce((sum, { at }) => sum + at.length, 0)
 
-/** Merges the postings of a word's terms. */
 const mergePostings = (lists: readonly TermPostings[]): Postings => {
   const [only] = lists
   if (lists.length === 1 && only?.worth === 1) return only

@@ -46,14 +46,12 @@ export const markerFor = (hidden: HiddenEntries, recall: RecallName, lines = '')
   return user(`[${range} not shown (${counts.join(', ')}; ${size}).${readOne(recall, hidden)}]`)
 }
 
-/** The message for a range represented by a summary. */
 export const summaryFor = (range: Range, summary: string, recall: RecallName): Message =>
   user(`[Summary of messages ${range.from}–${range.to - 1}.${readOne(recall, range)}]\n${summary}`)
 
 export const countKind = (kinds: Map<PageKind, number>, kind: PageKind, times = 1): void =>
   void kinds.set(kind, (kinds.get(kind) ?? 0) + times)
 
-/** Merges consecutive ranges. */
 export const joinRanges = (ranges: readonly HiddenEntries[]): HiddenEntries => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0

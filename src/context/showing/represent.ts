@@ -15,9 +15,7 @@ import { cutEnd, foldAndCut, groupThousands, headAndTail, outline, shortArgument
 
 /** What a representation needs to know about its message. */
 export interface MessageContext {
-  /** The position in the record. */
   readonly position: number
-  /** Its page kind. */
   readonly kind: PageKind
   /** The name of the tool that a call used; undefined if the call is unknown. */
   readonly toolOf?: (callId: string) => string | undefined
@@ -77,7 +75,6 @@ const filesIn = (whole: string): readonly string[] => {
   return [...found]
 }
 
-/** The plain text of a part. */
 export const plain = (part: Part): string => {
   switch (part.type) {
     case 'text':

@@ -19,6 +19,7 @@ import {
   adapterOptionsOf,
 } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { deltaOf } from '../model-event.ts'
 import type { FinishReason } from '../response.ts'
 
 /** How to call Gemini's models. */
@@ -133,8 +134,7 @@ class GeminiAnswer {
     const news = text.slice(this.#told)
     this.#told = text.length
     if (news === '') return
-    if (block === 'text') yield { type: 'text_delta', index, block, text: news }
-    else yield { type: 'reasoning_delta', index, block, text: news }
+    yield deltaOf(block, index, news)
   }
 
   /** Completes the open block. */
@@ -147,7 +147,7 @@ class GeminiAnswer {
     if (this.#told === undefined) {
       const call = part.type === 'tool_call' ? { callId: part.id, name: part.name } : {}
       yield { type: 'block_start', index, block, ...call }
-      if (part.type === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text: part.arguments }
+      if (part.type === 'tool_call') yield deltaOf('tool_call', index, part.arguments)
     }
     if (part.type === 'reasoning' && part.signature !== undefined)
       yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }

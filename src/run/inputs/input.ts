@@ -81,7 +81,6 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
  *
  * Cost    O(notes)
  *
- * @param session the session
  * @returns a frozen list
  * @example
  * inputsOf(session).filter(({ state }) => state === 'failed') // to ask again, under the same id

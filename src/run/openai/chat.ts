@@ -10,6 +10,7 @@ import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'o
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
+import { deltaOf } from '../model-event.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
@@ -108,8 +109,7 @@ class ChatAnswer {
     if (text === '') return
     const block = field === 'content' ? 'text' : field === 'refusal' ? 'refusal' : 'reasoning'
     const index = yield* this.#begin(field, block, () => ({ role: 'assistant', [field]: this.#message[field] }))
-    if (block === 'reasoning') yield { type: 'reasoning_delta', index, block, text }
-    else yield { type: 'text_delta', index, block, text }
+    yield deltaOf(block, index, text)
   }
 
   *#call(piece: Fresh): Generator<ModelEvent> {
@@ -123,7 +123,7 @@ class ChatAnswer {
       ...(typeof call['id'] === 'string' && { callId: call['id'] }),
       ...(typeof called['name'] === 'string' && { name: called['name'] }),
     })
-    if (text !== '') yield { type: 'arguments_delta', index, block: 'tool_call', text }
+    if (text !== '') yield deltaOf('tool_call', index, text)
   }
 
   *#begin(

@@ -25,6 +25,7 @@ import {
   adapterOptionsOf,
 } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
+import { deltaOf } from '../model-event.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
@@ -99,24 +100,14 @@ class ResponsesAnswer {
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
         const { index, block } = this.#at(`${event.output_index}/${event.content_index}`)
-        return yield { type: 'text_delta', index, block: block === 'refusal' ? block : 'text', text: event.delta }
+        return yield deltaOf(block === 'refusal' ? block : 'text', index, event.delta)
       }
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return yield {
-          type: 'reasoning_delta',
-          index: this.#at(`${event.output_index}`).index,
-          block: 'reasoning',
-          text: event.delta,
-        }
+        return yield deltaOf('reasoning', this.#at(`${event.output_index}`).index, event.delta)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return yield {
-          type: 'arguments_delta',
-          index: this.#at(`${event.output_index}`).index,
-          block: 'tool_call',
-          text: event.delta,
-        }
+        return yield deltaOf('tool_call', this.#at(`${event.output_index}`).index, event.delta)
       case 'response.content_part.done': {
         if (event.part.type === 'reasoning_text') return
         const said: Part =

@@ -49,7 +49,6 @@ export const blockCache = (options: BlockCacheOptions = {}): BlockCache => {
  *
  * @param store the block store to read from
  * @param cache the cache, from `blockCache`
- * @returns the block store with the cache
  * @throws TypeError if `blockCache` did not make the cache
  */
 export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore => {

@@ -27,8 +27,6 @@ export interface KeyValueStore {
   /**
    * Store values. Resolves once all of them are stored. If it fails halfway, it is called again.
    * Copy them: a caller may change its bytes.
-   *
-   * @param entries keys and values
    */
   readonly mset: (entries: readonly KeyValue[]) => Promise<void>
   /**
@@ -77,7 +75,6 @@ export interface KeyValueOptions {
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
  *
  * @param options prefix, scope, hash function and keys per call
- * @returns the block store
  * @throws TypeError if `scope` or `prefix` is invalid
  * @example
  * const blocks = keyValueBlocks({

@@ -11,6 +11,7 @@ import {
   type BlockId,
   type CompactRange,
 } from '../../proof/kit.ts'
+import { countWhile } from '../../sequence/index.ts'
 import { momentOf } from '../port/clock.ts'
 import {
   type Answer,
@@ -366,13 +367,7 @@ const cursorOf = ({ order, info }: Log, by: Order): Cursor =>
 /** The number of logs after a cursor. They are the first ones of the internal list. */
 const countBehind = (logs: readonly Log[], by: Order, { value, key }: Cursor): number => {
   const cursor = { order: key, info: { [by]: value } as unknown as LogInfo } // only the fields that `compare` reads
-  let [low, high] = [0, logs.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (compare[by](logs[middle] as Log, cursor) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
+  return countWhile(logs.length, (index) => compare[by](logs[index] as Log, cursor) < 0)
 }
 
 const appendTo = (log: Log, append: CheckedAppend, scope: Scope): Either<StoreFault, AppendedRows> => {
@@ -400,7 +395,6 @@ const missingBlocksOf = (append: CheckedAppend, held: ReadonlyMap<BlockId, HeldB
   return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
 }
 
-/** Append rows that continue the log. */
 const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows => {
   const { blocks: held, memory } = scope
   const { head, entries, tokens } = log.info
@@ -426,7 +420,6 @@ const appendRows = (log: Log, append: CheckedAppend, scope: Scope): AppendedRows
   return grown.answer
 }
 
-/** The fault of an append that expects another head. */
 const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head } = log.info
   return staleHeadFault(

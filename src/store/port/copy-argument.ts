@@ -5,8 +5,6 @@ import { isPlanned } from './plan.ts'
 /**
  * A deep copy of the arrays, plain objects and bytes of an argument. Functions and class instances are not
  * copied. Neither are planned rows: they belong to the library, which recognizes them by their array.
- *
- * @param given the argument
  */
 export const copyArgument = <T>(given: T): T => copyOf(given) as T // the same type, field by field
 

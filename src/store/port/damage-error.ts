@@ -10,3 +10,13 @@ export class Damaged {
     this.reason = reason
   }
 }
+
+/** What a function reads, or the damage that it found. */
+export const orDamage = <T>(read: () => T): T | Damaged => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Damaged) return error
+    throw error
+  }
+}

@@ -5,15 +5,13 @@
  *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
-import { isArray, isObject, type JsonObject, present, sliceText } from '../../json/index.ts'
+import { isArray, isObject, jsonIn, type JsonObject, present, sliceText } from '../../json/index.ts'
 import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/kit.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
 
-/** The parts of an encrypted text. */
 export interface EncryptedText {
-  /** The id of the key. */
   readonly key: string
   /** Nonce, tag and ciphertext, each in base64. */
   readonly cipher: string
@@ -30,7 +28,6 @@ const beginning = '{"encrypted":"'
  */
 export const isEncrypted = (body: string): boolean => sliceText(body, 0, beginning.length) === beginning
 
-/** The body of an encrypted row. */
 export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
   blocks.length === 0
     ? `${beginning}${key}.${cipher}"}`
@@ -41,12 +38,7 @@ export const readEncrypted = (body: string): EncryptedText | undefined => {
   if (!isEncrypted(body)) return undefined
   const plain = body.endsWith('"}') ? body.slice(beginning.length, -2) : undefined
   if (plain !== undefined && !plain.includes('"')) return partsOf(plain, [])
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return undefined
-  }
+  const value = jsonIn(body)
   if (!isObject(value)) return undefined
   const { encrypted, blocks = [] } = value as { readonly encrypted?: unknown; readonly blocks?: unknown }
   if (typeof encrypted !== 'string' || !Array.isArray(blocks) || !blocks.every(isBlockId)) return undefined
@@ -115,7 +107,7 @@ export const encryptionMark: string = `"${encryptionKey}":`
 
 /** Whether stored metadata is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
-  const meta = parseOrText(text)
+  const meta = jsonIn(text)
   return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
 }
 
@@ -134,19 +126,11 @@ const keysOfTexts = new Map<string, string | undefined>()
 export const ownKeyIn = (text: string): string | undefined => {
   if (!text.includes(encryptionMark)) return undefined
   if (keysOfTexts.has(text)) return keysOfTexts.get(text)
-  const meta: unknown = parseOrText(text)
+  const meta: unknown = jsonIn(text)
   const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
   if (keysOfTexts.size >= 1000) keysOfTexts.clear()
   keysOfTexts.set(text, key)
   return key
-}
-
-const parseOrText = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The fault for a log that a store without keys can't read or write. */

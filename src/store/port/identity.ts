@@ -16,7 +16,6 @@ export interface LogIdentity {
 
 const member = 'indelible.log'
 
-/** The identity of a new log. */
 export const newIdentities = (): readonly LogIdentity[] => [{ log: crypto.randomUUID(), from: 0 }]
 
 /** The identities of a fork that shares the first `at` rows. */

@@ -18,7 +18,6 @@ export interface OwnCall {
 /** The mark of the library's own calls. */
 export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
 
-/** The name of the mark among the options of a call. */
 export const ownNames: OptionNames<OwnCall> = { [mark]: true }
 
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true
@@ -35,7 +34,6 @@ export const isSessionMeta = (meta: JsonObject): boolean =>
 /**
  * Whether an id is reserved for the library's own logs.
  *
- * @param id the id of a log
  * @returns true if it starts with `indelible.`
  */
 export const isOwnId = (id: string): boolean => id.startsWith(beginning)

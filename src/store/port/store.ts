@@ -259,14 +259,12 @@ export interface BlockStore {
    * Store blocks permanently. A block that the store already has is not stored again, unless it is
    * damaged. Blocks that come with a log's rows are removed with them; these are not.
    *
-   * @param blocks the contents
    * @returns their ids, in the same order
    */
   readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<MediumFault, readonly BlockId[]>
   /**
    * Read blocks.
    *
-   * @param ids their ids
    * @returns their contents, in the same order; undefined for a missing block. `DamagedBlock` for an altered one
    */
   readonly getBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly (Uint8Array | undefined)[]>
@@ -353,7 +351,6 @@ export interface Store extends BlockStore {
   /**
    * Create a log, empty or with its first rows.
    *
-   * @param log the id, metadata and rows
    * @returns the description of the log; or `LogExists`, `InvalidId`
    */
   readonly create: (log: NewLog) => Task<NewLogFault, LogInfo>
@@ -374,7 +371,6 @@ export interface Store extends BlockStore {
    * List the logs of this scope, page by page.
    *
    * @param query a filter, the order, the page size, and the cursor. Default: the first 100, by creation
-   * @returns one page
    */
   readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
   /**
@@ -426,7 +422,6 @@ export interface Store extends BlockStore {
    * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with
    * it. The nodes at the positions `peakEnds(n)` minus 1 are the peaks of the log's first `n` rows.
    *
-   * @param positions the positions of the rows
    * @returns the nodes, in the same order
    */
   readonly nodes: (id: string, positions: readonly number[]) => Task<LogFault, readonly Uint8Array[]>
@@ -472,7 +467,6 @@ export interface Store extends BlockStore {
    *
    * Cost    O(all rows and blocks of the scope)
    *
-   * @param texts the texts
    * @returns the rows with one of the texts in their body or a block, and the blocks stored on their own
    */
   readonly containing: (texts: readonly string[]) => Task<EraseFault, TextPlaces>
@@ -514,11 +508,7 @@ export interface Store extends BlockStore {
    * expired lease can be renewed until then
    */
   readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
-  /**
-   * Release a lease. Releasing a lost lease changes nothing.
-   *
-   * @param number the number of the lease
-   */
+  /** Release a lease. Releasing a lost lease changes nothing. */
   readonly release: (id: string, number: number) => Task<LogFault, void>
   /**
    * Ask the holder to stop. The holder receives the request at its next renewal.

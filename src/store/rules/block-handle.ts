@@ -59,7 +59,6 @@ export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
 /** The target of a call's change: a log, only its lease, or something that is not a log. */
 type Changes = 'log' | 'lease' | 'beside'
 
-/** A call of a store. */
 export type Call =
   | Exclude<keyof Store, 'hash' | 'scope' | 'once' | 'now' | 'encryption' | 'states' | 'index' | 'scoped'>
   | `states.${keyof LogStates}`

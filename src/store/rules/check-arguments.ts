@@ -11,7 +11,6 @@ import { idFault, invalidId } from '../port/id.ts'
 import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
-/** The orders of a list. */
 export const listOrders: readonly CheckedQuery['by'][] = Object.freeze([
   'created',
   'appended',
@@ -22,7 +21,6 @@ export const listOrders: readonly CheckedQuery['by'][] = Object.freeze([
 
 export const isOrder = (by: unknown): by is CheckedQuery['by'] => listOrders.includes(by as CheckedQuery['by'])
 
-/** A checked query, with defaults. */
 export const checkQuery = ({
   limit = 100,
   after,

@@ -389,8 +389,7 @@ const leaseCalls = (calls: Calls) => {
     },
     release: (id, number) =>
       calls.on('release', id, async () => {
-        const released = await changeLeaseOf(id, { type: 'release', number })
-        return isLeft(released) ? released : right(undefined)
+        return mapRight(await changeLeaseOf(id, { type: 'release', number }), () => undefined)
       }),
     requestStop: (id) => calls.on('requestStop', id, () => changeLeaseOf(id, { type: 'stop' })),
     leaseOf: (id) => calls.on('leaseOf', id, () => changeLeaseOf(id, { type: 'look' })),
@@ -515,8 +514,7 @@ const againstErased = async (
 }
 
 const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
-  const found = await store.info(id)()
-  return isLeft(found) ? found : right(Object.freeze(identitiesIn(found.right.meta)))
+  return mapRight(await store.info(id)(), ({ meta }) => Object.freeze(identitiesIn(meta)))
 }
 
 /** Removes identities from the returned description, and from the metadata in a conflict. */

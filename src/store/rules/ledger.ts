@@ -3,7 +3,7 @@
  * `@indelible/evidence` appends heads to it, and every erasure appends a row.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, ownField } from '../../json/index.ts'
+import { isLeft, left, mapRight, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
   actionReasonOf,
@@ -36,7 +36,6 @@ export interface LedgerContent {
   readonly sessions: ReadonlyMap<string, LedgerEntry>
   /** The holds, by session id. */
   readonly held: ReadonlyMap<string, Hold>
-  /** The destroyed keys, by key id. */
   readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** All erasures, in order. */
   readonly erasures: readonly Erasure[]
@@ -44,7 +43,6 @@ export interface LedgerContent {
   readonly erased: ReadonlyMap<string, Erasure>
 }
 
-/** The faults of reading a ledger. */
 type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
 
 /** The part of a store needed to read a ledger. */
@@ -88,10 +86,8 @@ export const ledgerContent = async (store: LedgerStore, size?: number): Promise<
   return content
 }
 
-const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> => {
-  const range = await rangeAt(store, ledgerId, size)()
-  return isLeft(range) ? range : right(headOf(range.right, store.hash))
-}
+const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> =>
+  mapRight(await rangeAt(store, ledgerId, size)(), (range) => headOf(range, store.hash))
 
 const readNewRows = async (
   store: LedgerStore,
@@ -182,7 +178,6 @@ export const firstUnaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-/** The result of an append to a ledger. */
 export interface LedgerAppended {
   /** The head of the ledger afterwards. */
   readonly head: Head

@@ -1,24 +1,18 @@
 /** Finding rows and logs: the computations that all drivers share. */
 import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
-import { sliceBounds } from '../../sequence/index.ts'
+import { countWhile, sliceBounds, type Bounds } from '../../sequence/index.ts'
 import type { RowPlace } from './rules.ts'
 import type { LogInfo, RowRange, Where } from '../port/store.ts'
 import type { RowKind } from '../port/row.ts'
 
 /** A range of positions, from `start` up to, not including, `end`. */
-export interface Positions {
-  /** The first position. */
-  readonly start: number
-  /** The position after the last one. */
-  readonly end: number
-}
+export type Positions = Bounds
 
 /**
  * The positions of a range over a log.
  *
  * @param log the head and the counts of the log
  * @param rowAt returns a row's place; called O(log length) times, and only if the range is of one kind
- * @returns the positions
  */
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,
@@ -35,16 +29,12 @@ export const positionsOf = (
 
 /** The position of the row with this index among the rows of its kind. The row must exist. */
 const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => RowPlace): number => {
-  let low = index // at least this many rows come before it
-  let high = size - 1
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const row = rowAt(middle)
-    const throughMiddle = row.kind === kind ? row.index + 1 : middle - row.index // rows of the kind up to `middle`
-    if (throughMiddle > index) high = middle
-    else low = middle + 1
+  const isBefore = (ahead: number): boolean => {
+    const position = index + ahead // at least `index` rows come before it
+    const row = rowAt(position)
+    return (row.kind === kind ? row.index + 1 : position - row.index) <= index // rows of the kind up to the position
   }
-  return low
+  return index + countWhile(size - 1 - index, isBefore)
 }
 
 /**

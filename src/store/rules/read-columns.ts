@@ -1,6 +1,6 @@
 /** Checks logs and rows read from a database, because a disk error may have changed anything in them. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { isObject, type JsonObject } from '../../json/index.ts'
+import { isObject, jsonIn, type JsonObject } from '../../json/index.ts'
 import { isMoment } from '../port/checked-row.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { StoredRow } from '../port/row.ts'
@@ -34,12 +34,8 @@ const digitsOf = (bytes: Uint8Array | null): string | undefined => (bytes === nu
 
 /** The metadata of a log, from its text. Throws Damaged. */
 export const metaIn = (text: unknown): JsonObject => {
-  try {
-    const meta: unknown = JSON.parse(text as string) // also fails for anything but text
-    if (isObject(meta)) return meta
-  } catch {
-    // throws below
-  }
+  const meta = typeof text === 'string' ? jsonIn(text) : undefined
+  if (isObject(meta)) return meta
   throw new Damaged(0, 'its metadata can not be read')
 }
 

@@ -30,7 +30,6 @@ export interface RowPlace {
 /** A place as one number: the index, doubled, and 1 more for a note. */
 export const placeOf = ({ kind, index }: RowPlace): number => index * 2 + (kind === 'note' ? 1 : 0)
 
-/** The place encoded in a number. */
 export const decodePlace = (place: number): RowPlace => ({
   kind: place % 2 === 1 ? 'note' : 'entry',
   index: Math.floor(place / 2),
@@ -182,8 +181,6 @@ export interface PastOperation {
 /**
  * The result of repeating an operation: the first result, if kinds and bodies are equal. `at` and `salt` differ
  * in a retry, and are not compared. The body of an erased row is no longer known, so any is accepted.
- *
- * @param stored the rows that the operation appended
  */
 export const repeatedAppend = (
   id: string,

@@ -21,17 +21,7 @@ import type { AppendedRows, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import {
-  headIn,
-  headIsSound,
-  headSum,
-  joinPeaks,
-  sizeKey,
-  splitHashes,
-  useTimeKey,
-  type LogRow,
-  type RawLog,
-} from './log.ts'
+import { headIn, headIsSound, headSum, sizeKey, splitHashes, useTimeKey, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -60,7 +50,6 @@ export class Appender {
     this.#sql = statements(db)
   }
 
-  /** Creates a log with its first rows. */
   create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> {
     const { scopes, logs } = this.#parts
     if (logs.find(scope, id) !== undefined) return left({ _tag: 'LogExists', id })
@@ -100,7 +89,9 @@ export class Appender {
     }
     const planned = given.plan?.before.peaks
     const peaks =
-      planned !== undefined && Buffer.compare(log.peaks, joinPeaks(planned)) === 0 ? planned : splitHashes(log.peaks)
+      planned !== undefined && Buffer.compare(log.peaks, Buffer.concat(planned)) === 0
+        ? planned
+        : splitHashes(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)
@@ -156,7 +147,7 @@ export class Appender {
   #advance(log: LogRow, raw: RawLog, grown: GrownLog, operation: string | undefined): void {
     const { size } = grown.range
     const { entries, tokens } = grown
-    const [peaks, root] = [joinPeaks(grown.peaks), Buffer.from(grown.head.root, 'hex')]
+    const [peaks, root] = [Buffer.concat(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
     const sum = headSum({ ...log, size, entries, peaks, root, appended })
     this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)

@@ -1,11 +1,11 @@
 /** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
 import type { DatabaseSync } from 'node:sqlite'
-import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/kit.ts'
+import type { CompactRange, Hash } from '../../proof/kit.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
-import { Rows } from './rows.ts'
+import { Rows, type Base } from './rows.ts'
 
 /** A finding and, if it can be repaired, the repair, which returns a description of its action. */
 export interface Finding extends Omit<StoreFinding, 'repairable'> {
@@ -13,11 +13,6 @@ export interface Finding extends Omit<StoreFinding, 'repairable'> {
 }
 
 export type Raw = Readonly<Record<string, unknown>>
-
-export interface Base {
-  readonly parent: number | null
-  readonly base: number
-}
 
 export interface Segment extends Base {
   readonly key: number
@@ -70,11 +65,6 @@ export class Facts {
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {
     const name = this.scopes.get(scope)
     return `${quoteValue(id)} of scope ${name === undefined ? String(scope) : quoteValue(name)}`
-  }
-
-  rangeAt(segment: number, size: number): CompactRange {
-    const ends = peakEnds(size).map((end) => end - 1)
-    return size === 0 ? emptyRange : { size, peaks: this.rows.nodes(segment, ends) }
   }
 
   /** All rows of a query at once. Only for tables with at most one row for each log. */

@@ -188,7 +188,7 @@ export function* checkOperations(facts: Facts): Generator<Finding | undefined> {
 
 function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): boolean {
   try {
-    return equalBytes(rootOf(facts.rangeAt(log.segment, size), facts.hash), root)
+    return equalBytes(rootOf(facts.rows.rangeAt(log.segment, size), facts.hash), root)
   } catch (error) {
     if (error instanceof Damaged || isUnreadable(error)) return true // reported with the rows
     throw error

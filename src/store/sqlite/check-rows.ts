@@ -1,10 +1,11 @@
 /** Checks the rows of a store file, segment by segment, against the nodes stored beside them. */
 import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
-import { Damaged } from '../port/damage-error.ts'
+import { Damaged, orDamage } from '../port/damage-error.ts'
 import { entriesBefore, placeOf } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
-import type { RowKind, StoredRow } from '../port/row.ts'
+import type { RowKind } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
+import { bodyColumn } from './rows.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
   findingsOf,
@@ -23,10 +24,8 @@ const piece = 500
 
 /** Reads all rows, segment by segment. A parent has a smaller key than its forks, so it comes first. */
 export function* checkRows(facts: Facts): Generator<Finding | undefined> {
-  const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
-  const body = byteText ? 'cast(body as blob) as body' : 'body'
   const read = facts.db.prepare(
-    `select id, place, node, ${body}, at, salt, erased from row where id > ? order by id limit ${piece}`,
+    `select id, place, node, ${bodyColumn(facts.db)}, at, salt, erased from row where id > ? order by id limit ${piece}`,
   )
   read.setReadBigInts(true)
   let walk: Walk | undefined
@@ -65,7 +64,7 @@ function walkOf(facts: Facts, key: number): Walk {
     const last =
       segment.base === 0 || segment.parent === null ? undefined : facts.rows.placeAt(segment.parent, segment.base - 1)
     const before = entriesBefore(segment.base, last)
-    return new Walk(key, segment.base, facts.rangeAt(key, segment.base), before, facts.hash)
+    return new Walk(key, segment.base, facts.rows.rangeAt(key, segment.base), before, facts.hash)
   } catch (error) {
     if (!(error instanceof Damaged) && !isUnreadable(error)) throw error
     return new Walk(key, segment.base, undefined, 0, facts.hash)
@@ -108,13 +107,9 @@ class Walk {
     if (this.#range === undefined || this.#damage !== undefined) return
     if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
-    let row: StoredRow
-    try {
-      row = rowIn(position, typeof place === 'bigint' ? Number(place) : place, text, numberIn(at), salt, erased)
-    } catch (error) {
-      if (!(error instanceof Damaged)) throw error
-      return this.#damaged(position, error.reason)
-    }
+    const placed = typeof place === 'bigint' ? Number(place) : place
+    const row = orDamage(() => rowIn(position, placed, text, numberIn(at), salt, erased))
+    if (row instanceof Damaged) return this.#damaged(position, row.reason)
     const range = this.#range
     const rangeAs = (kind: RowKind): CompactRange =>
       appendLeaf(range, rowLeaf({ ...row, kind }, this.#hash), this.#hash)

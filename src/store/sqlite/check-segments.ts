@@ -1,5 +1,6 @@
 /** Checks segments against each other, against the logs and against the rows. */
-import { findingsOf, numberIn, type Base, type Facts, type Finding, type Segment } from './check-facts.ts'
+import { findingsOf, numberIn, type Facts, type Finding, type Segment } from './check-facts.ts'
+import type { Base } from './rows.ts'
 import { fits } from './sum.ts'
 
 /** Reads all segments before any of them is checked. */

@@ -41,7 +41,6 @@ export interface CompactResult {
  * Cost    O(file), in this thread, and temporarily the same space again on disk. Reading a
  *         compressed block costs two to three times its hash
  *
- * @param options the file
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, CompactResult> => {

@@ -56,7 +56,6 @@ interface FoundRow {
   readonly position: number
 }
 
-/** A block with its content. */
 interface Content extends Packed {
   readonly block: number
   readonly id: Uint8Array
@@ -115,7 +114,6 @@ export class Eraser {
     return { rows: [...rows.values()], blocks }
   }
 
-  /** The erased rows of a scope. */
   erased(scope: string): readonly RowPlace[] {
     const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]
     return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))

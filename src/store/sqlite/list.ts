@@ -1,6 +1,6 @@
 /** Makes one page of a list of logs. Unreadable logs are listed separately. */
 import { cursorText, type CheckedQuery, type Cursor } from '../port/driver.ts'
-import { Damaged } from '../port/damage-error.ts'
+import { Damaged, orDamage } from '../port/damage-error.ts'
 import { matches } from '../rules/lookup.ts'
 import type { DamagedEntry, LogInfo, LogPage } from '../port/store.ts'
 import { countIn } from '../port/row-tokens.ts'
@@ -15,7 +15,7 @@ export const pageOfLogs = (found: Iterable<RawLog>, { limit, where, by }: Checke
   })
   let last: Cursor = { value: undefined, key: 0 }
   for (const raw of found) {
-    const info = infoOrDamage(raw)
+    const info = orDamage(() => infoIn(raw))
     if (!(info instanceof Damaged) && !matches(info.meta, where)) continue
     if (logs.length + damaged.length === limit) return Object.freeze({ ...page(), next: cursorText(last, by) })
     if (info instanceof Damaged) damaged.push(Object.freeze({ id: String(raw['id']), reason: info.reason }))
@@ -31,13 +31,4 @@ const cursorOf: { readonly [By in CheckedQuery['by']]: (raw: RawLog) => Cursor }
   entries: ({ entries, key }) => ({ value: Number(entries), key: Number(key) }),
   tokens: ({ tokens, key }) => ({ value: countIn(tokens), key: Number(key) }),
   id: ({ id }) => ({ value: String(id), key: 0 }),
-}
-
-const infoOrDamage = (raw: RawLog): LogInfo | Damaged => {
-  try {
-    return infoIn(raw)
-  } catch (error) {
-    if (error instanceof Damaged) return error
-    throw error
-  }
 }

@@ -30,7 +30,6 @@ export interface LogRow {
 /** A table row from SQLite, with integers as bigints: those of a damaged row may be too large for a number. */
 export type RawLog = Readonly<Record<string, unknown>>
 
-/** Prepares a query for logs. */
 export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
   const select = prepareOnce(
     db,
@@ -118,9 +117,6 @@ export const headIn = ({ size, root }: LogRow): Head =>
 
 /** Throws Damaged if its peaks do not match its root. */
 export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), splitHashes(log.peaks), hash)
-
-/** The peaks of a compact range in stored form: concatenated. */
-export const joinPeaks = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
 
 export const splitHashes = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))

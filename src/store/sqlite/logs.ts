@@ -5,7 +5,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type Hash } from '../../proof/kit.ts'
 import { momentOf } from '../port/clock.ts'
-import { Damaged } from '../port/damage-error.ts'
+import { Damaged, orDamage } from '../port/damage-error.ts'
 import type { CheckedQuery, CheckedUpdate, UnchangedLog } from '../port/driver.ts'
 import type { Sharing } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
@@ -20,7 +20,6 @@ import {
   headIsSound,
   headSum,
   infoIn,
-  joinPeaks,
   logIn,
   metaIsSound,
   metaSum,
@@ -145,7 +144,7 @@ export class Logs {
     const head = headOf(range, this.#hash)
     const created = Math.min(momentOf(this.#now), appended ?? Infinity)
     const { size } = range
-    const [peaks, root] = [joinPeaks(range.peaks), Buffer.from(head.root, 'hex')]
+    const [peaks, root] = [Buffer.concat(range.peaks), Buffer.from(head.root, 'hex')]
     const text = JSON.stringify(meta)
     const headMark = headSum({ scope, id, segment, size, entries, peaks, root, appended: appended ?? null })
     const metaMark = metaSum(scope, id, created, text, 1)
@@ -236,27 +235,18 @@ export class Logs {
 
   /** Mark a removed log's segment. If the log's head is damaged, the segment may be another log's and stays. */
   #orphaned(raw: RawLog): number | undefined {
-    try {
-      const log = logIn(raw)
-      if (!headIsSound(raw, log)) return undefined
-      this.#statements.orphan().run(log.segment)
-      return log.segment
-    } catch (error) {
-      if (error instanceof Damaged) return undefined
-      throw error
-    }
+    const log = orDamage(() => logIn(raw))
+    if (log instanceof Damaged || !headIsSound(raw, log)) return undefined
+    this.#statements.orphan().run(log.segment)
+    return log.segment
   }
 }
 
 /** Call a function that reads a log's rows or head. Damage becomes a fault. */
 export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Either<StoreFault, T> => {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof Damaged)
-      return left({ _tag: 'DamagedLog', id, position: error.position, reason: error.reason })
-    throw error
-  }
+  const done = orDamage(work)
+  if (!(done instanceof Damaged)) return done
+  return left({ _tag: 'DamagedLog', id, position: done.position, reason: done.reason })
 }
 
 const statements = (db: DatabaseSync) => ({

@@ -2,7 +2,7 @@
  * The bytes to search for in a file after an erasure: pieces of the erased texts. Remains may be partly
  * overwritten, so a text is cut into consecutive pieces of 16 bytes: any 31 remaining bytes contain a whole piece.
  */
-import { isArray, isObject } from '../../json/index.ts'
+import { isArray, isObject, jsonOrText } from '../../json/index.ts'
 import { charactersOf, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
 import { pack, unpack, type Packed } from './packed.ts'
@@ -39,7 +39,7 @@ export class Needles {
     const bytes = Buffer.from(body)
     const keep = Buffer.from(stub)
     const texts: string[] = []
-    collect(parseBody(body), texts)
+    collect(jsonOrText(body), texts)
     for (const text of texts) {
       const written = Buffer.from(JSON.stringify(text).slice(1, -1))
       if (written.length >= pieceBytes) this.#addPieces(written, keep)
@@ -101,14 +101,6 @@ export class Needles {
   #add(piece: Uint8Array): void {
     if (piece.some((byte) => byte !== 0)) this.#pieces.add(charactersOf(piece))
     this.#find = undefined
-  }
-}
-
-const parseBody = (body: string): unknown => {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return body
   }
 }
 

@@ -17,7 +17,7 @@ export interface Stretch {
 }
 
 /** The first position of a segment, and the segment with earlier rows. Constant as long as the segment exists. */
-interface Base {
+export interface Base {
   readonly parent: number | null
   readonly base: number
 }
@@ -42,9 +42,8 @@ export class Rows {
   constructor(db: DatabaseSync, writer: Pick<Writer, 'writing' | 'transaction'> | undefined) {
     this.#writer = writer
     this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
-    const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     this.#bodies = db.prepare(
-      `select id & 4294967295 as position, place, ${body}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
+      `select id & 4294967295 as position, place, ${bodyColumn(db)}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
     )
     this.#bodies.setReturnArrays(true)
     this.#nodes = db.prepare(
@@ -91,7 +90,7 @@ export class Rows {
   /** The rows from `from` up to, not including, `to`. Throws Damaged. */
   read(segment: number, from: number, to: number): StoredRow[] {
     const rows: StoredRow[] = []
-    for (const stretch of this.#stretches(segment, from, to)) {
+    for (const stretch of this.stretches(segment, from, to)) {
       for (const [position, place, body, at, salt, erased] of this.#bodies.all(
         stretch.segment,
         stretch.from,
@@ -108,7 +107,7 @@ export class Rows {
   }
 
   placeAt(segment: number, position: number): RowPlace {
-    const [stretch] = this.#stretches(segment, position, position + 1)
+    const [stretch] = this.stretches(segment, position, position + 1)
     const found = this.#place.get(stretch?.segment ?? segment, position) as { readonly place: number } | undefined
     if (found === undefined) throw new Damaged(position, 'its row is missing')
     return decodePlace(found.place)
@@ -122,7 +121,7 @@ export class Rows {
     const found: (Uint8Array | undefined)[] = Array.from({ length: last + 1 - first })
     // For a damaged page, SQLite may return row 0 repeatedly. Rows out of order are ignored.
     let before = -1
-    for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
+    for (const { segment: owner, from, to } of this.stretches(segment, first, last + 1))
       for (const [position, node] of this.#nodes.all(owner, from, owner, to) as unknown as readonly RawNode[])
         if (position > before) found[(before = position) - first] = node
     return positions.map((position) => {
@@ -144,7 +143,7 @@ export class Rows {
   }
 
   #node(segment: number, position: number): Uint8Array {
-    const [stretch] = this.#stretches(segment, position, position + 1)
+    const [stretch] = this.stretches(segment, position, position + 1)
     const owner = stretch?.segment ?? segment
     const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly RawNode[]
     if (found === undefined) throw new Damaged(position, 'its row is missing')
@@ -158,10 +157,6 @@ export class Rows {
 
   /** The segments with these positions, in order. Throws Damaged. */
   stretches(segment: number, from: number, to: number): readonly Stretch[] {
-    return this.#stretches(segment, from, to)
-  }
-
-  #stretches(segment: number, from: number, to: number): readonly Stretch[] {
     const stretches: Stretch[] = []
     let end = to
     for (const { key, base } of this.#chain(segment)) {
@@ -191,7 +186,7 @@ export class Rows {
     const known = this.#bases.get(segment)
     if (known !== undefined) return known
     const found = this.#segment.get(segment) as
-      | { readonly scope: number; readonly parent: number | null; readonly base: number; readonly sum: number | null }
+      | (Base & { readonly scope: number; readonly sum: number | null })
       | undefined
     if (found === undefined) throw new Damaged(0, `segment ${segment}, which has its rows, is missing`)
     const { scope, parent, base, sum } = found
@@ -210,9 +205,11 @@ export class Rows {
   }
 }
 
-/** Node 22 reads text only up to the first NUL. It reads blobs completely. */
-const endsTextAtNul = (db: DatabaseSync): boolean =>
-  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
+/** The column with the bodies. Node 22 reads text only up to the first NUL. It reads blobs completely. */
+export const bodyColumn = (db: DatabaseSync): string =>
+  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] === 'a\0b'
+    ? 'body'
+    : 'cast(body as blob) as body'
 
 const nodeIn = (position: number, node: unknown): Uint8Array => {
   if (node instanceof Uint8Array) return node

@@ -28,7 +28,6 @@ export class Scopes {
     return found.key
   }
 
-  /** The scopes that have a log. */
   withLogs(): readonly string[] {
     return (this.#sql.used().all() as unknown as readonly { readonly name: string }[]).map(({ name }) => name)
   }

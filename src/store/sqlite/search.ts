@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
-import { Damaged } from '../port/damage-error.ts'
+import { Damaged, orDamage } from '../port/damage-error.ts'
 import type { Answer, CheckedAppend, IndexDriver } from '../port/driver.ts'
 import { encryptionMark, isEncrypted, isEncryptedMeta } from '../port/encrypted.ts'
 import type { StoreFault, StoreFaultOf } from '../fault.ts'
@@ -22,7 +22,7 @@ import { codeOf, corrupt } from './fault.ts'
 import { logIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
-import type { Rows } from './rows.ts'
+import type { Rows, Stretch } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Writer } from './writer.ts'
 
@@ -54,13 +54,6 @@ interface Parts {
   readonly rows: Rows
   readonly blocks: Blocks
   readonly writer: Writer
-}
-
-/** A range of rows of a segment. */
-interface Stretch {
-  readonly segment: number
-  readonly from: number
-  readonly to: number
 }
 
 /** The unindexed rows of a segment. */
@@ -268,15 +261,12 @@ export class Search implements IndexDriver {
   }
 
   #readable(segment: number, from: number, to: number): readonly StoredRow[] {
-    try {
-      return this.#parts.rows.read(segment, from, to)
-    } catch (error) {
-      if (!(error instanceof Damaged)) throw error
-      if (to - from === 1) return []
-      return Array.from({ length: to - from }, (_, index) => from + index).flatMap((at) =>
-        this.#readable(segment, at, at + 1),
-      )
-    }
+    const rows = orDamage(() => this.#parts.rows.read(segment, from, to))
+    if (!(rows instanceof Damaged)) return rows
+    if (to - from === 1) return []
+    return Array.from({ length: to - from }, (_, index) => from + index).flatMap((at) =>
+      this.#readable(segment, at, at + 1),
+    )
   }
 
   #logsWith({ segment, position }: RowCursor): readonly string[] {

@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { prepareAllOnce } from './prepared.ts'
-import type { Rows } from './rows.ts'
+import type { Base, Rows } from './rows.ts'
 import type { Search } from './search.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
@@ -20,10 +20,8 @@ const lastPosition = 4294967295
 /** The number of rows that one transaction deletes. */
 const piece = 1000
 
-interface Segment {
+interface Segment extends Base {
   readonly scope: number
-  readonly parent: number | null
-  readonly base: number
   readonly forks: number
   readonly sum: number | null
 }

@@ -88,7 +88,6 @@ const conversationOf = (transcript: Transcript): Sequence<Message> => {
 
 export interface ConvertedLines {
   readonly lines: Iterable<string>
-  /** The number of entries in the written conversation. */
   readonly written: number
   readonly repairs: readonly Repair[]
   readonly losses: readonly Loss[]

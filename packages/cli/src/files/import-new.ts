@@ -12,7 +12,6 @@ import { valueOrUnreadable, unreadableOf } from '../sources/place.ts'
 export interface ImportResult {
   readonly id: string
   readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
-  /** The number of messages appended. */
   readonly messages: number
   readonly len: number
 }

@@ -5,7 +5,8 @@ import type { Damage } from '@indelible/transcripts'
 import { Misuse, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { nameOf, oneFile, pathOf, textOf } from '../sources/input.ts'
 import { damageLines, groupEqual } from '../terminal/report.ts'
-import { fitColumns, groupedNumber, oneLine, padEnd, padStart } from '../terminal/screen.ts'
+import { countText } from '../view/format-text.ts'
+import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 
 export const records: Command = {
   name: 'records',
@@ -166,5 +167,3 @@ const evidenceLines = (
 }
 
 /** Like `counted`, but prints 0 as a number. */
-const countText = (count: number, one: string, many: string = `${one}s`): string =>
-  `${groupedNumber(count)} ${count === 1 ? one : many}`

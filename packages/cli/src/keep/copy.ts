@@ -86,7 +86,6 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   },
 }
 
-/** The source and the target store. */
 interface Stores {
   readonly from: Store
   readonly to: Store

@@ -148,13 +148,11 @@ In a terminal the command asks first; type yes to continue.`,
   },
 }
 
-/** The messages found. */
 interface ErasePlan {
   /** The positions to erase, by session, including erased ones if they were given: their files are cleaned again. */
   readonly plans: ReadonlyMap<string, readonly number[]>
   /** The positions under a hold. */
   readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
-  /** The unreadable sessions. */
   readonly unread: readonly DamagedEntry[]
   /** The given positions that were already erased, with the ledger's information. */
   readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }

@@ -2,7 +2,7 @@
 import { actionReasonOf } from 'indelible/store/kit'
 import { isLeft } from 'indelible/json/kit'
 import { removeRecorded } from '@indelible/evidence'
-import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
+import { describeSession, listUnfinished, removeUnfinished, type ForkPoint } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { mustConfirm, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
@@ -72,15 +72,9 @@ const sizeOf = async (store: Store, id: string): Promise<string> => {
   throw new Unreadable(`${faultText(info.left)}; nothing was removed`)
 }
 
-interface ForkOf {
-  readonly id: string
-  /** The number of messages it shares. */
-  readonly at: number
-}
-
 /** The remaining sessions that were forked from these. */
-const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly ForkOf[]>> => {
-  const forks = new Map<string, ForkOf[]>()
+const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly ForkPoint[]>> => {
+  const forks = new Map<string, ForkPoint[]>()
   for await (const { id, forkedFrom } of allSessions(store)) {
     if (forkedFrom === undefined || ids.has(id) || !ids.has(forkedFrom.id)) continue
     forks.set(forkedFrom.id, [...(forks.get(forkedFrom.id) ?? []), { id, at: forkedFrom.at }])

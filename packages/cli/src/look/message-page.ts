@@ -17,7 +17,6 @@ export interface MessagePage {
   /** Its calls, each with its result. */
   readonly calls: ReturnType<typeof pairCalls>
   readonly position: number
-  /** The retracted ranges. */
   readonly left: readonly Range[]
   readonly notes: Iterable<Note>
   readonly timeOf?: (position: number) => number | undefined

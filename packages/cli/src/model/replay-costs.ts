@@ -20,7 +20,6 @@ export interface CostOptions {
   readonly reserved?: number
 }
 
-/** The costs of a replay. */
 export interface ReplayCosts {
   /** In tokens of uncached input. */
   readonly cost: number

@@ -6,7 +6,6 @@ import type { PageKind } from 'indelible/pages'
 import { costCounter, type ReplayCosts } from './replay-costs.ts'
 
 export interface ReplayJob {
-  /** The name of the policy. */
   readonly policy: string
   readonly budget: number
   readonly model?: ModelPrices
@@ -24,13 +23,10 @@ export interface SentJob {
   readonly job: ReplayJob
 }
 
-/** The policies available for a replay. */
 export const judgedPolicies: readonly Policy[] = [paged(), window]
 
-/** A replay with the cost of its contexts. */
 export type PricedReplay = Replay & ReplayCosts
 
-/** Do one replay. */
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {
   const policy = judgedPolicies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)

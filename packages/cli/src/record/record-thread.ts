@@ -14,12 +14,10 @@ export interface ThreadStart {
   readonly env: Call['terminal']['env']
 }
 
-/** Messages to the thread. */
 export type ToThread =
   | { readonly records: Uint8Array; readonly segment?: { readonly fd: number; readonly key: Uint8Array | undefined } }
   | { readonly end: true }
 
-/** Messages from the thread. */
 export type FromThread =
   | { readonly ready: { readonly scope: string; readonly near: string | undefined } }
   | { readonly failed: { readonly message: string; readonly misuse: boolean; readonly exitCode: number } }

@@ -18,19 +18,16 @@ export interface ScopeSummary extends RecorderSummary {
   readonly removed?: number
 }
 
-/** The recorder of one scope. */
 interface Scope {
   readonly store: Store
   readonly recorder: Recorder
   readonly run: Run
-  /** The number of its open calls. */
   open: number
 }
 
 /** The most scopes with a recorder, unless more have open calls. The least recently used one ends first. */
 const mostScopes = 64
 
-/** The options of recorders. */
 export interface RecordersOptions {
   /** The percentage of conversations to record. */
   readonly sample: number
@@ -42,7 +39,6 @@ export interface RecordersOptions {
   readonly marks: boolean
 }
 
-/** A recorder for each scope. */
 export class Recorders {
   readonly #store: Store
   readonly #terminal: Terminal
@@ -131,7 +127,6 @@ export class Recorders {
     return scope
   }
 
-  /** End an unused recorder. */
   async #end({ recorder, run }: Scope): Promise<void> {
     await recorder.settled()
     const summary = recorder.summary()

@@ -121,7 +121,6 @@ const openSpool = (
   }
 }
 
-/** The summary of no calls. */
 const emptySummary: ScopeSummary = {
   sessions: [],
   moreSessions: 0,

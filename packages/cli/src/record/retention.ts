@@ -9,8 +9,6 @@ import { countText } from '../terminal/screen.ts'
 /**
  * Remove the recorder's sessions without an append in the given number of days. Other sessions stay, however old, and
  * so do sessions under a hold.
- *
- * @returns the number of sessions removed
  */
 export const removeOld = async (store: Store, days: number): Promise<number> => {
   const before = store.now() - days * 86_400_000

@@ -97,7 +97,6 @@ export const programs: readonly string[] = [...Object.keys(places), 'opencode'].
 export const folderOf = (program: string, env: Env): string =>
   places[program]?.folder(env) ?? join(env['XDG_DATA_HOME'] || join(homeOf(env), '.local', 'share'), 'opencode')
 
-/** The found sessions of a program. */
 export interface Found {
   /** The sources, last changed last. */
   readonly sources: readonly Source[]
@@ -105,7 +104,6 @@ export interface Found {
   readonly unread: readonly string[]
 }
 
-/** All sessions of a program. */
 export const sourcesOf = async (program: string, env: Env): Promise<Found> => {
   const folder = folderOf(program, env)
   const place = places[program]

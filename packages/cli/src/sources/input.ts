@@ -116,9 +116,7 @@ const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> =>
   }
 }
 
-/** The conversations of a file. */
 export interface Conversations {
-  /** The number of conversations. */
   readonly count: number
   /** Reads one of them. Throws Unreadable. */
   readonly at: (pick: number) => Promise<Transcript>
@@ -160,7 +158,6 @@ export const titleOf = (path: string, { format, messages, count, pick }: Transcr
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
-  /** The retracted messages. */
   readonly left: readonly Range[]
   /** When the message at a position was stored, in milliseconds since 1970, if known. */
   readonly timeOf?: (position: number) => number | undefined

@@ -29,7 +29,6 @@ export interface KeyFile {
 
 const placeKey = 'keys-in: '
 
-/** The text of a key file. */
 export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
   [
     '# Keys of encrypted sessions: the first one wraps new session keys. Anyone with this file can read the sessions.',
@@ -178,7 +177,6 @@ const makePrivateFile = (path: string): void => {
   }
 }
 
-/** The store with the keys of a file. */
 export const storeWithKeys = async (
   store: Store,
   given: string,

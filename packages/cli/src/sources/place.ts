@@ -10,7 +10,6 @@ import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../t
 import { countText, shellWord } from '../terminal/screen.ts'
 import { storeOptionOf, keyFileOf, openStore, type OpenedStore } from './store.ts'
 
-/** The option of commands on a whole store. */
 export const wholeStoreOption: Command['options'] = {
   store: {
     value: 'PATH',
@@ -26,14 +25,12 @@ const keyFileOption: Command['options'] = {
   },
 }
 
-/** The options of every command on sessions. */
 export const storeOption: Command['options'] = {
   ...wholeStoreOption,
   ...keyFileOption,
   scope: { value: 'NAME', help: 'the scope of the store; "indelible scopes" lists them (default: default)' },
 }
 
-/** The option of commands on all sessions. */
 export const allScopesOption: Command['options'] = {
   'all-scopes': { help: 'the sessions of every scope of the store' },
 }

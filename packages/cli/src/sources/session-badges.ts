@@ -10,7 +10,6 @@ import { sessionsIn } from './sessions.ts'
 export interface Marks {
   readonly held?: true
   readonly encrypted?: true
-  /** The number of erased messages. */
   readonly erased?: number
 }
 

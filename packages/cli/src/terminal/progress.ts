@@ -6,7 +6,6 @@ export interface Progress {
   readonly at: (done: number) => void
   /** Hide the bar until the next step, so that lines can be printed. */
   readonly pause: () => void
-  /** Remove the bar. */
   readonly end: () => void
 }
 

@@ -20,7 +20,6 @@ export interface TimelineOptions {
   readonly timeOf?: (position: number) => number | undefined
   /** The damaged messages. Default: none. */
   readonly damaged?: DamagedMessages
-  /** The width of the terminal in columns. */
   readonly columns: number
   readonly paint: Paint
 }
@@ -222,7 +221,6 @@ const contentLines = (
 /** Whether a message is an answer that broke off. */
 export const isCutAnswer = (message: Message): boolean => message.role === 'assistant' && isCut(message)
 
-/** The text of a part. */
 export const plainText = (part: Part | ResultPart): string => {
   switch (part.type) {
     case 'text':

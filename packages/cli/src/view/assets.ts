@@ -2,7 +2,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { packageFile } from './package-file.ts'
 
-/** A file of the page. */
 export interface Asset {
   readonly type: string
   readonly bytes: Uint8Array

@@ -41,7 +41,6 @@ export const causes: { readonly [cause in Cause]: string } = {
   uncounted: 'cache not counted',
 }
 
-/** One recorded call. */
 export interface CallFigures {
   /** Its number among the calls, from 1. */
   readonly number: number
@@ -235,7 +234,6 @@ const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
   return sum
 }
 
-/** The sums of calls. */
 export interface CallSums {
   readonly calls: number
   readonly input: number
@@ -292,7 +290,6 @@ export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
 const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
   one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
 
-/** The sums as facts, for people. */
 export const sumsText = (sums: CallSums): string => {
   const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
   return [

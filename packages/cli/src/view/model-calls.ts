@@ -5,10 +5,8 @@ import type { Note, ReceiptNote } from 'indelible/notes/kit'
 import type { Message } from 'indelible/message'
 import type { ViewedRow, ViewedSession } from './protocol.ts'
 
-/** A note of a record, and its place. */
 export interface NoteAtRow {
   readonly row: number
-  /** The index among the notes. */
   readonly index: number
   /** The message that it stands after; -1 before all of them. */
   readonly after: number
@@ -46,7 +44,6 @@ export interface ModelCall {
   readonly len: number
   /** The position of its answer, or where that would be. */
   readonly answer: number
-  /** Whether its answer is recorded. */
   readonly isAnswered: boolean
   readonly receipt?: NoteAtRow & { readonly note: ReceiptNote }
 }
@@ -60,7 +57,6 @@ export const countedIn = (record: CallRecord, { receipt, answer }: ModelCall): C
   return message && callUsageOf(message)
 }
 
-/** The calls, in order. */
 export const callsOf = (record: CallRecord): readonly ModelCall[] => {
   const receipts = record.notes.filter(isReceipt)
   if (receipts.length > 0)

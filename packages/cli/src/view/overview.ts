@@ -103,7 +103,6 @@ const erasuresFrom = async (
   return Array.from(found, ([{ at, by, reason }, rows]) => ({ at, rows, ...present({ by, reason }) }))
 }
 
-/** Whether its last row seals it. */
 const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean => {
   const last = notes.at(-1)
   return last?.position === head.size - 1 && noteIn(last.body)?.type === 'seal'

@@ -7,5 +7,4 @@ const folder = ((): URL => {
   return at
 })()
 
-/** The URL of a file, by its path in the package. */
 export const packageFile = (path: string): URL => new URL(path, folder)

@@ -38,7 +38,6 @@ export interface Failure {
   readonly position?: number
 }
 
-/** The viewed store. */
 export interface ViewedStore {
   /** The name for users. */
   readonly name: string
@@ -160,7 +159,6 @@ export interface HtmlSelection {
 
 /** A row of a log for display. */
 export interface ViewedRow {
-  /** The position among all rows. */
   readonly position: number
   readonly kind: RowKind
   /** The index among the rows of its kind. */

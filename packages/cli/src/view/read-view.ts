@@ -81,7 +81,6 @@ export const evidenceOf = async (store: Store, id: string): Promise<ViewedEviden
   }
 }
 
-/** The tree nodes of rows. */
 export const nodesOf = async (store: Store, id: string, from: number, to: number): Promise<readonly string[]> =>
   (
     await store.nodes(

@@ -103,7 +103,6 @@ interface Calls {
   readonly trust: Trust | undefined
   readonly verdicts: Verdicts
   readonly overviews: ReturnType<typeof overviewsOf>
-  /** The responses that follow a session. */
   readonly followers: Set<ServerResponse>
 }
 

@@ -11,14 +11,12 @@ export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ge
 /** A JSON object on the wire. */
 export type Wire = { [field: string]: unknown }
 
-/** The content of a request. */
 export interface Request {
   readonly model: unknown
   readonly messages: Either<CodecFault, Decoded>
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
   readonly tools: Json | undefined
-  /** The rest of the request. */
   readonly parameters: JsonObject
   /** The response that it continues, if the API stores conversations. */
   readonly previous: unknown
@@ -28,24 +26,19 @@ export interface Request {
   readonly client?: unknown
 }
 
-/** An API that is recorded. */
 export interface Api {
   readonly name: RecordedApi
   /** Matches the end of a call's path. */
   readonly path: RegExp
-  /** Read a request. */
   readonly request: (body: JsonObject, path: string) => Request
   /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
-  /** Read the events of a stream. */
   readonly stream: () => StreamState
-  /** The messages of an answer to these messages. */
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
   /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
   readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
-  /** The stop reason. */
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
   /** The id that a later request uses to continue it. */
@@ -57,12 +50,10 @@ export interface StreamState {
   readonly take: (event: Wire) => void
   /** The equivalent body of a non-streamed answer. */
   readonly wire: Wire | undefined
-  /** Whether the stream reported its end. */
   readonly ended: boolean
   readonly error: string | undefined
 }
 
-/** The objects of a list. */
 export const objectsIn = (list: unknown): readonly Wire[] =>
   Array.isArray(list) ? (list.filter(isObject) as Wire[]) : []
 
@@ -70,13 +61,11 @@ export const objectsIn = (list: unknown): readonly Wire[] =>
 export const isPlace = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
 
-/** A text field. */
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
   const value = wire && ownField(wire, field)
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
-/** The error that a provider reports. */
 export const errorIn = (wire: Wire | undefined): string | undefined => {
   const error = wire && ownField(wire, 'error')
   if (error === undefined || error === null) return undefined
@@ -84,7 +73,6 @@ export const errorIn = (wire: Wire | undefined): string | undefined => {
   return typeof message === 'string' ? message : 'the provider gave an error without a message'
 }
 
-/** The count at a path. */
 export const numberIn = (value: unknown, ...path: readonly string[]): number | undefined => {
   const found = path.reduce<unknown>((at, key) => (isObject(at) ? ownField(at, key) : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined

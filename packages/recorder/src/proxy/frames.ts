@@ -5,9 +5,9 @@
  * the frame encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number
  * of its call in 4, its time in 8 (milliseconds since 1970), and its data. Numbers are big endian.
  */
+import { jsonIn } from 'indelible/json/kit'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** The kinds of frames. */
 export const kinds = {
   /** The header of a spool's file: JSON, never encrypted. */
   spool: 0,
@@ -21,7 +21,6 @@ export const kinds = {
   answered: 4,
   /** A chunk of the answer's body. */
   chunk: 5,
-  /** The answer is complete. */
   end: 6,
   /** The call broke off; the data is the reason. */
   fail: 7,
@@ -31,7 +30,6 @@ export const kinds = {
   over: 9,
 } as const
 
-/** One event of a call. */
 export interface Frame {
   readonly kind: number
   readonly call: number
@@ -45,7 +43,6 @@ const ahead = 17
 /** A record in two parts, header and data, so that the data is not copied. */
 export type FrameRecord = readonly [start: Buffer, bytes: Uint8Array]
 
-/** A frame as a record. */
 export const recordOf = ({ kind, call, at, bytes }: Frame): FrameRecord => {
   const start = Buffer.allocUnsafe(ahead)
   start.writeUInt32BE(ahead - 4 + bytes.length, 0)
@@ -98,7 +95,6 @@ export const frameOf = (content: Buffer): Frame | undefined => {
   }
 }
 
-/** The frames of complete records. */
 export function* framesIn(records: Uint8Array): Generator<Frame> {
   const bytes = Buffer.from(records.buffer, records.byteOffset, records.byteLength)
   for (let from = 0; from < bytes.length;) {
@@ -113,14 +109,7 @@ export function* framesIn(records: Uint8Array): Generator<Frame> {
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
 /** The JSON value of a frame; undefined if it is not JSON. */
-export const jsonIn = ({ bytes }: Frame): unknown => {
-  try {
-    return JSON.parse(textIn({ bytes })) as unknown
-  } catch {
-    return undefined
-  }
-}
+export const valueIn = (frame: Frame): unknown => jsonIn(textIn(frame))
 
-/** The text of a frame. */
 export const textIn = ({ bytes }: Pick<Frame, 'bytes'>): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

@@ -6,7 +6,7 @@ import { reasonOf } from 'indelible/task/kit'
 import { problem } from '../conversation.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'
-import { jsonIn, kinds, textIn, type Frame } from './frames.ts'
+import { valueIn, kinds, textIn, type Frame } from './frames.ts'
 import { appendFrame, leftSpools, openSegment, failedSuffix, type OpenedSegment, type SpoolKeys } from './spool.ts'
 import type { AnsweredFrame, AskedFrame } from './spooling.ts'
 
@@ -52,7 +52,7 @@ export class FrameReader {
         known.isSent = true
         return call.sent(frame.bytes.length === 0 ? undefined : new Error(textIn(frame)))
       case kinds.answered: {
-        const { status, headers } = jsonIn(frame) as AnsweredFrame
+        const { status, headers } = valueIn(frame) as AnsweredFrame
         return call.answered(status, (name) => headers[name])
       }
       case kinds.chunk:
@@ -84,7 +84,7 @@ export class FrameReader {
   }
 
   #begin(frame: Frame, segment: Pick<OpenedSegment, 'fd' | 'key'> | undefined): void {
-    const { scope, method, url, headers } = jsonIn(frame) as AskedFrame
+    const { scope, method, url, headers } = valueIn(frame) as AskedFrame
     const place = (session: string): void => {
       if (segment === undefined) return
       try {
@@ -105,7 +105,6 @@ export class FrameReader {
 export interface ReplayOptions {
   /** The path that the spool files' names begin with. */
   readonly near: string
-  /** The keys of encrypted files. */
   readonly keys: SpoolKeys | undefined
   /** The store of a scope, to look for receipts; undefined if the scope's name is invalid. */
   readonly storeOf: (scope: string) => Store | undefined
@@ -170,7 +169,7 @@ const recordedIn = async (
   const places: { readonly call: number; readonly session: string }[] = []
   const over = new Set<number>()
   for (const frame of segment.frames()) {
-    if (frame.kind === kinds.asked) asked.set(frame.call, { scope: (jsonIn(frame) as AskedFrame).scope, at: frame.at })
+    if (frame.kind === kinds.asked) asked.set(frame.call, { scope: (valueIn(frame) as AskedFrame).scope, at: frame.at })
     if (frame.kind === kinds.place) places.push({ call: frame.call, session: textIn(frame) })
     if (frame.kind === kinds.over) over.add(frame.call)
   }

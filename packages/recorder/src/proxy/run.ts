@@ -14,7 +14,6 @@ import { pagesOf } from 'indelible/task/kit'
 import { openConversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 
-/** A recorder's run. */
 export interface Run {
   /** Resolves to the number of calls marked: their recorder was killed before their answers were recorded. */
   readonly marked: Promise<number>

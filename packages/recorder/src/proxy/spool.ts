@@ -29,7 +29,7 @@ import { reasonOf } from 'indelible/task/kit'
 import {
   frameOf,
   jsonBytes,
-  jsonIn,
+  valueIn,
   kinds,
   lengthOf,
   recordLength,
@@ -49,7 +49,6 @@ export interface SpoolKeys {
   readonly byId: (id: string) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 }
 
-/** The options of a spool. */
 export interface SpoolOptions {
   /** The path that its files' names begin with: that of the store. */
   readonly near: string
@@ -63,13 +62,10 @@ export interface SpoolOptions {
   readonly now?: () => number
 }
 
-/** A file of a spool. */
 export interface Segment {
-  /** Its path. */
   readonly path: string
   /** Its descriptor in this process. */
   readonly fd: number
-  /** The key that encrypts it. */
   readonly key: Uint8Array | undefined
   /** The time of its first frame. */
   since: number
@@ -83,7 +79,6 @@ export interface Segment {
 const longestOpen = 10_000
 const largestOpen = 2 ** 24
 
-/** The spool of this process. */
 export class Spool {
   readonly #options: SpoolOptions
   #base = ''
@@ -285,7 +280,6 @@ export const isSpooledBefore = (near: string, time: number): boolean =>
     }),
   )
 
-/** An opened spool file. */
 export interface OpenedSegment extends Pick<Segment, 'fd' | 'key'> {
   /** Its complete frames from the start. Throws Error for a damaged one, or one with another key. */
   readonly frames: () => Generator<Frame>
@@ -311,12 +305,11 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
   }
 }
 
-/** The key of an encrypted file. */
 const keyIn = async (fd: number, keys: SpoolKeys | undefined): Promise<Uint8Array | undefined> => {
   const first = recordsOf(fd).next()
   if (first.done === true) return undefined // it is empty
   const frame = frameOf(first.value)
-  const head = frame?.kind === kinds.spool ? jsonIn(frame) : undefined
+  const head = frame?.kind === kinds.spool ? valueIn(frame) : undefined
   if (!isObject(head) || head['version'] !== 1) throw new Error('it is not a spool that this version can read')
   const wrapping = head['key']
   if (!isObject(wrapping)) {

@@ -12,9 +12,7 @@ export interface Upstream {
   readonly urlOf?: (path: string) => string | undefined
 }
 
-/** The target of a call. */
 export interface Target {
-  /** The complete URL. */
   readonly url: URL
   /** The path and the query as the client wrote them, appended to the provider's path. */
   readonly path: string

@@ -1,7 +1,6 @@
 /** The input and output of a writer of session files. */
 import type { HeldTypes, TurnPart, Turn } from './turns.ts'
 
-/** The session to write. */
 export interface Writing {
   readonly turns: readonly Turn[]
   /** The id of the new session: a UUID. */

@@ -127,7 +127,6 @@ class TurnBuilder {
     for (const { id } of found) if (isValidCallId(id)) this.#taken.add(id)
   }
 
-  /** Add the turns of one message. */
   readonly add = (position: number): void => {
     const message = withErasedText(this.#messages.at(position) as Message)
     const { role, content } = message

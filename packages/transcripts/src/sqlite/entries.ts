@@ -4,7 +4,6 @@ import type { JsonObject } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { LineFormat } from '../line-format.ts'
 
-/** Counts by kind. */
 export type Counts = { readonly [kind: string]: number }
 
 /** One conversation of a database. */

@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/json/kit'
 import type { Counts } from './entries.ts'
 
-/** The row counts of the other tables. */
 export const otherTables = (db: DatabaseSync, read: readonly string[]): Counts => {
   const tables = rowsOf(db, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
   return Object.fromEntries(

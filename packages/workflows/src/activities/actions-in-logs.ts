@@ -4,11 +4,12 @@ import { mapRight, isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
-import { readKnownAction, nameOf, type Actions, type KnownAction } from './actions.ts'
+import { digestOfName } from 'indelible/proof/kit'
+import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
 
 const start = 'indelible.action:'
 
-const idOf = (action: string): string => start + nameOf(action)
+const idOf = (action: string): string => start + digestOfName(action)
 
 export const actionsInLogs = (given: Store): Actions => {
   const store = ownStore(given)

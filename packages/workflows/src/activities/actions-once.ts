@@ -6,7 +6,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
 import type { OnceStore, StoreFault } from 'indelible/store'
-import { readKnownAction, nameOf, type Actions, type KnownAction } from './actions.ts'
+import { digestOfName } from 'indelible/proof/kit'
+import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
 
 interface Place {
   readonly known: KnownAction | undefined
@@ -18,7 +19,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
   const read = async (action: string): Promise<Either<StoreFault, Place>> => {
     let known: KnownAction | undefined
     for (let next = 0, size = 8; ; size *= 2) {
-      const names = Array.from({ length: size }, (_, index) => keyOf(nameOf(action), next + index))
+      const names = Array.from({ length: size }, (_, index) => keyOf(digestOfName(action), next + index))
       const found = await once.get(names)()
       if (isLeft(found)) return found
       for (const bytes of found.right) {
@@ -44,7 +45,7 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
         const changed = change(known)
         if (isLeft(changed) || changed.right === known) return changed
         const bytes = new TextEncoder().encode(JSON.stringify({ at: now(), action, ...changed.right }))
-        const put = await once.put(keyOf(nameOf(action), next), bytes)()
+        const put = await once.put(keyOf(digestOfName(action), next), bytes)()
         if (isLeft(put)) return put
         if (put.right) return changed
       }

@@ -4,12 +4,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from 'indelible/json/kit'
-import { digestOfName } from 'indelible/proof/kit'
 import type { StoreFault } from 'indelible/store'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
 
-/** The state of an action. */
 export interface KnownAction {
   /** The digest of its input; empty if only its end is known. */
   readonly input: string
@@ -91,9 +89,6 @@ export const whyRefused = (action: string, input: string, known: KnownAction): A
     ? { _tag: 'ActionEnded', action }
     : { _tag: 'FailedBefore', action, failure: known.failure }
 }
-
-/** Converts any text to a name that every store accepts. */
-export const nameOf = (action: string): string => digestOfName(action)
 
 /** Decodes a stored action. Undefined if it is something else. */
 export const readKnownAction = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {

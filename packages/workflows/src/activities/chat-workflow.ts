@@ -112,7 +112,6 @@ export interface ChatHost {
   readonly cancellable?: <T>(work: () => Promise<T>) => {
     /** Resolves with the result of the work. */
     readonly result: Promise<T>
-    /** Cancel the work. */
     readonly cancel: () => void
   }
   /**

@@ -259,7 +259,6 @@ const guardCallback =
     }
   }
 
-/** Store one message. */
 export const storeMessage = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
   const pending = createPendingHistory({ scope: blocks.scope })
   pending.append(message, page)

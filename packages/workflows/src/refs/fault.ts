@@ -57,7 +57,6 @@ export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf
 /** The faults of reading content from another system's store. */
 export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
 
-/** A sentence for each fault. */
 export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = {
   MalformedBlock: (fault) =>
     `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`,
@@ -85,8 +84,6 @@ export const refsSentences: Sentences<RefsFault | StoreFault | CallbackThrew> = 
  */
 export const refsFaultMessage: (fault: RefsFault | StoreFault | CallbackThrew) => string = sentencesOf(refsSentences)
 
-/** Makes a task from an operation. */
 export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultMessage)
 
-/** Makes a task from steps. */
 export const refsSteps: TaskOfSteps<RefsFault | StoreFault | CallbackThrew> = taskOfSteps(refsTask)

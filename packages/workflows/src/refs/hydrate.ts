@@ -121,7 +121,6 @@ const blocksOf = async (
   }
 }
 
-/** The ids that are in the store. */
 const attachmentsOf = async (
   store: BlockStore,
   ids: readonly BlockId[],

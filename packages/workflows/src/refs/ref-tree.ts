@@ -9,7 +9,6 @@ export interface RefTree {
   readonly len: number
 }
 
-/** Whether a value has the shape of a tree. */
 export const isRefTree = (value: unknown): value is RefTree => {
   if (typeof value !== 'object' || value === null) return false
   const { id, len } = value as { readonly id?: unknown; readonly len?: unknown }
