@@ -26,6 +26,7 @@ import {
 } from '../../src/context/showing/shorten.ts'
 import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
+import { cutText } from '../../src/context/showing/represent.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
@@ -200,6 +201,11 @@ describe('representations', () => {
     const length = (kind: 'constraint' | 'conversation'): number =>
       JSON.stringify(represent(system(rules), 'structured', { position: 0, kind })).length
     expect(length('constraint')).toBeGreaterThan(2 * length('conversation'))
+  })
+  it("of a rule in a tool's result are the recorded message itself, also where its text is longer than a cut", () => {
+    const message = { ...answer('You must never push to main. '.repeat(9)), meta: { id: 'm1' } }
+    expect(cutText(message, 60, { position: 0, kind: 'constraint' }, true)).toBe(message)
+    expect(cutText(message, 60, recorded, true)).not.toHaveProperty('meta')
   })
   it('are frozen', () => {
     const shown = represent(answer('x'.repeat(5000)), 'compressed', recorded)
