@@ -11,7 +11,7 @@ it('a msgpack list or map that announces more items than bytes is refused before
   const before = process.memoryUsage().rss
   for (const kind of [0xdd, 0xdf])
     expect(() => readPython(bytesOf(kind, 0x02, 0x00, 0x00, 0x00))).toThrow(
-      /byte 0 announces \d+ items; .* 0 bytes remain/,
+      /^byte 0 announces (\d+) items; \1 are expected, and 0 bytes remain$/,
     )
   expect(process.memoryUsage().rss - before).toBeLessThan(100e6)
 })
