@@ -145,7 +145,9 @@ describe('mend', () => {
   })
   it('moves a late result to its call without loss', () => {
     const late = toolResult('a', 'late', { name: 'f' })
-    expect([...mend([assistant(call('a')), user('x'), late]).messages]).toEqual([assistant(call('a')), late, user('x')])
+    const { messages } = mend([assistant(call('a')), user('x'), late])
+    expect([...messages]).toEqual([assistant(call('a')), late, user('x')])
+    expect(Object.isFrozen(messages.at(1))).toBe(true)
   })
   it('drops results without a call and keeps the parts beside them', () => {
     const mixed: Message = { role: 'user', content: [toolResultPart('gone', ''), text('but this')] }
@@ -166,6 +168,9 @@ describe('mend', () => {
       toolResult('a_3', '2'),
       toolResult('a_2', '3'),
     ])
+    expect(mend([assistant(call('a_2'), call('a'), call('a'))]).messages.at(0)).toEqual(
+      assistant(call('a_2'), call('a'), call('a_3')),
+    )
   })
   it('leaves the record unchanged', () => {
     const history = createHistory<Message>({ from: [assistant(call('a')), user('x')] })
