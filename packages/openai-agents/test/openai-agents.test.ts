@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
-import { agentsCases, answered, userItem } from './openai-agents-cases.ts'
+import { agentsCases, answered, call, userItem } from './openai-agents-cases.ts'
 import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
@@ -24,8 +24,10 @@ describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
 it('agentsSession returns the fault of a store that fails at any step', () =>
   eachStepFails(async (store) => {
     const session = agentsSession(store, { sessionId: 's' })
-    await session.addItems([userItem('hi'), answered('there')])
+    await session.addItems([userItem('hi'), call('1'), answered('there')])
     await session.getItems()
+    const replacement = call('1', 'renamed')
+    await session.applyHistoryMutations({ mutations: [{ type: 'replace_function_call', callId: '1', replacement }] })
     await session.popItem()
     await session.replaceHistoryWithCompaction([userItem('in short')])
     await (await session.record()).info()
