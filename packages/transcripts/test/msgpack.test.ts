@@ -59,3 +59,26 @@ it('any valid msgpack is accepted and read', () => {
     a: [1, 'x', expect.any(String)],
   })
 })
+
+it.each([
+  [0, ['collections', 'deque', [1]], { python: 'collections.deque', value: [1] }],
+  [1, ['uuid', 'UUID', 'a'], { python: 'uuid.UUID', args: 'a' }],
+  [2, ['decimal', 'Decimal', ['1.5']], { python: 'decimal.Decimal', args: ['1.5'] }],
+  [
+    5,
+    ['langchain_core.messages.human', 'HumanMessage', { type: 'human', content: 'a' }],
+    {
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', 'human', 'HumanMessage'],
+      kwargs: { type: 'human', content: 'a' },
+    },
+  ],
+  [5, ['mine', 'State', { type: 'human' }], { python: 'mine.State', value: { type: 'human' } }],
+  [6, ['<f8', [2], 'C'], { python: 'numpy.ndarray', args: ['<f8', [2], 'C'] }],
+  [4, 'text', { python: 'extension 4', value: 'text' }],
+  [7, ['a'], { lc: 2, type: 'delta_snapshot', value: ['a'] }],
+])('a Python value in extension %i, %j, is read with its type', (type, value, expected) => {
+  const payload = encode(value)
+  expect(readPython(bytesOf(0xc7, payload.length, type, ...payload))).toEqual(expected)
+})
