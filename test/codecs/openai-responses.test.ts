@@ -677,8 +677,9 @@ describe('the OpenAI Responses codec', () => {
         meta: { 'openai-responses': { fields: { id: 'msg_1' } } },
       },
     ])
-    expect(wire.slice(1)).toMatchObject([{ role: 'user', id: 'msg_1' }, { call_id: '1' }, { role: 'user' }])
-    expect(wire.at(-1)).not.toHaveProperty('id')
+    const [, first, result, second] = wire as readonly object[]
+    expect([first, result]).toMatchObject([{ role: 'user', id: 'msg_1' }, { call_id: '1' }])
+    expect(second).toEqual({ type: 'message', role: 'user', content: 'b' })
   })
 
   it('reads and writes a message with more parts than a call may have arguments, and as many calls', () => {
