@@ -111,6 +111,23 @@ it('an erasure does not record itself in a ledger that is removed meanwhile', as
   expect(await store.read('log', { from: 1 })).toMatchObject([{ body: 'two' }])
 })
 
+it('a removal is tried again if the ledger changes meanwhile', async () => {
+  const driver = memoryDriver()
+  const bare = orThrow(storeOf(driver))
+  const rows = [{ kind: 'note' as const, body: 'one' }]
+  const logs = await Promise.all(['log', 'other', 'third'].map((id) => bare.create({ id, rows, encrypt: false })))
+  const erase = async ({ id, head }: LogInfo) =>
+    bare.erase({ logs: [{ id, expected: head, rows: [{ position: 0, stub: '"gone"' }] }], reason: 'r', by: 'me' })
+  await erase(logs[1] as LogInfo)
+  let calls = 0
+  const remove: StoreDriver['remove'] = async (...given) => {
+    if (calls++ === 0) await erase(logs[2] as LogInfo)
+    return driver.remove(...given)
+  }
+  await orThrow(storeOf({ ...driver, remove })).remove('log')
+  expect([calls, (await bare.list()).logs.map(({ id }) => id).includes('log')]).toEqual([2, false])
+})
+
 for (const { name, run } of storeContract('memory', place)) it(name, run)
 
 describe('a lease', () => {

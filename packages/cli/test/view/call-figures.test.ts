@@ -61,14 +61,14 @@ const figuresWith = (
     readonly usage?: object
     readonly digest?: string
     readonly model?: string
-    readonly of?: object
+    readonly of?: object | null
   }[],
   forkedAt?: number,
 ): readonly CallFigures[] => {
   const notes = receipts.map(({ usage, digest, model = 'nobody-knows', of }, index) => {
-    const details = { api: 'openai-chat', at: 1000 * index, duration: 1, sent: [[0, 1]], ...of }
+    const details = of !== null && { api: 'openai-chat', at: 1000 * index, duration: 1, sent: [[0, 1]], ...of }
     const contextDigest = (digest ?? `${index}`).repeat(64)
-    const note = { type: 'receipt', len: 1, contextDigest, model, details, ...(usage && { usage }) } as unknown as ReceiptNote // oxfmt-ignore
+    const note = { type: 'receipt', len: 1, contextDigest, model, ...(details && { details }), ...(usage && { usage }) } as unknown as ReceiptNote // oxfmt-ignore
     return { row: index + 1, index, after: 0, at: 1000 * index, note }
   })
   const forkedFrom = { id: 'original', at: 1 }
@@ -146,4 +146,25 @@ it('a break at the first own call of a fork counts all input that was not cached
     { cached: 500, new: 1000, tools: 2500 },
   ])
   expect(figures.map(({ why }) => why.includes('the session of which this is a fork')).slice(2)).toEqual([true, false])
+  const failed = { status: 529, error: 'overloaded' }
+  const repeated = figuresWith(
+    [{ usage: used(9000, 0) }, { of: { ...broke, ...failed } }, { usage: used(3000, 500) }],
+    2000,
+  )
+  expect([repeated[2]?.broke, partsOf(repeated)[2]]).toEqual(['The tool list changed.', { cached: 500, tools: 2500 }])
+})
+
+it('a call says where its tokens went', () => {
+  const whyOf = (...receipts: Parameters<typeof figuresWith>[0]): string | undefined =>
+    figuresWith(receipts).at(-1)?.why
+  expect(whyOf({ usage: used(2000, 0) })).toBe('The first call: nothing was cached yet.')
+  expect(whyOf({ usage: used(2000, 0) }, { usage: used(9000, 2000) })).toBe('Mostly new tokens: 7K.')
+  expect(whyOf({ usage: used(9000, 9000) }, { usage: used(9500, 9000) })).toBe('Mostly cached tokens: 9K.')
+  expect(whyOf({ usage: used(9000, 0) }, { usage: used(9500, 1000) })).toBe(
+    '8K tokens were sent again, and were not in the cache.',
+  )
+  expect(whyOf({ usage: { input: 900, output: 1 } })).toBe('The provider did not count cached tokens.')
+  expect(whyOf({ usage: used(9000, 8000) }, { usage: used(9500, 0), of: null })).toBe(
+    'The earlier messages were no longer in the cache. The receipt does not say why. 9K tokens were sent again.',
+  )
 })

@@ -71,6 +71,11 @@ describe('a session exported as HTML', () => {
     expect(JSON.stringify(exported)).not.toContain('first')
     expect(exported.rows[2]).toEqual(rows[2])
     expect(exported.nodes).toHaveLength(64 * rows.length)
+    for (const [to, isWhole] of [
+      [4, false],
+      [5, true],
+    ] as const)
+      expect([to, 'title' in (await fileOf({ to })).exported.session.metadata]).toEqual([to, isWhole])
     const { exported: only } = await fileOf({ only: [0, 4] })
     expect(only.rows.map(({ state }) => state === undefined)).toEqual([true, false, false, false, false, true])
   })
