@@ -286,6 +286,7 @@ describe('mended messages share unchanged parts', () => {
     const recorded = objectsOf(history.view().toArray())
     const { messages, repairs } = mend(history.view())
     expect(repairs).toHaveLength(99)
+    expect([repairs, ...repairs, ...repairs.map(({ problem }) => problem)].every(Object.isFrozen)).toBe(true)
     expect(isRight(settle(messages))).toBe(true)
     const mended = objectsOf(messages)
     const fresh = [...mended].filter((value) => !recorded.has(value))
