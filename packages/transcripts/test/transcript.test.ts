@@ -234,6 +234,8 @@ describe('readTranscript', () => {
     ],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"choices":[{"message":{"role":"assistant","content":7}}]}', 'choices[0].message.content should be a string'],
+    ['{"type":"other","payload":{}}\n{}', 'this is JSON lines that begin with an object with "type"'],
+    ['{"type":"response_item"}\n{}', 'this is JSON lines that begin with an object with "type"'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with "type", not a conversation'],
   ])('reports what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
 
