@@ -27,6 +27,7 @@ import {
 import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
 import { cutText } from '../../src/context/showing/represent.ts'
+import { settling } from '../../src/context/deriving/settling.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
@@ -135,6 +136,20 @@ describe('shorter text', () => {
   })
 })
 
+it('a unit knows the tool of each of its calls', () => {
+  for (const ids of [['c1'], ['c1', 'c2']]) {
+    const reading = settling(new Map())
+    const messages = [
+      assistant(...ids.map((id) => toolCall(id, `tool of ${id}`, {}))),
+      ...ids.map((id) => toolResult(id, 'x')),
+    ]
+    const units = messages.map((message, position) => reading.push(message, 'evidence', position)).flat()
+    expect(units.map((unit) => typeof unit === 'object' && [...unit.tools])).toEqual([
+      ids.map((id) => [id, `tool of ${id}`]),
+    ])
+  }
+})
+
 describe('representations', () => {
   const recorded = { position: 7, kind: 'evidence' } as const
   const answer = (said: string, isError = false): Message =>
@@ -189,6 +204,11 @@ describe('representations', () => {
       '[run: error; 678 characters; 203 lines; error: src/b.ts:12: error: no such module; files: src/a.ts src/b.ts; call recall with {"position": 7}]',
     )
     expect(saidBy(represent(answer('done'), 'structured', recorded))).toBe('done')
+    const silent = `\n  out of luck\n${'more\n'.repeat(40)}`
+    expect(saidBy(represent(answer(silent, true), 'structured', recorded))).toMatch(/^\[run: error; .*; error: out of luck; call/) // oxfmt-ignore
+    expect(saidBy(represent(answer(silent), 'structured', recorded))).toMatch(/^\[run: ok; [^a-z]* characters; [^a-z]* lines; call/) // oxfmt-ignore
+    const path = (length: number): string => `src/${'x'.repeat(length - 7)}.ts`
+    expect(saidBy(represent(answer(`${path(120)} ${path(121)}`), 'structured', recorded))).toContain(`; files: ${path(120)}; `) // oxfmt-ignore
   })
   it('replace an image with a line describing it', () => {
     const message = user(image({ type: 'base64', mediaType: 'image/png', data: 'A'.repeat(4000) }))

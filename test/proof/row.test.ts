@@ -14,7 +14,7 @@ it('hashRow extends a tree like its leaves do, for that tree only', () => {
   expect(RowTree.rowsIn(grown, range)).toBeUndefined()
   for (const other of [{ ...grown }, Object.create(grown), {}, null, undefined, 'rows'])
     expect(RowTree.rowsIn(other, emptyRange)).toBeUndefined()
-  expect([row, grown, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
+  expect([row, grown, grown.range, range, nodes, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
 })
 
 it('a changed, copied or handmade row is refused by the tree', () => {
