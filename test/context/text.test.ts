@@ -143,10 +143,8 @@ it('a unit knows the tool of each of its calls', () => {
       assistant(...ids.map((id) => toolCall(id, `tool of ${id}`, {}))),
       ...ids.map((id) => toolResult(id, 'x')),
     ]
-    const units = messages.map((message, position) => reading.push(message, 'evidence', position)).flat()
-    expect(units.map((unit) => typeof unit === 'object' && [...unit.tools])).toEqual([
-      ids.map((id) => [id, `tool of ${id}`]),
-    ])
+    const units = messages.flatMap((message, position) => reading.push(message, 'evidence', position))
+    expect(units).toMatchObject([{ tools: new Map(ids.map((id) => [id, `tool of ${id}`])) }])
   }
 })
 
