@@ -143,7 +143,7 @@ it('a unit knows the tool of each of its calls', () => {
       assistant(...ids.map((id) => toolCall(id, `tool of ${id}`, {}))),
       ...ids.map((id) => toolResult(id, 'x')),
     ]
-    const units = messages.flatMap((message, position) => reading.push(message, 'evidence', position))
+    const units = messages.flatMap((message, position) => [reading.push(message, 'evidence', position)].flat())
     expect(units).toMatchObject([{ tools: new Map(ids.map((id) => [id, `tool of ${id}`])) }])
   }
 })
