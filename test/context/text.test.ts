@@ -13,6 +13,7 @@ import {
   type ToolResultPart,
 } from 'indelible'
 import { estimateTokens, usableTokens } from 'indelible/context'
+import { degradationPath, pageKinds } from 'indelible/pages'
 import { represent } from '../../src/context/kit.ts'
 import {
   cutEnd,
@@ -28,6 +29,7 @@ import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
 import { cutText } from '../../src/context/showing/represent.ts'
 import { settling } from '../../src/context/deriving/settling.ts'
+import { levelOfPage } from '../../src/context/deriving/unit.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
@@ -134,6 +136,13 @@ describe('shorter text', () => {
     expect(shortArguments(JSON.stringify({ path: 'a.ts', content: 'x'.repeat(5000) }), 90)).toHaveLength(161)
     expect(shortArguments('{not json '.repeat(90), 60)).toMatch(/^\{not json .*omitted/s)
   })
+})
+
+it('a page whose kind has no compressed form stays full where its unit is compressed', () => {
+  const full = pageKinds.filter((kind) => levelOfPage('compressed', kind) === 'full')
+  expect(full).toEqual(pageKinds.filter((kind) => !degradationPath(kind).includes('compressed')))
+  expect(full).toContain('constraint')
+  expect(pageKinds.filter((kind) => levelOfPage('structured', kind) !== 'structured')).toEqual([])
 })
 
 it('a unit knows the tool of each of its calls', () => {
@@ -296,6 +305,11 @@ describe('a line in a marker', () => {
     for (let times = 0; times < 100; times++)
       expect(lineOf(unit.repeat(16_000 / unit.length))).toBe('0 bash ls: 16,000 characters')
   })
+})
+
+it('only English words are searched by their stem', () => {
+  const terms = [...wordsIn('Cats counted v8s as дома')].map(({ terms: [term] }) => term)
+  expect(terms).toEqual(['cat', 'count', 'v8s', 'as', 'дома'])
 })
 
 it('words of scripts without spaces become pairs, and a mark of theirs inside a Latin word stays in it', () => {
