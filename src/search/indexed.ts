@@ -129,7 +129,7 @@ async function* hitsByScore(search: Search, hits: SearchHit[], cursor: RankCurso
     all.length < mostRanked &&
     search.looked < (all.length < limit ? mostCandidates : fewCandidates)
   )
-  const ranked = rankedAfter(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // oxfmt-ignore
+  const ranked = rankedAfter(all, cursor, ({ found }) => found.score, isBehind)
   let done = 0
   while (done < ranked.length && hits.length < limit) {
     const some = ranked.slice(done, done + limit - hits.length)

@@ -19,14 +19,10 @@ export const rankedAfter = <T>(
   all: readonly T[],
   { score, at = '' }: RankCursor,
   scoreOf: (each: T) => number,
-  placeOf: (each: T) => string,
   isBehind: (each: T, at: string) => boolean,
 ): readonly T[] => {
   const ranked = all.toSorted((one, other) => scoreOf(other) - scoreOf(one))
   if (score === undefined) return ranked
-  const last = ranked.findIndex((each) => placeOf(each) === at)
-  if (last !== -1) return ranked.slice(last + 1)
-  // The last hit was removed in between.
   return ranked.filter((each) => scoreOf(each) < score || (scoreOf(each) === score && isBehind(each, at)))
 }
 

@@ -44,7 +44,7 @@ export async function* scan(store: Store, query: Query, wanted: SearchPlan): Ste
   const earlier = ownFields({ ...rest, limit: mostRanked, ...present({ after: from }) })
   const page = yield* scanByTime(store, query, earlier)
   const { next: behind, hits: all, ...found } = page
-  const ranked = rankedAfter(all, cursor, ({ score }) => score, placeOf, isAfterCursorIn(all)) // oxfmt-ignore
+  const ranked = rankedAfter(all, cursor, ({ score }) => score, isAfterCursorIn(all))
   const hits = Object.freeze(ranked.slice(0, limit))
   const last = ranked.length > limit ? hits.at(-1) : undefined
   const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }

@@ -554,6 +554,19 @@ describe('ai-sdk: UI messages', () => {
     expect(back.wire).toEqual(ui.map((message, index) => Object.assign({}, message, { id: `msg-${index}` })))
   })
 
+  it('keeps message-level options of a system message only, where they have a part to be on', () => {
+    const user = { role: 'user', content: [{ type: 'text', text: 'hi' }], providerOptions: options }
+    const { wire, losses } = write(aiUiMessages, [
+      ...decodeOrFail(aiModelMessages, [user]),
+      { role: 'system', content: [], meta: { 'ai-sdk': { fields: { providerOptions: options } } } },
+    ])
+    expect(wire).toEqual([
+      { id: 'msg-0', role: 'user', parts: [{ type: 'text', text: 'hi' }] },
+      { id: 'msg-1', role: 'system', parts: [{ type: 'text', text: '' }] },
+    ])
+    expect(losses.map(({ position, path }) => `${position} ${path.join('.')}`)).toEqual(['0 meta.ai-sdk'])
+  })
+
   it("writes messages that the SDK's validator accepts", async () => {
     const { messages } = mend([
       user('hi', file({ type: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' })),

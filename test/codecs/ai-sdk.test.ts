@@ -348,6 +348,7 @@ describe('ai-sdk: model messages', () => {
       },
       {},
     ])
+    expect(wire).toHaveProperty('0.content.4.data.url', expect.any(URL)) // `ai` has no text there
     expectLaw(aiModelMessages, JSON.parse(JSON.stringify(wire)))
     expect(() => modelMessageSchema.array().parse(wire)).not.toThrow()
   })

@@ -326,6 +326,9 @@ describe('the Gemini codec', () => {
         ],
       },
     })
+    const empty = decodeResponse({ candidates: [{ index: 0, content: says(text('a'), text('')) }] })
+    expect(empty).toMatchObject({ right: { messages: [{ content: [{ text: 'a' }, { text: '' }] }] } })
+    expect(JSON.stringify(empty)).not.toContain('exact') // the API may end an answer with an empty text
     expect(decodeResponse({ promptFeedback: { blockReason: 'SAFETY' } })).toMatchObject({ right: { messages: [] } })
     expect(decodeResponse({ candidates: [{ index: 0, finishReason: 'SAFETY' }] })).toMatchObject({
       right: { messages: [{ role: 'assistant', content: [] }] },

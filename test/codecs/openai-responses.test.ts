@@ -668,6 +668,20 @@ describe('the OpenAI Responses codec', () => {
     ).toMatchObject([{ type: 'function_call' }, { type: 'function_call_output' }])
   })
 
+  it("writes a message's own fields once, where a result divides it into two items", () => {
+    const { wire } = write(openaiResponses, [
+      assistant(toolCall('1', 'f', '{}')),
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'a' }, toolResultPart('1', 'x'), { type: 'text', text: 'b' }],
+        meta: { 'openai-responses': { fields: { id: 'msg_1' } } },
+      },
+    ])
+    const [, first, result, second] = wire as readonly object[]
+    expect([first, result]).toMatchObject([{ role: 'user', id: 'msg_1' }, { call_id: '1' }])
+    expect(second).toEqual({ type: 'message', role: 'user', content: 'b' })
+  })
+
   it('reads and writes a message with more parts than a call may have arguments, and as many calls', () => {
     const parts = Array.from({ length: 16_000 }, () => ({ type: 'output_text', text: '', annotations: [] }))
     const calls = Array.from({ length: 16_000 }, (_, index) => ({

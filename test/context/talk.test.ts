@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { deriveContext, replay, type DerivedContext } from 'indelible/context'
 import { rounds } from '../rounds.ts'
-import { bestFormsWithin, type MarkedMessage } from '../../src/context/policies/talk.ts'
+import { bestFormsWithin, countNovelty, emptyTalkHistory, type MarkedMessage } from '../../src/context/policies/talk.ts'
 import { recordOf } from './conversations.ts'
 
 const small = ['How are you?', 'Fine, thanks.', 'That sounds great!', 'Yes, I think so, too.', 'What happened next?']
@@ -169,4 +169,15 @@ it('property: chosen forms fit the room, and no omitted message would fit in the
     }),
     { numRuns: 1000 },
   )
+})
+
+it.each([
+  ['We met Anna', 1],
+  ['We met. Anna came', 0],
+  ['We met - Anna came', 1],
+  ['We met . Anna came', 0],
+  ['Anna came', 0],
+  ['- Anna came', 0],
+])('a capital counts as a name unless it begins a sentence: %j', (said, names) => {
+  expect(countNovelty(user(said), emptyTalkHistory()).names).toBe(names)
 })

@@ -13,6 +13,7 @@ import {
   type ToolResultPart,
 } from 'indelible'
 import { estimateTokens, usableTokens } from 'indelible/context'
+import { degradationPath, pageKinds } from 'indelible/pages'
 import { represent } from '../../src/context/kit.ts'
 import {
   cutEnd,
@@ -26,6 +27,9 @@ import {
 } from '../../src/context/showing/shorten.ts'
 import { wordsIn } from '../../src/context/recall/words.ts'
 import { briefOf } from '../../src/context/showing/brief.ts'
+import { cutText } from '../../src/context/showing/represent.ts'
+import { settling } from '../../src/context/deriving/settling.ts'
+import { levelOfPage } from '../../src/context/deriving/unit.ts'
 import { isSubstantive } from '../../src/context/deriving/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
@@ -134,6 +138,25 @@ describe('shorter text', () => {
   })
 })
 
+it('a page whose kind has no compressed form stays full where its unit is compressed', () => {
+  const full = pageKinds.filter((kind) => levelOfPage('compressed', kind) === 'full')
+  expect(full).toEqual(pageKinds.filter((kind) => !degradationPath(kind).includes('compressed')))
+  expect(full).toContain('constraint')
+  expect(pageKinds.filter((kind) => levelOfPage('structured', kind) !== 'structured')).toEqual([])
+})
+
+it('a unit knows the tool of each of its calls', () => {
+  for (const ids of [['c1'], ['c1', 'c2']]) {
+    const reading = settling(new Map())
+    const messages = [
+      assistant(...ids.map((id) => toolCall(id, `tool of ${id}`, {}))),
+      ...ids.map((id) => toolResult(id, 'x')),
+    ]
+    const units = messages.flatMap((message, position) => [reading.push(message, 'evidence', position)].flat())
+    expect(units).toMatchObject([{ tools: new Map(ids.map((id) => [id, `tool of ${id}`])) }])
+  }
+})
+
 describe('representations', () => {
   const recorded = { position: 7, kind: 'evidence' } as const
   const answer = (said: string, isError = false): Message =>
@@ -188,6 +211,11 @@ describe('representations', () => {
       '[run: error; 678 characters; 203 lines; error: src/b.ts:12: error: no such module; files: src/a.ts src/b.ts; call recall with {"position": 7}]',
     )
     expect(saidBy(represent(answer('done'), 'structured', recorded))).toBe('done')
+    const silent = `\n  out of luck\n${'more\n'.repeat(40)}`
+    expect(saidBy(represent(answer(silent, true), 'structured', recorded))).toMatch(/^\[run: error; .*; error: out of luck; call/) // oxfmt-ignore
+    expect(saidBy(represent(answer(silent), 'structured', recorded))).toMatch(/^\[run: ok; [^a-z]* characters; [^a-z]* lines; call/) // oxfmt-ignore
+    const path = (length: number): string => `src/${'x'.repeat(length - 7)}.ts`
+    expect(saidBy(represent(answer(`${path(120)} ${path(121)}`), 'structured', recorded))).toContain(`; files: ${path(120)}; `) // oxfmt-ignore
   })
   it('replace an image with a line describing it', () => {
     const message = user(image({ type: 'base64', mediaType: 'image/png', data: 'A'.repeat(4000) }))
@@ -200,6 +228,11 @@ describe('representations', () => {
     const length = (kind: 'constraint' | 'conversation'): number =>
       JSON.stringify(represent(system(rules), 'structured', { position: 0, kind })).length
     expect(length('constraint')).toBeGreaterThan(2 * length('conversation'))
+  })
+  it("of a rule in a tool's result are the recorded message itself, also where its text is longer than a cut", () => {
+    const message = { ...answer('You must never push to main. '.repeat(9)), meta: { id: 'm1' } }
+    expect(cutText(message, 60, { position: 0, kind: 'constraint' }, true)).toBe(message)
+    expect(cutText(message, 60, recorded, true)).not.toHaveProperty('meta')
   })
   it('are frozen', () => {
     const shown = represent(answer('x'.repeat(5000)), 'compressed', recorded)
@@ -272,6 +305,11 @@ describe('a line in a marker', () => {
     for (let times = 0; times < 100; times++)
       expect(lineOf(unit.repeat(16_000 / unit.length))).toBe('0 bash ls: 16,000 characters')
   })
+})
+
+it('only English words are searched by their stem', () => {
+  const terms = [...wordsIn('Cats counted v8s as дома')].map(({ terms: [term] }) => term)
+  expect(terms).toEqual(['cat', 'count', 'v8s', 'as', 'дома'])
 })
 
 it('words of scripts without spaces become pairs, and a mark of theirs inside a Latin word stays in it', () => {

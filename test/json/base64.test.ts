@@ -3,6 +3,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyCharacters } from '../any-characters.ts'
+import type * as base64 from '../../src/json/base64.ts'
 import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../src/json/index.ts'
 
 it('property: bytes round-trip through the base64 that Node writes', () => {
@@ -30,4 +31,21 @@ it("property: texts and their UTF-8 match Node's", () => {
 
 it.each(['a', 'aGk', 'aGk=aGk=', 'a-k=', 'aGl=', ' aGk', 'aGk\n'])('%j is not decoded', (text) => {
   expect(bytesOfBase64(text)).toBeUndefined()
+})
+
+it('each function names the global that its sandbox lacks, when it is called and not before', async () => {
+  const lacking = ['atob', 'btoa', 'TextEncoder', 'TextDecoder'].map(
+    (name) => [name, Object.getOwnPropertyDescriptor(globalThis, name) as PropertyDescriptor] as const,
+  )
+  const apart = '../../src/json/base64.ts?sandbox'
+  for (const [name] of lacking) Reflect.deleteProperty(globalThis, name)
+  const module = import(apart) as Promise<typeof base64>
+  const sandboxed = await module.finally(() => {
+    for (const [name, descriptor] of lacking) Object.defineProperty(globalThis, name, descriptor)
+  })
+  const lacks = (name: string): TypeError => new TypeError(`${name} is needed, but this runtime has none`)
+  expect(() => sandboxed.bytesOfBase64('AA==')).toThrow(lacks('atob'))
+  expect(() => sandboxed.base64Of(new Uint8Array(1))).toThrow(lacks('btoa'))
+  expect(() => sandboxed.utf8Of('a')).toThrow(lacks('TextEncoder'))
+  expect(() => sandboxed.textOfUtf8(new Uint8Array(1))).toThrow(lacks('TextDecoder'))
 })

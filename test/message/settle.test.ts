@@ -126,6 +126,8 @@ describe('settle', () => {
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
       'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; append what is missing, or send the copy that mend() derives',
     )
+    const one = settle([assistant(call('a'))])
+    expect(isLeft(one) && faultMessage(one.left)).toContain('the call "a" at position 0 has no result; append')
     expect(faultMessage({ _tag: 'Unsettled', problems: [] })).toContain('no problem is listed')
   })
 })
@@ -145,7 +147,9 @@ describe('mend', () => {
   })
   it('moves a late result to its call without loss', () => {
     const late = toolResult('a', 'late', { name: 'f' })
-    expect([...mend([assistant(call('a')), user('x'), late]).messages]).toEqual([assistant(call('a')), late, user('x')])
+    const { messages } = mend([assistant(call('a')), user('x'), late])
+    expect([...messages]).toEqual([assistant(call('a')), late, user('x')])
+    expect(Object.isFrozen(messages.at(1))).toBe(true)
   })
   it('drops results without a call and keeps the parts beside them', () => {
     const mixed: Message = { role: 'user', content: [toolResultPart('gone', ''), text('but this')] }
@@ -166,6 +170,9 @@ describe('mend', () => {
       toolResult('a_3', '2'),
       toolResult('a_2', '3'),
     ])
+    expect(mend([assistant(call('a_2'), call('a'), call('a'))]).messages.at(0)).toEqual(
+      assistant(call('a_2'), call('a'), call('a_3')),
+    )
   })
   it('leaves the record unchanged', () => {
     const history = createHistory<Message>({ from: [assistant(call('a')), user('x')] })
@@ -279,6 +286,7 @@ describe('mended messages share unchanged parts', () => {
     const recorded = objectsOf(history.view().toArray())
     const { messages, repairs } = mend(history.view())
     expect(repairs).toHaveLength(99)
+    expect([repairs, ...repairs, ...repairs.map(({ problem }) => problem)].every(Object.isFrozen)).toBe(true)
     expect(isRight(settle(messages))).toBe(true)
     const mended = objectsOf(messages)
     const fresh = [...mended].filter((value) => !recorded.has(value))

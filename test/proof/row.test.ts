@@ -1,4 +1,5 @@
 /** A tree grows by rows that were hashed here, and by nothing that only looks like one. */
+import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { emptyRange, grow, RowTree, hashRow, portableSha256, rowLeaf } from '../../src/proof/kit.ts'
 
@@ -13,10 +14,28 @@ it('hashRow extends a tree like its leaves do, for that tree only', () => {
   expect(RowTree.rowsIn(grown, range)).toBeUndefined()
   for (const other of [{ ...grown }, Object.create(grown), {}, null, undefined, 'rows'])
     expect(RowTree.rowsIn(other, emptyRange)).toBeUndefined()
-  expect([row, grown, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
+  expect([row, grown, grown.range, range, nodes, RowTree].filter((one) => !Object.isFrozen(one))).toEqual([])
 })
 
 it('a changed, copied or handmade row is refused by the tree', () => {
   for (const other of [{ ...row }, { ...row, body: 'b' }, Object.create(row), structuredClone(row), null, undefined])
     expect(() => new RowTree(emptyRange, [row, other as never], hash)).toThrow('a row was changed after it was checked')
+})
+
+it("a row's leaf is the SHA-256 of its kind, time, salt and body, in the documented bytes", () => {
+  const salt = '0123456789abcdef'.repeat(2)
+  for (const at of [0, 1, 255, 0x1234_5678, 0x89ab_cdef, 2 ** 32, 1_764_291_909_123, -1, -1_764_291_909_123])
+    for (const body of ['', 'a', 'ünï🙂', 'long '.repeat(20_000)])
+      for (const [kind, salted, mark] of [
+        ['entry', undefined, 2],
+        ['note', undefined, 3],
+        ['entry', salt, 6],
+        ['note', salt, 7],
+      ] as const) {
+        const time = Buffer.alloc(8)
+        time.writeBigInt64BE(BigInt(at))
+        const bytes = Buffer.concat([Buffer.of(0, mark), time, Buffer.from(salted ?? '', 'hex'), Buffer.from(body)])
+        const leaf = Buffer.from(rowLeaf({ kind, body, at, ...(salted !== undefined && { salt: salted }) }, hash))
+        expect([at, kind, leaf.toString('hex')]).toEqual([at, kind, createHash('sha256').update(bytes).digest('hex')])
+      }
 })

@@ -217,6 +217,18 @@ describe('the model contract', () => {
     const all = modelContract('wrong', async () => ({ model: wrong })).map(({ name }) => name.slice(7))
     expect(failed).toEqual(all.filter((title) => title !== 'an answer with its results can be sent in a request'))
   })
+
+  it('detects an answer that no record accepts', async () => {
+    const answer = { ...assistant('Hello, world.'), meta: { at: NaN } }
+    const model: Model = {
+      name: 'wrong',
+      async *stream() {
+        yield { type: 'finish', message: answer, reason: 'end_turn', usage: { input: 0, output: 0 } }
+      },
+    }
+    const [first] = modelContract('wrong', async () => ({ model }))
+    await expect(first?.run()).rejects.toThrow("the message can't be recorded")
+  })
 })
 
 it.each([

@@ -129,6 +129,7 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(store, 'gpt 模型')).toEqual(['a:6'])
     expect(await find(store, 'テスト')).toEqual(['a:7'])
     expect(await find(store, '東京 -大阪')).toEqual(['a:0'])
+    expect(await find(store, 'gpt \u0301')).toEqual(['a:6']) // an accent on nothing is no word
     expect(await find(store, '東京 -天気')).toEqual([])
   })
 

@@ -6,6 +6,7 @@ import { createSession, faultMessage, forkSession, memoryStore, orThrow, user, t
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
 import { unreadTerm } from '../../src/entry/kit.ts'
+import { blockIdOf } from '../../src/proof/kit.ts'
 import { storeTask } from '../../src/store/kit.ts'
 import { matchIn } from '../../src/search/match.ts'
 import { isOneTerm, parseQuery, termsOfPhrase, type Phrase } from '../../src/search/query.ts'
@@ -65,6 +66,41 @@ describe('searching a memory store', () => {
     } while (after !== undefined)
     expect(found).toEqual(['s1', 's0'])
     expect(lists.filter((one) => one === undefined)).toHaveLength(1) // the first page is read once
+  })
+
+  it('continues where the session of its cursor was removed', async () => {
+    const store = memoryStore()
+    for (const id of ['a', 'b']) await createSession(store, { id, messages: [user('a word'), user('a word')] })
+    const { next } = await searchStore(store, 'word', { limit: 1, sort: 'time' })
+    await store.remove('b')
+    const { hits, next: end } = await searchStore(store, 'word', {
+      limit: 9,
+      sort: 'time',
+      ...(next && { after: next }),
+    })
+    expect([hits.map(({ session, position }) => `${session} ${position}`), end]).toEqual([['a 1', 'a 0'], undefined])
+  })
+
+  it('finds all messages whose blocks it can read, and reports faults of the store', async () => {
+    const inner = memoryStore()
+    const [good, bad] = ['good', 'bad'].map((name) => `the ${name} word ${name.repeat(2000)}`) as [string, string]
+    await createSession(inner, { id: 's', messages: [user(good), user(bad)] })
+    const damaged = blockIdOf(new TextEncoder().encode(bad), inner.hash)
+    const getBlocks: Store['getBlocks'] = (ids) =>
+      ids.includes(damaged)
+        ? storeTask(async () => left({ _tag: 'DamagedBlock', id: damaged } as never), 'store.getBlocks')
+        : inner.getBlocks(ids)
+    const page = await searchStore({ ...inner, getBlocks }, 'word')
+    expect([page.hits.map(({ position }) => position), page.damaged]).toEqual([[0], ['s']])
+    for (const [tag, expected] of [
+      ['NoSuchLog', { right: { hits: [] } }],
+      ['Io', { left: { _tag: 'Io' } }],
+    ] as const) {
+      const nodes: Store['nodes'] = () => storeTask(async () => left({ _tag: tag } as never), 'store.nodes')
+      const answer = await searchStore({ ...inner, nodes }, 'word')()
+      expect(answer).toMatchObject(expected)
+      expect(answer).not.toHaveProperty('right.damaged')
+    }
   })
 
   it('refuses what is no store', () => {

@@ -9,6 +9,7 @@ import type { PostgresServer } from '../../packages/postgres/test/postgres-serve
 import { all, places, searchCases } from './cases.ts'
 import { noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { leftOutIf } from '../skipped-tests.ts'
+import { fault } from '../task-results.ts'
 
 /** Describe them. Schemas are of this run's own, and dropped at the end: a server of somebody else's is left as it was. */
 export const searchInPostgres = (server: PostgresServer | undefined): void => {
@@ -103,6 +104,8 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       expect(await searchStore(reader, 'kappa')).toMatchObject({ hits: [{ position: 0 }], behind: 1 })
       expect(await all(store, 'kappa')).toHaveLength(2)
       expect((await searchStore(reader, 'kappa')).hits).toHaveLength(2)
+      await sql(`revoke select on ${quoted(schema)}.search from ${role}`)
+      expect((await fault('Io', searchStore(reader, 'kappa'))).cause).toMatchObject({ code: '42501' })
       for (const one of [store, reader]) await one.close()
       await sql(`drop owned by ${role}; drop role ${role}`)
     })

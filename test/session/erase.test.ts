@@ -221,6 +221,15 @@ it('erasing a result erases notes that know it only by call id', async () => {
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
+it('a damaged note in a fork does not stop an erasure', async () => {
+  const store = memoryStore()
+  await createSession(store, { id: 's', messages: asked })
+  const fork = await forkSession(store, 's', { id: 'fork' })
+  await store.append('fork', { expected: fork.head(), rows: [{ kind: 'note', body: 'no note' }] })
+  const receipt = await eraseMessages(store, 's', [0], because)
+  expect(receipt).toMatchObject({ messages: [0], sharing: ['fork'] })
+})
+
 it('a receipt for messages erased in a fork names the session in the ledger', async () => {
   const store = memoryStore()
   await createSession(store, { id: 's', messages: asked })

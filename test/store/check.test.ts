@@ -1,11 +1,13 @@
 /** Bookkeeping of a SQLite file that somebody has changed: found, repaired where the rest proves it, and never obeyed. */
 import { spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { Rows } from '../../src/store/sqlite/rows.ts'
+import { checkDatabase } from '../../src/store/sqlite/check.ts'
 import { Scopes } from '../../src/store/sqlite/scopes.ts'
 import type { Writer } from '../../src/store/sqlite/writer.ts'
 import { sumOf } from '../../src/store/sqlite/sum.ts'
@@ -21,6 +23,7 @@ import { indelible } from '../../packages/cli/test/indelible.ts'
 const folder = mkdtempSync(join(tmpdir(), 'indelible-check-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+const sha256 = (bytes: Uint8Array): Uint8Array => hash('sha256', bytes, 'buffer')
 const original = join(folder, 'original.db')
 const shared = 'a text that is long enough to be stored as a block of its own '.repeat(100)
 
@@ -57,12 +60,29 @@ const bad = async (store: Store): Promise<readonly string[]> => {
 }
 const segmentOf = (id: string): string => `(select segment from log where id = '${id}')`
 
+/** Checks a copy of the file step by step, and removes everything after so many steps. */
+const stepsWithRemoval = (after: number): number => {
+  const db = new DatabaseSync(damaged(''))
+  db.exec('begin')
+  const tables = ['operation', 'log', 'row', 'mention', 'content', 'block', 'segment']
+  let steps = 0
+  for (const _ of checkDatabase(db, sha256))
+    if (steps++ === after) db.exec(tables.map((table) => `delete from ${table}`).join(';'))
+  db.close()
+  return steps
+}
+
 describe('a store check', () => {
   it('finds nothing in an intact file', async () => {
     const store = await ok(sqliteStore({ path: original }))
     expect(await ok(store.check())).toEqual([])
     expect(await ok(store.repair())).toEqual([])
     await ok(store.close())
+  })
+
+  it('ends wherever everything is removed meanwhile', () => {
+    const steps = stepsWithRemoval(-1)
+    for (let after = 0; after < steps; after++) expect(stepsWithRemoval(after)).toBeGreaterThan(after)
   })
 
   // What it is; what is done to it; what a check says; whether all is as it was after a repair.

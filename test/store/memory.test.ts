@@ -1,7 +1,8 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { orThrow } from 'indelible'
-import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store'
+import { memoryDriver, storeOf, verifyLog, type LogInfo, type Store, type StoreDriver } from 'indelible/store'
+import { ledgerId } from 'indelible/store/kit'
 import { faultyDriver, storeContract, type StorePlace } from '@indelible/testing'
 import type { JsonObject } from '../../src/json/index.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
@@ -61,6 +62,70 @@ it('a check passes on faults of unreadable rows and asks a driver only for what 
     expect(await checkOf(change)).toEqual(right([]))
   const gone = { erasing: { ...erasing, erased: async () => right([{ id: '', position: 0 }]) } }
   expect(await checkOf(gone)).toEqual(right([])) // a row that no log has
+})
+
+it('a log that is removed and created again while it is verified is verified as the new log', async () => {
+  const driver = memoryDriver({ now: () => ++now })
+  let now = 0
+  const bare = orThrow(storeOf(driver))
+  const create = async (body: string): Promise<LogInfo> =>
+    bare.create({ id: 'log', rows: [{ kind: 'note', body }], encrypt: false })
+  await create('one')
+  let reads = 0
+  const store = orThrow(
+    storeOf({
+      ...driver,
+      read: async (...given) => {
+        if (reads++ === 0) {
+          await bare.remove('log')
+          await create('other')
+        }
+        return driver.read(...given)
+      },
+    }),
+  )
+  expect(await verifyLog(store, 'log')).toEqual(await bare.info('log'))
+})
+
+it('an erasure does not record itself in a ledger that is removed meanwhile', async () => {
+  const driver = memoryDriver()
+  const erasing = driver.erasing as NonNullable<StoreDriver['erasing']>
+  const late: typeof erasing.erase = async (scope, erasure) => {
+    await driver.remove(scope, ledgerId, undefined)
+    return erasing.erase(scope, erasure)
+  }
+  const store = orThrow(storeOf(driver))
+  const erase = async (where: Store, position: number) => {
+    const { head: expected } = await store.info('log')
+    return where.erase({
+      logs: [{ id: 'log', expected, rows: [{ position, stub: '"gone"' }] }],
+      reason: 'r',
+      by: 'me',
+    })()
+  }
+  const rows = ['one', 'two'].map((body) => ({ kind: 'note' as const, body }))
+  await store.create({ id: 'log', rows, encrypt: false })
+  orThrow(await erase(store, 0))
+  const racing = orThrow(storeOf({ ...driver, erasing: { ...erasing, erase: late } }))
+  expect(await erase(racing, 1)).toEqual(left({ _tag: 'NoSuchLog', id: ledgerId }))
+  expect(await store.read('log', { from: 1 })).toMatchObject([{ body: 'two' }])
+})
+
+it('a removal is tried again if the ledger changes meanwhile', async () => {
+  const driver = memoryDriver()
+  const bare = orThrow(storeOf(driver))
+  const rows = [{ kind: 'note' as const, body: 'one' }]
+  const logs = await Promise.all(['log', 'other', 'third'].map((id) => bare.create({ id, rows, encrypt: false })))
+  const erase = async ({ id, head }: LogInfo) =>
+    bare.erase({ logs: [{ id, expected: head, rows: [{ position: 0, stub: '"gone"' }] }], reason: 'r', by: 'me' })
+  await erase(logs[1] as LogInfo)
+  let calls = 0
+  const remove: StoreDriver['remove'] = async (...given) => {
+    if (calls++ === 0) await erase(logs[2] as LogInfo)
+    return driver.remove(...given)
+  }
+  await orThrow(storeOf({ ...driver, remove })).remove('log')
+  expect([calls, (await bare.list()).logs.map(({ id }) => id).includes('log')]).toEqual([2, false])
 })
 
 for (const { name, run } of storeContract('memory', place)) it(name, run)

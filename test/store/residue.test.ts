@@ -12,13 +12,14 @@ const folder = mkdtempSync(join(tmpdir(), 'residue-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 it.each([
-  ['of a deleted row is found', 'b', true],
-  ['of the row behind it, which is there, is not', 'a', false],
-  ['of the row before it, which is there, is not', 'c', false],
-])('residue search: a text %s', (_, letter, found) => {
-  const path = join(folder, `${letter}.db`)
+  ['of a deleted row is found', 'b', 4096, true],
+  ['of a deleted row is found in a page of 64 KiB', 'b', 65_536, true],
+  ['of the row behind it, which is there, is not', 'a', 4096, false],
+  ['of the row before it, which is there, is not', 'c', 4096, false],
+])('residue search: a text %s', (_, letter, size, found) => {
+  const path = join(folder, `${letter}-${size}.db`)
   const db = new DatabaseSync(path)
-  db.exec('pragma secure_delete = off; create table t (id integer primary key, text text)')
+  db.exec(`pragma page_size = ${size}; pragma secure_delete = off; create table t (id integer primary key, text text)`)
   const insert = db.prepare('insert into t (text) values (?)')
   for (const one of 'abc') insert.run(one.repeat(200)) // each before the last one in the page
   db.exec('delete from t where id = 2')

@@ -546,6 +546,23 @@ describe('a SQLite store', () => {
     await done(store.close())
   })
 
+  it('reads a log that was removed between two pieces as missing, and not as damaged', async () => {
+    for (const again of [false, true]) {
+      const path = fresh()
+      const store = await open({ path, durability: 'os' })
+      const rows = Array.from({ length: 5000 }, (_, index) => row(`${index}`))
+      await done(store.create({ id: 'log', rows, encrypt: false }))
+      const db = new DatabaseSync(path)
+      const reading = store.read('log')()
+      await new Promise(setImmediate) // the first piece was read
+      db.exec('delete from row; delete from log')
+      db.close()
+      if (again) await done(store.create({ id: 'log', rows: rows.slice(0, 1), encrypt: false }))
+      expect(await reading).toMatchObject({ left: { _tag: 'NoSuchLog', id: 'log' } })
+      await done(store.close())
+    }
+  })
+
   it('repairs a damaged block when it is stored again, and does not share it before', async () => {
     const path = fresh()
     const store = await open({ path })

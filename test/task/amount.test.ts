@@ -1,6 +1,6 @@
 /** The numbers that options give. */
 import { expect, it } from 'vitest'
-import { amount } from '../../src/task/kit.ts'
+import { amount, choice } from '../../src/task/kit.ts'
 
 const wanted = { unit: 'bytes', least: 1, most: 10, whole: true } as const
 
@@ -37,5 +37,17 @@ it.each([
   for (const value of [...bad, 'x'.repeat(41), undefined, true, 1n])
     expect(() => amount('size', value, { unit: 'bytes', ...more })).toThrow(
       `size is ${typeof value === 'string' ? `"${'x'.repeat(40)}"` : value}; expected ${expected}`,
+    )
+})
+
+it('a choice is one of the words; another value is refused with all of them', () => {
+  expect(['disk', 'os'].map((word) => choice('durability', word, ['disk', 'os']))).toEqual(['disk', 'os'])
+  for (const [value, found] of [
+    ['tape', '"tape"'],
+    [undefined, 'nothing'],
+    [7, '7'],
+  ] as const)
+    expect(() => choice('durability', value as string, ['disk', 'os'])).toThrow(
+      new TypeError(`durability is ${found}; expected one of disk, os`),
     )
 })

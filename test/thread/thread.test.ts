@@ -132,6 +132,9 @@ describe('replaceThreadHistory', () => {
     const next = replaceThreadHistory(thread, [said('b')])
     next.title = 'U'
     expect(next).toStrictEqual({ id: 't1', history: [said('b')], title: 'U' })
+    const open = { writable: true, enumerable: true, configurable: true }
+    for (const key of ['title', 'history'])
+      expect(Object.getOwnPropertyDescriptor(next, key)).toEqual({ value: Reflect.get(next, key) as unknown, ...open })
   })
   it('keeps an own __proto__ key', () => {
     const thread = JSON.parse('{"__proto__": {"admin": true}, "history": []}') as { history: ThreadItem[] }

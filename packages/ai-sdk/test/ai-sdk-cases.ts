@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import * as fc from 'fast-check'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { expect, it, vi } from 'vitest'
 import {
   aiUiMessages,
@@ -14,10 +15,11 @@ import {
   user,
   type Message,
   type Part,
+  type Store,
 } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn, type Model } from 'indelible/run'
-import { ownStore, streamLogOf } from '../../../src/store/kit.ts'
+import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -386,6 +388,30 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
     expect((await store.info(streamLogOf('c'))).meta['indelible.stream']).toMatchObject({ ttl: 15_000 })
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
+  })
+
+  it('watches no stream for a reader that left', async () => {
+    const store = ownStore(await fresh())
+    let watched = 0
+    const watch: Store['watch'] = (id, wake) =>
+      storeTask(async () => {
+        const found = await store.watch(id, wake)()
+        if (isLeft(found)) return found
+        watched += 1
+        return right(() => {
+          watched -= 1
+          found.right()
+        })
+      }, 'store.watch')
+    let end!: () => void
+    const open = new ReadableStream<UIMessageChunk>({ start: (controller) => void (end = () => controller.close()) })
+    const reader = (await chatStreams({ ...store, watch }).publish('c', open, { ttl: 600_000 })).getReader()
+    const reading = reader.read()
+    await expect.poll(() => watched).toBe(1)
+    await reader.cancel()
+    expect((await reading).done).toBe(true)
+    await expect.poll(() => watched).toBe(0)
+    end()
   })
 
   it('ends a stream whose source fails with an error, and replaces it by the next', async () => {

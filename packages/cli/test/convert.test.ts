@@ -63,6 +63,12 @@ describe('indelible convert', () => {
         '',
       ].join('\n'),
     )
+    const store = ['--store', `${damaged()}.db`]
+    indelible(['import', damaged(), '--id', 'd', ...store])
+    const exported = indelible(['export', 'd', '--to', 'openai-chat', '--out', `${damaged()}.json`, ...store])
+    const reported = /^repairs: [^]*\n {11}at 2\n/m.exec(stderr)?.[0] ?? 'nothing'
+    expect([exported.status, exported.stderr.slice(0, reported.length)]).toEqual([0, reported])
+    expect(exported.stderr).toContain('as openai-chat, 2 losses')
   })
   it('--json prints the report as one object', () => {
     const report = JSON.parse(indelible(['convert', damaged(), '--to', 'openai-responses', '--json']).stderr) as object

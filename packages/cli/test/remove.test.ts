@@ -108,6 +108,19 @@ describe('indelible remove', () => {
     expect(removed.stderr).toContain('Remove a (19 messages) permanently? Type yes: ')
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
+  it('destroys no key if the answer is not yes', async () => {
+    const store = filled()
+    const keys = join(folder, `${stores}.keys`)
+    indelible(['encryption', 'new', keys])
+    indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 'k', '--key-file', keys, ...store])
+    const destroy = ['encryption', 'destroy', 'k', '--key-file', keys, ...store]
+    const refused = await runCommand({ args: destroy, terminal: 100, typed: true, input: 'no\r' })
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('nothing was destroyed') as string })
+    expect(refused.stderr).toContain('Nobody will be able to read session k any more. Destroy its key? Type yes: ')
+    expect(indelible(['show', 'k', '--key-file', keys, ...store]).status).toBe(0)
+    const destroyed = await runCommand({ args: destroy, terminal: 100, typed: true, input: 'yes\r' })
+    expect(destroyed).toMatchObject({ status: 0, stdout: 'k: its key is destroyed\n' })
+  })
   it.each([
     ['yes', ['b', 'c'], 'a: removed', 0],
     ['\u0003', ['a', 'b', 'c'], 'nothing was removed', 130],

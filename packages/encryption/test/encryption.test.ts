@@ -289,6 +289,17 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     expect(await keys()).toBe(before + 1)
     await bare.close()()
   })
+
+  it('are read with their own key where another process uses the id of a removed one', async () => {
+    const inner = await fresh()
+    const [store, elsewhere] = [withKeys(inner, ring), withKeys(inner, ring)]
+    await ok(createSession(store, { id: 's', messages: said }))
+    await ok(store.read('s'))
+    await ok(elsewhere.remove('s'))
+    await ok(createSession(elsewhere, { id: 's', messages: said.toReversed() }))
+    expect(await ok(store.read('s'))).toEqual(await ok(elsewhere.read('s')))
+    await inner.close()()
+  })
 })
 
 describe('session keys', () => {
@@ -521,6 +532,15 @@ describe('session keys', () => {
     expect([...again.view()].slice(1)).toEqual([...session.view()].slice(1))
     expect(again.head()).toEqual(session.head())
     for (const row of await ok(bare.read('s'))) expect(isEncrypted(row.body)).toBe(true)
+    const { head: expected } = await ok(store.info('s'))
+    const beyond = { logs: [{ id: 's', expected, rows: [{ position: 99, stub: '"gone"' }] }], reason: 'r', by: 'me' }
+    const plain = memoryStore()
+    await ok(copySession(bare, plain, 's'))
+    expect(await store.erase(beyond)()).toEqual(await plain.erase(beyond)())
+    await ok(forkSession(store, 's', { id: 'fork' }))
+    const found = await ok(store.containing(['call-secret-1']))
+    expect([...new Set(found.rows.map(({ id }) => id))]).toEqual(['s'])
+    await ok(store.remove('fork'))
     expect((await ok(verifySession(store, 's'))).erased).toEqual([0])
     await ok(verifySession(bare, 's'))
     const there = memoryStore()
@@ -909,6 +929,7 @@ describe('a plain session in an encrypted store', () => {
         await ok(createSession(withKeys(inner, keys), { id: 'c', messages: [user('mine')] }))
         await ok(inner.remove('c'))
         await ok(createSession(inner, { id: 'c', messages: [user('forged')] }))
+        await fault('LogExists', createSession(withKeys(inner, keys), { id: 'c' }))
         await fault('DamagedLog', openSession(withKeys(inner, keys, { plain }), 'c'))
         await fault('DamagedLog', withKeys(inner, keys, { plain }).read('c'))
         await ok(withKeys(inner, keys).remove('c')) // by who has the keys: then the id is free again

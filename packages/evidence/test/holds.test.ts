@@ -108,7 +108,8 @@ it('a held session that was removed and restored is reported as present by the l
   await createSession(store, { id: 'empty' })
   for (const id of ['s', 'empty']) {
     await holdSession(store, id, { reason: 'case 14' })
-    expect(await removeRecorded(store, id)()).toMatchObject({ left: { _tag: 'LogHeld', reason: 'case 14' } })
+    for (const remove of [removeRecorded(store, id), withLedger(store).remove(id)])
+      expect(await remove()).toMatchObject({ left: { _tag: 'LogHeld', reason: 'case 14' } })
   }
   const report = await verifyLedger(store)
   expect(report).toMatchObject({ good: 2, removed: 0, held: ['s', 'empty'] })

@@ -14,7 +14,8 @@ import {
 } from '@indelible/evidence'
 import { lastCheckpoint, ledgerId, listCheckpoints, signSession } from '../src/kit.ts' // oxfmt-ignore
 import type { Head } from 'indelible/store'
-import { ownStore } from '../../../src/store/kit.ts'
+import { ownStore, storeTask } from '../../../src/store/kit.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { fault } from '../../../test/task-results.ts'
 
@@ -118,6 +119,22 @@ it('two concurrent signers never step a checkpoint back', async () => {
   const sizes = (await listCheckpoints(store)).map(({ head }) => head.size)
   expect(sizes).toEqual(sizes.toSorted((one, other) => one - other))
   expect(sizes.at(-1)).toBe((await readLedger(store)).head.size)
+})
+
+it('a checkpoint is stored in a new log if the checkpoints are removed meanwhile', async () => {
+  const inner = memoryStore()
+  await growLedger(inner, 'a')
+  await signLedger(inner, { origin, signers: [signer] })
+  await growLedger(inner, 'b')
+  const append: Store['append'] = (id, given) =>
+    storeTask(async () => {
+      const appended = await inner.append(id, given)()
+      if (isLeft(appended) && appended.left._tag === 'Conflict') await ownStore(inner).remove(id)
+      return appended
+    }, 'store.append')
+  const { note, head } = await signLedger({ ...inner, append }, { origin, signers: [signer] })
+  expect(head).toEqual((await readLedger(inner)).head)
+  expect(await listCheckpoints(inner)).toEqual([{ note, head }])
 })
 
 it('an endless witness response is read up to a limit', async () => {

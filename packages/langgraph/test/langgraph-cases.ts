@@ -190,6 +190,16 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect((await saver.getTuple(first))?.checkpoint.channel_values['messages']).toHaveLength(1)
   })
 
+  it('stores values that are no messages among the messages', async () => {
+    const saver = new IndelibleSaver(await fresh())
+    const first = await put(saver, { configurable: { thread_id: 't', checkpoint_ns: '' } }, [new HumanMessage('a')], 1)
+    for (const [index, other] of [null, 'text', 7, [], {}].entries()) {
+      const messages = [other, new HumanMessage('a')] as BaseMessage[]
+      const next = await put(saver, first, messages, index + 2)
+      expect(asJson((await saver.getTuple(next))?.checkpoint.channel_values['messages'])).toEqual(asJson(messages))
+    }
+  })
+
   it("creates each message as LangGraph's serializer does", async () => {
     const nested = (depth: number): unknown => (depth === 0 ? 'deep' : { in: [nested(depth - 1)] })
     const artifacts = [

@@ -72,8 +72,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
    * @param limit the number of last items to read. Default: all
    * @returns the items of the conversation, oldest first
    */
-  async getItems(limit?: number): Promise<AgentInputItem[]> {
-    if (limit === undefined) return this.#items()
+  async getItems(limit: number = Infinity): Promise<AgentInputItem[]> {
     return limit <= 0 ? [] : (await this.#items()).slice(-limit)
   }
 

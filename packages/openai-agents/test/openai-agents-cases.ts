@@ -13,7 +13,7 @@ export const answered = (text: string): AgentInputItem => ({
   status: 'completed',
   content: [{ type: 'output_text', text }],
 })
-const call = (callId: string, name = 'look'): Extract<AgentInputItem, { type: 'function_call' }> => ({
+export const call = (callId: string, name = 'look'): Extract<AgentInputItem, { type: 'function_call' }> => ({
   type: 'function_call',
   callId,
   name,

@@ -6,12 +6,14 @@ import {
   MemorySession,
   type Session,
 } from '@openai/agents-core'
+import { left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { textOf } from 'indelible'
+import { textOf, type Store } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
-import { agentsCases, answered, userItem } from './openai-agents-cases.ts'
+import { agentsCases, answered, call, userItem } from './openai-agents-cases.ts'
 import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/adapter-stores.ts'
+import { storeTask } from '../../../src/store/kit.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 
@@ -33,6 +35,32 @@ it('agentsSession returns the fault of a store that fails at any step', () =>
     await session.addItems([userItem('anew')])
     await agentsSession(store, { sessionId: 's' }).getItems(1)
   }))
+
+it('each change of a session is rejected if its append fails', async () => {
+  const inner = await inMemory.fresh()
+  let isFull = false
+  const append: Store['append'] = (id, given) =>
+    isFull
+      ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: 'full' }), 'store.append')
+      : inner.append(id, given)
+  const session = agentsSession({ ...inner, append }, { sessionId: 's' })
+  await session.addItems([userItem('hi'), call('1')])
+  isFull = true
+  const replacement = call('1', 'renamed')
+  for (const change of [
+    () => session.addItems([userItem('more')]),
+    () => session.popItem(),
+    () => session.clearSession(),
+    () => session.replaceHistoryWithCompaction([userItem('in short')]),
+    () => session.applyHistoryMutations({ mutations: [{ type: 'replace_function_call', callId: '1', replacement }] }),
+    () =>
+      session.applyHistoryTransaction({
+        operationId: 'o',
+        transaction: { type: 'append_items', items: [userItem('more')] },
+      } as never),
+  ])
+    await expect(change()).rejects.toMatchObject({ fault: { _tag: 'Io' } })
+})
 
 it('agentsSession implements everything that the runner uses', () => {
   const session = agentsSession(files as never)

@@ -155,6 +155,20 @@ it('conversations of system texts alone are sampled by those', async () => {
   expect([calls > 0, passed > 0, calls + passed]).toEqual([true, true, 20])
 })
 
+it.each([
+  [undefined, 1],
+  [0.999, 0],
+])(
+  'with a sample of %s, %i calls that continue a response from before the recorder are recorded',
+  async (sample, calls) => {
+    const fetch = recordingFetch({ store: memoryStore(), fetch: provider, ...(sample !== undefined && { sample }) })
+    const body = JSON.stringify({ input: 'go on', previous_response_id: 'earlier' })
+    await (await fetch('http://x/responses', { method: 'POST', body })).text()
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls, passed: 1 - calls })
+  },
+)
+
 it('--keep-days removes only recorded sessions that nobody appended to since', async () => {
   const day = 86_400_000
   await fc.assert(

@@ -80,6 +80,8 @@ it('summarizeHistoryUse skips other values with a reason', () => {
   expect(usage.observed).toBe(0)
   expect(usage.skipped.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4])
   expect(usage.skipped[2]?.reason).toMatch(/it is not a record/)
+  const record = { methodName: 'answer', callId: 'c1', programSource: filtering }
+  expect(summarizeHistoryUse([null, record]).evidence.map(({ index }) => index)).toEqual([1, 1])
 })
 
 it('summarizeHistoryUse counts only known patterns', () => {

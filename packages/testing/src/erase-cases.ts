@@ -85,6 +85,7 @@ export const eraseCases: StoreCases = casesOfErasing({
     )
     await valueOrThrow(store.fork('a', { id: 'fork', at: 2 }))
     await valueOrThrow(store.fork('fork', { id: 'early', at: 1 }))
+    await valueOrThrow(store.fork('fork', { id: 'empty', at: 0 }))
     await add(store, 'fork', [entry('own')])
     const shares = (await valueOrThrow(store.sharing('fork'))).toSorted((left, right) => left.rows - right.rows)
     mustEqual(shares, [

@@ -122,7 +122,7 @@ const choiceIn = (body: JsonObject, choice: JsonObject, index: number): Conversa
   const beside = fieldsBeside(choice, ['message'])
   return {
     format: 'openai-chat',
-    decode: () => atPath(['choices', index, 'message'], codecs['openai-chat'].decode([choice['message']])),
+    decode: () => atPath(['choices', index, 'message'], codecs['openai-chat'].decode([choice['message']]), 1),
     ...metadataOf({ ...fieldsBeside(body, ['choices']), ...(beside && { choices: [beside] }) }, body),
   }
 }
@@ -372,13 +372,13 @@ const originOf = (body: JsonObject): OriginDraft => {
   return origin
 }
 
-/** Extends a fault's path to start at the top of the file. */
-const atPath = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
+/** Replaces the first `own` fields of a fault's path by the path from the top of the file. */
+const atPath = (at: Path, decoded: Either<TranscriptFault, Decoded>, own = 0): Either<TranscriptFault, Decoded> => {
   if (!isLeft(decoded)) return right(decoded.right)
   const fault = decoded.left
   return left(
     fault._tag === 'UnexpectedWire' || fault._tag === 'WireNotJson'
-      ? { ...fault, path: [...at, ...fault.path] }
+      ? { ...fault, path: [...at, ...fault.path.slice(own)] }
       : fault,
   )
 }

@@ -163,4 +163,10 @@ describe('a Codex rollout', () => {
     expect(notes).toMatchObject([{ position: 9, note: { namespace: 'codex', content: { type: 'future' } } }])
     expect(origin.aside['future']).toBe(1)
   })
+  it('counts the state of the program and the messages between its agents, which are none of the conversation', () => {
+    const others = ['world_state', 'inter_agent_communication'].map((type) => ({ type, payload: { message: 'x' } }))
+    const { messages, damage, losses, notes, origin } = read(lines([...rollout, ...others]))
+    expect([outline(messages), damage, losses, notes]).toEqual([outline(read(lines(rollout)).messages), [], [], []])
+    expect(origin.aside).toMatchObject({ world_state: 1, inter_agent_communication: 1 })
+  })
 })

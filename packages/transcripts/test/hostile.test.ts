@@ -1,9 +1,10 @@
 /** What a file can do to its reader, and may not. */
+import { constants } from 'node:buffer'
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { decodeMessage, faultMessage } from 'indelible'
-import { createSplitter } from '../src/lines.ts'
+import { createSplitter, longestLine } from '../src/lines.ts'
 import { lines, outline, read, said } from './reading.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
@@ -118,14 +119,17 @@ describe('transcript encodings', () => {
     )
   })
   it('omit and list a line above the limit without buffering it', () => {
+    expect(longestLine).toBeLessThanOrEqual(constants.MAX_STRING_LENGTH)
     const splitter = createSplitter(10)
-    const found = ['12345\n', '1234567', '8901', '2345\nab', 'c'].flatMap((piece) =>
+    const found = ['12345\n', '1234567', '8901', '2345\nab', 'c\n1234567', '890', '\n12345678901\n'].flatMap((piece) =>
       Array.from(splitter.push(Buffer.from(piece))),
     )
     expect([...found, ...splitter.end()]).toEqual([
       { number: 1, text: '12345' },
       { number: 2, text: '', unreadable: 'is longer than 10 bytes' },
       { number: 3, text: 'abc' },
+      { number: 4, text: '1234567890' },
+      { number: 5, text: '', unreadable: 'is longer than 10 bytes' },
     ])
   })
 })

@@ -11,7 +11,7 @@ it('a msgpack list or map that announces more items than bytes is refused before
   const before = process.memoryUsage().rss
   for (const kind of [0xdd, 0xdf])
     expect(() => readPython(bytesOf(kind, 0x02, 0x00, 0x00, 0x00))).toThrow(
-      /byte 0 announces \d+ items; .* 0 bytes remain/,
+      /^byte 0 announces (\d+) items; \1 are expected, and 0 bytes remain$/,
     )
   expect(process.memoryUsage().rss - before).toBeLessThan(100e6)
 })
@@ -58,4 +58,27 @@ it('any valid msgpack is accepted and read', () => {
   expect(readPython(encode({ a: [1, 'x', new Uint8Array(70_000)], b: 'y'.repeat(70_000) }))).toMatchObject({
     a: [1, 'x', expect.any(String)],
   })
+})
+
+it.each([
+  [0, ['collections', 'deque', [1]], { python: 'collections.deque', value: [1] }],
+  [1, ['uuid', 'UUID', 'a'], { python: 'uuid.UUID', args: 'a' }],
+  [2, ['decimal', 'Decimal', ['1.5']], { python: 'decimal.Decimal', args: ['1.5'] }],
+  [
+    5,
+    ['langchain_core.messages.human', 'HumanMessage', { type: 'human', content: 'a' }],
+    {
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', 'human', 'HumanMessage'],
+      kwargs: { type: 'human', content: 'a' },
+    },
+  ],
+  [5, ['mine', 'State', { type: 'human' }], { python: 'mine.State', value: { type: 'human' } }],
+  [6, ['<f8', [2], 'C'], { python: 'numpy.ndarray', args: ['<f8', [2], 'C'] }],
+  [4, 'text', { python: 'extension 4', value: 'text' }],
+  [7, ['a'], { lc: 2, type: 'delta_snapshot', value: ['a'] }],
+])('a Python value in extension %i, %j, is read with its type', (type, value, expected) => {
+  const payload = encode(value)
+  expect(readPython(bytesOf(0xc7, payload.length, type, ...payload))).toEqual(expected)
 })

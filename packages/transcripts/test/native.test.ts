@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { faultMessage, mend, type Message, type Part, type ToolResultPart } from 'indelible'
-import { assistant, reasoning, system, toolCall, toolResult, user } from 'indelible'
+import { assistant, image, reasoning, system, toolCall, toolResult, user } from 'indelible'
 import { nativePrograms, readTranscript, writeNative, type Native, type NativeProgram } from '@indelible/transcripts'
 import { Outputs } from '../../../test/outputs.ts'
 import { rounds } from '../../../test/rounds.ts'
@@ -330,6 +330,17 @@ it('instructions and program-added text are dropped', () => {
   for (const program of nativePrograms) {
     const { losses, turns, lines } = writeNative(messages, program, options)
     expect([turns, losses.length, /brief|cwd>|Mind/.test(lines.join(''))]).toEqual([1, 3, false])
+  }
+})
+
+it('a session is named by the first words of the user, also after an image', () => {
+  const source = { type: 'base64', mediaType: 'image/png', data: pixel } as const
+  for (const [first, title] of [
+    [user(image(source), 'Look  at\nthis. ' + 'x'.repeat(90)), `Look at this. ${'x'.repeat(66)}`],
+    [user(image(source)), 'conversation'],
+  ] as const) {
+    const read = readTranscript(writeNative([first], 'opencode', options).lines.join('\n'))
+    expect(isLeft(read) ? read.left : read.right.origin.title).toBe(title)
   }
 })
 

@@ -147,6 +147,20 @@ describe('an opencode session', () => {
     const orphan = read(dump(...stored, text('z', 'gone', 'a')))
     expect(orphan.damage.map(({ reason }) => reason)).toEqual(['is a part of message "gone", which is missing'])
   })
+  it('keeps the fields of a call whose values are of another kind', () => {
+    const states = [
+      { status: 'completed', input: {}, output: 7, error: ['no'], attachments: 'none' },
+      { status: 'completed', input: {}, output: 'a cat', error: 'late', attachments: 'none' },
+    ]
+    for (const [index, state] of states.entries()) {
+      const parts = [tool('p1', 'm2', 'c1', state)]
+      const { messages } = read(dump(session('s1', 10), turn('m1', 'user', 1), turn('m2', 'assistant', 2), ...parts))
+      const kept = messages.flatMap(({ content }) => content).find(({ type }) => type === 'tool_call')?.meta
+      const { output, ...others } = state
+      const expected = { status: 'completed', ...(index === 0 && { output }), error: others.error, attachments: 'none' }
+      expect(kept).toMatchObject({ opencode: { state: expected } })
+    }
+  })
   it('from any text of values has everything but white space, in order', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', '\n', ' ', 'a', '1', '{"a":1}', '\n[{"b":"]"}]\n')
     fc.assert(

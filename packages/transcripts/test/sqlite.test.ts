@@ -72,6 +72,7 @@ describe('the opencode database', () => {
       metadata: { projectID: 'p1', permission: [{ action: 'ask' }], todos: [{ content: 'Look' }] },
       aside: { 'message of another conversation': 1, 'row of project': 1 },
     })
+    expect(JSON.stringify(first.origin)).not.toContain('null')
     expect(JSON.stringify(first.messages)).toMatch(/"time_updated":99.*"time_updated":98/)
     const second = read(path, 1)
     expect([second.pick, outline(second.messages)]).toEqual([1, ['user: Search.']])

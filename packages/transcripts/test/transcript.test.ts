@@ -233,8 +233,16 @@ describe('readTranscript', () => {
       '[1].content[0].name should be a string, found nothing (read as anthropic)',
     ],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
+    ['{"choices":[{"message":{"role":"assistant","content":7}}]}', 'choices[0].message.content should be a string'],
+    ['{"type":"other","payload":{}}\n{}', 'this is JSON lines that begin with an object with "type"'],
+    ['{"type":"response_item"}\n{}', 'this is JSON lines that begin with an object with "type"'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with "type", not a conversation'],
   ])('reports what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
+
+  it('reports where a message is nested too deep', () => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000)
+    expect(said(`{"messages":[{"role":"user","content":${deep}}]}`)).toContain('messages[0].content[0][0]')
+  })
 
   it('reads around a damaged line and lists it; with strict it is a fault', () => {
     const damaged: readonly (readonly [line: string, reason: string])[] = [

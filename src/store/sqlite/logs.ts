@@ -79,8 +79,7 @@ export class Logs {
     for (const raw of this.#statements.family().all(first.segment) as unknown as readonly RawLog[]) {
       const other = logIn(raw)
       if (other.key === log.key) continue
-      const rows = sharedRows(own, this.#ends(other.segment, other.size))
-      if (rows > 0) found.push({ id: other.id, rows })
+      found.push({ id: other.id, rows: sharedRows(own, this.#ends(other.segment, other.size)) })
     }
     return found
   }

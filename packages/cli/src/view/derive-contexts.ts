@@ -251,12 +251,7 @@ export class Deriver implements Questions {
     const positions = Array.from(conversation, (_, index) => conversation.positionAt(index) as number)
     const earlier = before === undefined ? undefined : this.#momentOf(before).conversation
     let prefix = 0
-    while (
-      prefix < positions.length &&
-      prefix < (earlier?.length ?? 0) &&
-      earlier?.positionAt(prefix) === positions[prefix]
-    )
-      prefix++
+    while (prefix < (earlier?.length ?? 0) && earlier?.positionAt(prefix) === positions[prefix]) prefix++
     const { tokens, cached } = this.sums({ messages: positions, prefix })
     const levels = new Uint8Array((positions.at(-1) ?? -1) + 1).fill(residencyLevels.indexOf('pointer'))
     for (const position of positions) levels[position] = residencyLevels.indexOf('full')

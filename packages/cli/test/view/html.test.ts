@@ -71,6 +71,11 @@ describe('a session exported as HTML', () => {
     expect(JSON.stringify(exported)).not.toContain('first')
     expect(exported.rows[2]).toEqual(rows[2])
     expect(exported.nodes).toHaveLength(64 * rows.length)
+    for (const [to, isWhole] of [
+      [4, false],
+      [5, true],
+    ] as const)
+      expect([to, 'title' in (await fileOf({ to })).exported.session.metadata]).toEqual([to, isWhole])
     const { exported: only } = await fileOf({ only: [0, 4] })
     expect(only.rows.map(({ state }) => state === undefined)).toEqual([true, false, false, false, false, true])
   })
@@ -78,7 +83,7 @@ describe('a session exported as HTML', () => {
     const store = memoryStore()
     const hidden = 'Grace Hopper of Arlington'
     const message = { role: 'user', content: [{ type: 'text', text: hidden }] }
-    const [block] = await store.putBlocks([Buffer.from(hidden.repeat(300))])
+    const [block, other] = await store.putBlocks([Buffer.from(hidden.repeat(300)), Buffer.from('of another session')])
     await createSession(store, { id: `of ${hidden}`, messages: [user('hello')] })
     const session = await forkSession(store, `of ${hidden}`, { id: 'one', at: 1 })
     await session.update((metadata) => void Object.assign(metadata, { title: hidden, [hidden]: 1 }))
@@ -93,7 +98,7 @@ describe('a session exported as HTML', () => {
         model: 'm',
         details: { tools: block as string, of: hidden },
       },
-      { type: 'application', namespace: hidden, content: hidden },
+      { type: 'application', namespace: hidden, content: [hidden, other as string] },
     ]
     const appendNotes = async (): Promise<void> => {
       for (const note of notes) await session.note(note)

@@ -5,6 +5,7 @@ import { eraseMessages } from 'indelible/session'
 import { storeTask } from 'indelible/store/kit'
 import { firstWordsOf, projectIn, spendingOf, workFolderOf } from '../../src/view/about.ts'
 import { overviewsOf } from '../../src/view/overview.ts'
+import { sessionsOf } from '../../src/view/read-view.ts'
 
 /** A store that counts how often a log is looked up. */
 const counting = (store: Store): { readonly store: Store; lookups: number } => {
@@ -116,4 +117,13 @@ it('what calls cost is at least that of the counted ones where another was answe
   const counted = { ...call, usage: { input: 100_000, output: 0 } }
   expect(spendingOf([counted, call])).toEqual({ input: 100_000, output: 0, dollars: 0.25, undercounted: true })
   expect(spendingOf([counted, { ...call, failed: 1 }])).toEqual({ input: 100_000, output: 0, dollars: 0.25 })
+})
+
+it('a list shows its first 100 sessions at once, and then up to 1,000 at a time', async () => {
+  const store = memoryStore()
+  for (let index = 0; index < 250; index++) await createSession(store, { id: `s${index}` })
+  const first = await sessionsOf(store, null)
+  const second = await sessionsOf(store, first.next ?? '')
+  expect([first.sessions.length, second.sessions.length, second.next]).toEqual([100, 150, undefined])
+  expect(new Set([...first.sessions, ...second.sessions].map(({ id }) => id)).size).toBe(250)
 })

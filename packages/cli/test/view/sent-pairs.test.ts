@@ -149,6 +149,7 @@ it('a message that was sent in another form has the position of the recorded one
   const broke = (where: string) => ({ broke: { where, because: 'it changed' } })
   expect(await prefixOf([a, [1, 3]], [a, [1, 3]], broke('messages'))).toBe(3)
   expect(await prefixOf([a, [1, 3]], [a, [1, 3]], broke('tools'))).toBe(0)
+  expect((await requestOf([a], undefined, { tools: '9'.repeat(64) }))?.request).toMatchObject({ tools: 'not JSON' })
 })
 
 it('messages and values are compared as their texts, or as JSON where only their form differs', () => {

@@ -199,6 +199,7 @@ describe('a session in words', () => {
       output: 2,
       unpriced: 3,
     })
+    expect(spendingOf([use({ calls: 1 })])).toEqual({ input: 10, output: 1, unpriced: 1 })
     expect(spendingOf([use({ model: 'gpt-5.5', undercounted: true })])).toEqual({
       input: 10,
       output: 1,

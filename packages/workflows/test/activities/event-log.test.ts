@@ -133,6 +133,7 @@ it('several workers write one topic, and readers get each end once', async () =>
   const all = await take(eventsInStore(store, { topicOf }).read('all'), 41)
   expect(all.filter(({ event }) => event.type === 'stream_end').length).toBe(1)
   expect(all.length).toBe(41)
+  expect((await store.list()).logs.map(({ head }) => head.size)).toEqual([41])
 })
 
 it('a reader of events in memory reads on when its topic is removed and begun again', async () => {
