@@ -214,6 +214,10 @@ describe('representations', () => {
     const silent = `\n  out of luck\n${'more\n'.repeat(40)}`
     expect(saidBy(represent(answer(silent, true), 'structured', recorded))).toMatch(/^\[run: error; .*; error: out of luck; call/) // oxfmt-ignore
     expect(saidBy(represent(answer(silent), 'structured', recorded))).toMatch(/^\[run: ok; [^a-z]* characters; [^a-z]* lines; call/) // oxfmt-ignore
+    expect(saidBy(represent(answer(`${'ok\n'.repeat(40)}an early example`), 'structured', recorded))).not.toContain(
+      'error',
+    )
+    expect(saidBy(represent(answer(`${'ok\n'.repeat(40)}ENOENT: open a`), 'structured', recorded))).toContain('; error: ENOENT: open a; ') // oxfmt-ignore
     const path = (length: number): string => `src/${'x'.repeat(length - 7)}.ts`
     expect(saidBy(represent(answer(`${path(120)} ${path(121)}`), 'structured', recorded))).toContain(`; files: ${path(120)}; `) // oxfmt-ignore
   })

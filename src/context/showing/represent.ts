@@ -105,8 +105,9 @@ const scannedLength = 4000
 const mostFiles = 5
 /** Matches words with a file extension. No nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
-const errorWord =
-  /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot|E[A-Z]{4,})\b/i
+const errorWord = /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot)\b/i
+/** A code such as ENOENT. */
+const errorCode = /\bE[A-Z]{4,}\b/
 
 /** The maximum lengths per level, in UTF-16 units. */
 const limits = {
@@ -242,8 +243,8 @@ const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }:
 const shortAnswer = 80
 
 export const errorLine = (whole: string, isError: boolean): string | undefined => {
-  const found = errorWord.exec(whole)?.index
-  if (found === undefined)
+  const found = Math.min(...[errorWord, errorCode].flatMap((sign) => sign.exec(whole)?.index ?? []))
+  if (found === Infinity)
     return isError
       ? whole
           .split('\n', 20)
