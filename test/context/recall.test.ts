@@ -115,6 +115,10 @@ describe('recall', () => {
     expect(search.search(view, 'parrot', 5)).toEqual([]) // an earlier view of it
     const other = createHistory<Message>({ from: [user('A parrot.'), ...Array.from({ length: 6 }, () => user('x'))] })
     expect(search.search(other.view(), 'parrot', 5)).toMatchObject([{ position: 0 }])
+    const [beginning, end] = [view.toArray().slice(0, -1), user('A cockatoo.')]
+    const forked = createHistory<Message>({ from: [...beginning, end] }) // other only in its last message
+    search.search(view, 'found', 5)
+    expect(search.search(forked.view(), 'cockatoo', 5)).toMatchObject([{ position: beginning.length }])
   })
 })
 
@@ -173,6 +177,12 @@ describe('lexical search', () => {
       expect([query, positionsIn(said, query)[0]]).toEqual([query, 4])
     expect(positionsIn(said, 'what did she do?')).toEqual([])
     expect(positionsIn(said, 'with her')[0]).toBe(4) // there is nothing else to go by
+  })
+  it('counts the forms of a word in a query once', () => {
+    const said = [...others, user('A sunrise.'), user('A lighthouse.'), user('Sunrise sunrise.')]
+    const search = lexicalSearch()
+    const scores = (query: string): unknown => search.search(createHistory<Message>({ from: said }).view(), query, 9)
+    expect(scores('sunrise sunrises lighthouse')).toEqual(scores('sunrise lighthouse'))
   })
   it('finds an answer next to its question even without shared words', () => {
     const said = [

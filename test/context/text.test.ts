@@ -285,6 +285,11 @@ describe('a line in a marker', () => {
     const said = `${'.'.repeat(80)} //src/a.ts src/a.ts, read_file (x/ y//z/k) parseRow ../lib/b/`
     expect(lineOf(said)).toBe('0 bash ls: 142 characters, //src/a.ts src/a.ts read_file y//z/k parseRow ../lib/b')
   })
+  it('leaves out names of fewer than 6 and more than 80 characters', () => {
+    const [short, long, longest] = ['a/b.c', `src/${'x'.repeat(76)}`, `src/${'y'.repeat(77)}`]
+    const said = `${short} ${longest} ${long} ${long} ${'.'.repeat(80)}`
+    expect(lineOf(said)).toBe(`0 bash ls: ${said.length} characters, ${long}`)
+  })
   it('without any words has the role of the first message', () => {
     const brief = (said: readonly Message[], from = 3) =>
       briefOf(
