@@ -201,7 +201,8 @@ export class TurnTaking {
     if (!isLeft(start) && start.right === 'anew') return right('anew')
     const handlers = [recordingHandler(this.#session, this.#journaling, this.#lease as RunLease, input.id)]
     const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
-    const going = launchRun<TurnFault>({ ...this.#settings, handlers: [] }, found, turnFaultText)
+    const { signal: _, ...settings } = this.#settings // whoever aborts it means this turn's own input
+    const going = launchRun<TurnFault>({ ...settings, handlers: [] }, found, turnFaultText)
     this.#going = going
     const { onQueuedRun } = this.#taking
     void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's

@@ -8,7 +8,7 @@ import { contextStates, type Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type TurnFault } from './fault.ts'
+import { turnFaultText, type InputMismatch, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
@@ -92,11 +92,13 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const asked: RequestedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
 
+  const mismatch = (known: Input): Either<InputMismatch, never> =>
+    left({ _tag: 'InputMismatch', session: session.id, id: known.id })
   /** The result for this input, if another run has handled it. */
   const finishedInput = (): Either<StartFault, NothingToRun | undefined> => {
     const known = id === undefined ? undefined : ownInput()
     if (known === undefined) return right(undefined)
-    if (!saysSame(session, known, recorded)) return left({ _tag: 'InputMismatch', session: session.id, id: known.id })
+    if (!saysSame(session, known, recorded)) return mismatch(known)
     if (known.state === 'answered') return right(turns.over('answered', known))
     if (known.state === 'cancelled') return right(turns.over('cancelled', known))
     return right(known.state === 'waiting' ? turns.over('approval', known) : undefined)
@@ -128,7 +130,11 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   /** The turn was cancelled before its run started. Its input stays unanswered unless another run answers it. */
   const withdrawCancelled = async (control: Control): Promise<Either<StartFault, NothingToRun>> => {
     for (;;) {
+      // This handle may not have read the input, or its end, yet.
+      const missed = id === undefined ? right(undefined) : await session.refresh()()
+      if (isLeft(missed)) return missed
       const known = ownInput()
+      if (known !== undefined && !saysSame(session, known, recorded)) return mismatch(known)
       if (known?.state === 'answered') return right(turns.over('answered', known))
       if (known?.state === 'taken' && !turns.isHeld) {
         const held = await turns.take(control, 0)
@@ -140,8 +146,6 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       const answer = await turns.note({ type: 'input', id: known.id, state: 'cancelled', reason: 'cancelled' })
       if (isLeft(answer)) return answer
       if (answer.right !== 'anew') return right(turns.over('cancelled'))
-      const missed = await session.refresh()()
-      if (isLeft(missed)) return missed
     }
   }
   /** With the session held, decides what comes next, again after each append by another writer. */

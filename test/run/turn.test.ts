@@ -195,6 +195,38 @@ describe('turn', () => {
     ])
   })
 
+  it('whose signal is aborted cancels its own input, and none that waits behind it', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
+    const abort = new AbortController()
+    const first = turn(one, 'a', { model: slow, id: 'a', signal: abort.signal })
+    await upTo(first, ({ type }) => type === 'step_start')
+    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
+    abort.abort()
+    open()
+    expect((await first.result()).stopReason).toBe('cancelled')
+    const answer = await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue' }).result()
+    expect([answer.response, inputsOf(other).map(({ state }) => state)]).toEqual([assistant('re: b'), ['cancelled', 'answered']]) // oxfmt-ignore
+  })
+
+  it('that is cancelled reads what others wrote of its input first: it withdraws it, or has its answer', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const cancelled = { model: echo, signal: AbortSignal.abort() }
+    await turn(other, 'a', { model: echo, id: 'a' }).result()
+    expect((await turn(one, 'a', { ...cancelled, id: 'a' }).result()).response).toEqual(assistant('re: a'))
+    await store.lease('s', { holder: 'another', ttl: 600_000 })
+    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
+    expect(await turn(one, 'not b', { ...cancelled, id: 'b' }).result()()).toMatchObject({
+      left: { _tag: 'InputMismatch' },
+    })
+    expect((await turn(one, 'b', { ...cancelled, id: 'b' }).result()).stopReason).toBe('cancelled')
+    await other.refresh()
+    expect(inputsOf(other).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
+  })
+
   it('waits or queues in order, each input once, even if its caller does not wait', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
