@@ -105,13 +105,14 @@ export class Logs {
     return pageOfLogs(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
   }
 
-  /** Lists by size without sorting what the index has in order: any number of small logs may have the same size, or no tokens. */
+  /** Lists by size without sorting what the index has in order: any number of small logs may have the same size. */
   *#bySize(scope: number, last: number, key: number): Generator<unknown> {
     if (last >= exactSizes) yield* this.#statements.large().iterate(scope, exactSizes, sizeKey(last), last, key)
     else yield* this.#statements.sameSize().iterate(scope, last, key)
     yield* this.#statements.smaller().iterate(scope, Math.min(last, exactSizes))
   }
 
+  /** Lists by tokens, also without sorting: any number of logs may have none. */
   *#byTokens(scope: number, last: number, key: number): Generator<unknown> {
     yield* this.#statements.sameTokens().iterate(scope, last, key)
     yield* this.#statements.fewerTokens().iterate(scope, last)
