@@ -6,8 +6,8 @@
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { createSession, type Session } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
-import { Client, Pool } from 'pg'
-import { startPostgres } from '../packages/postgres/test/postgres-server.ts'
+import { Client } from 'pg'
+import { openPool, startPostgres } from '../packages/postgres/test/postgres-server.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 
@@ -45,8 +45,7 @@ for (let index = 0; index < 64; index++) {
   await client.connect()
   clients.push(client)
 }
-const pool = new Pool({ connectionString: server.url, max: 10 })
-pool.on('error', () => {}) // the server may end before the last connection has
+const pool = openPool({ connectionString: server.url, max: 10 })
 const [first] = clients as [Client]
 const table = `"${schema}".bare`
 await first.query(`create table ${table} (session bigint, position bigint, body text, primary key (session, position))`)

@@ -7,14 +7,14 @@ import { StatementSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSession, memoryStore, user, verifySession, type Store } from 'indelible'
 import { follow } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
-import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
+import { noPostgres, openPool, startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { rounds } from '../rounds.ts'
 import { leftOutIf } from '../skipped-tests.ts'
@@ -241,7 +241,7 @@ describe('cost of an idle follower', () => {
     const countingPool = (
       max: number,
     ): { readonly pool: Pool; readonly notified: (count: number) => Promise<void> } => {
-      const pool = new Pool({ connectionString: server?.url, max })
+      const pool = openPool({ connectionString: server?.url, max })
       const hearers = new Set<() => void>()
       pool.on('connect', (client) => {
         Object.assign(client, { query: counting(client.query, true) })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { Client, Pool } from 'pg'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, openSession, orThrow, textOf, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from '@indelible/postgres'
@@ -12,7 +12,7 @@ import { ok } from '../task-results.ts'
 import { holdCases } from '../../packages/evidence/test/hold-cases.ts'
 import { searchInPostgres } from '../search/postgres-cases.ts'
 import { rounds } from '../rounds.ts'
-import { startPostgres, noPostgres, notOurServer } from '../../packages/postgres/test/postgres-server.ts'
+import { noPostgres, notOurServer, openPool, startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { batchOf } from './batches.ts'
 import { eraseCases } from './erase-cases.ts'
 import { leftOutIf } from '../skipped-tests.ts'
@@ -160,7 +160,7 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
 
   it('an uncontended append is one statement, also with `rebase`', async () => {
     const id = 'alone'
-    const pool = new Pool({ connectionString: server?.url ?? '', max: 3 })
+    const pool = openPool({ connectionString: server?.url ?? '', max: 3 })
     const texts: string[] = []
     pool.on('connect', (client) => {
       const query = client.query.bind(client) as (given: { readonly text: string }) => unknown

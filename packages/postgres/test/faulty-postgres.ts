@@ -1,7 +1,8 @@
 /** A pool of `pg` whose statements can be struck: refused by the server, or lost with their connection. */
-import { Pool } from 'pg'
 import type { Faults, StruckStep } from '@indelible/testing'
+import type { Pool } from 'pg'
 import type { PostgresPool } from '../src/database.ts'
+import { openPool } from './postgres-server.ts'
 
 /** Source: https://www.postgresql.org/docs/18/errcodes-appendix.html: disk full, a serialization failure, a lock that was not had. */
 const refusals = ['53100', '40001', '55P03']
@@ -13,8 +14,7 @@ const failure = ({ strike, step, number }: StruckStep): Error => {
 }
 
 export const faultyPool = (from: string | Pool, faults: Faults): PostgresPool => {
-  const pool = typeof from === 'string' ? new Pool({ connectionString: from, max: 4 }) : from
-  if (typeof from === 'string') pool.on('error', () => {})
+  const pool = typeof from === 'string' ? openPool({ connectionString: from, max: 4 }) : from
   return {
     connect: async () => {
       await faults.later('connect', async () => {})

@@ -1,16 +1,14 @@
 /** A table of PostgreSQL as a key-value store: `putIfAbsent` is `insert … on conflict do nothing`. */
-import { Pool } from 'pg'
 import { afterAll, describe, it } from 'vitest'
 import type { KeyValueStore } from 'indelible/store'
 import { keyValueContract } from '@indelible/testing'
-import { startPostgres, noPostgres } from './postgres-server.ts'
+import { noPostgres, openPool, startPostgres } from './postgres-server.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 
 describe('PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
-  const pool = new Pool({ connectionString: server?.url ?? '', max: 8 })
-  pool.on('error', () => undefined) // the server is stopped before the last connection has gone
+  const pool = openPool({ connectionString: server?.url ?? '', max: 8 })
   afterAll(async () => {
     await pool.end()
     await server?.stop()

@@ -19,7 +19,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { Client } from 'pg'
+import { Client, Pool, type PoolConfig } from 'pg'
 
 export interface PostgresServer {
   readonly url: string
@@ -223,6 +223,12 @@ const isOpenToAll = (path: string): boolean => {
   for (let at = dirname(path); at !== dirname(at); at = dirname(at)) if ((statSync(at).mode & 0o001) === 0) return false
   return true
 }
+
+/**
+ * A pool that the server may leave: it is stopped or killed while connections are idle, or while they close, which
+ * `pool.end()` does not wait for. A pool without a listener throws that where nobody can catch it.
+ */
+export const openPool = (options: PoolConfig): Pool => new Pool(options).on('error', () => undefined)
 
 /** Whether a server takes a connection at an address. */
 export const answers = async (url: string): Promise<boolean> => {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { Client, Pool } from 'pg'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { blockIdOf } from '../../../src/proof/kit.ts'
 import { verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
@@ -20,7 +20,7 @@ import { Database, isUnsupported, stateOf, type PostgresClient, type PostgresPoo
 import { endingProxy } from './postgres-ending-proxy.ts'
 import { bouncerVersion, hasTransactionMode, startBouncer, type Bouncer } from './pgbouncer.ts'
 import { faultyPool } from './faulty-postgres.ts'
-import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
+import { isRunning, noPostgres, notOurServer, openPool, startPostgres } from './postgres-server.ts'
 import { isFull, oneIn, rounds } from '../../../test/rounds.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { listProperties } from '../../../test/store/list-model.ts'
@@ -37,8 +37,7 @@ afterAll(async () => {
 })
 const url = server?.url ?? ''
 /** Connections beside those of the stores: each takes the server a process. */
-const asking = new Pool({ connectionString: url, max: 2, idleTimeoutMillis: 0 })
-asking.on('error', () => undefined) // the server is killed
+const asking = openPool({ connectionString: url, max: 2, idleTimeoutMillis: 0 })
 const schemas: string[] = []
 const fresh = (): string => {
   const schema = `it "${process.pid} ${schemas.length}`
@@ -95,8 +94,7 @@ const empty = async (schema: string): Promise<void> => {
 }
 
 /** Connections that the cases share: to a server, each new one is a process that knows nothing yet. */
-const shared = new Pool({ connectionString: url, max: 12, idleTimeoutMillis: 0 })
-shared.on('error', () => undefined)
+const shared = openPool({ connectionString: url, max: 12, idleTimeoutMillis: 0 })
 
 const place = async (connectionString: string = url): Promise<StorePlace> => {
   const schema = emptied.pop() ?? fresh()
@@ -580,7 +578,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 
   it('repeats a cancel request that had no effect', async () => {
-    const pool = new Pool({ connectionString: url })
+    const pool = openPool({ connectionString: url })
     let requests = 0
     const cancel = (client: PostgresClient): void => {
       if (++requests > 1) cancelStatement(client)
@@ -739,8 +737,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   })
 
   it('retries reads on every silently lost connection of the pool', async () => {
-    const pool = new Pool({ connectionString: url, max: 3 })
-    pool.on('error', () => {})
+    const pool = openPool({ connectionString: url, max: 3 })
     let toCut = 0
     const connect = async () => {
       const client = await pool.connect()
@@ -954,7 +951,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await store.close()
   })
   it('leaves a given pool open', async () => {
-    const pool = new Pool({ connectionString: url })
+    const pool = openPool({ connectionString: url })
     for (const schema of [fresh(), fresh()]) {
       const store = await done(postgresStore({ pool, schema }))
       await done(store.create({ id: schema, encrypt: false }))
@@ -1331,7 +1328,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
 })
 
 it('options that are missing, contradictory or without effect are a TypeError', () => {
-  const [connectionString, pool] = ['postgres://127.0.0.1:1/x', new Pool()]
+  const [connectionString, pool] = ['postgres://127.0.0.1:1/x', openPool({})]
   for (const [options, said] of [
     [{}, 'postgresStore needs one of `connectionString` and `pool`'],
     [{ connectionString, pool }, 'postgresStore needs one of `connectionString` and `pool`'],
