@@ -227,6 +227,22 @@ describe('turn', () => {
     expect(inputsOf(other).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
   })
 
+  it('that was queued and erased does not come back by a holder that had read it', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
+    const first = turn(one, 'a', { model: slow, id: 'a' })
+    await upTo(first, ({ type }) => type === 'step_start')
+    for (const id of ['b', 'c']) await turn(other, id, { model: echo, id, whenBusy: 'queue', wait: 0 }).result()
+    await one.refresh()
+    await other.erase({ inputs: ['b'] })
+    open()
+    await first.result()
+    await vi.waitFor(async () => expect(await store.leaseOf('s')).toBeUndefined(), 60_000)
+    expect(messageTexts(await openSession(store, 's'))).toEqual(['user: a', 'assistant: re: a', 'user: c', 'assistant: re: c']) // oxfmt-ignore
+  })
+
   it('waits or queues in order, each input once, even if its caller does not wait', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
