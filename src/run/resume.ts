@@ -24,7 +24,7 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * Continues a session from its record. Recorded results are used, calls that were not started are
  * run, and `unfinished` decides what happens to calls that were started but never finished. A
  * truncated answer is recorded as such, and the model is called again. If nothing is pending,
- * `resume` does nothing and ends with `end_turn` and the last answer.
+ * `resume` does nothing and ends with `end_turn` and the last answer; as `cancelled`, if the last input was cancelled.
  *
  * After a run that ended with `approval`, pass `approve` and `deny`, even days later and in another
  * process. It ends with `approval` again while any waiting call is undecided.
@@ -47,9 +47,7 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
       held = await turns.hold(control, held.left.remaining + margin(options.ttl))
     if (isLeft(held)) return held
     if (held.right !== undefined) return right(held.right)
-    const start = await turns.again(decided)
-    if (isLeft(start)) return start
-    return right(start.right ?? turns.over('end_turn'))
+    return turns.again(decided)
   }
   return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }

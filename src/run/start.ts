@@ -16,7 +16,7 @@ import {
 } from '../session/kit.ts'
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
-import type { Input } from './inputs/input.ts'
+import { inputOfStep, inputsIn, type Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
 import {
   approvalOf,
@@ -111,7 +111,7 @@ export const startTurn = async (
 
 /**
  * The start of a run that continues an earlier one, for an input whose message is in the record.
- * Undefined if there is no input and nothing is left to answer.
+ * Undefined if there is no input, and nothing is left to answer or it was cancelled.
  */
 export const continueTurn = async (
   session: Session,
@@ -119,7 +119,7 @@ export const continueTurn = async (
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
 ): Promise<Either<Fault, Start | Retry | undefined>> => {
-  const kept = stepToContinue(session)
+  const kept = stepToContinue(session, input)
   const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
   const rows = settleSteps(
     session,
@@ -137,9 +137,20 @@ export const continueTurn = async (
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
   if (continued !== undefined) return startOf(session, continued)
+  if (input !== undefined) return startOf(session)
+  return isOver(session) || isCancelled(session) ? right(undefined) : startOf(session)
+}
+
+/** Whether there is nothing to answer. */
+export const isOver = (session: Session): boolean => {
   const last = session.conversation().at(-1)
-  const isOver = last === undefined || last.role === 'assistant' || last.role === 'system'
-  return input === undefined && isOver ? right(undefined) : startOf(session)
+  return last === undefined || last.role === 'assistant' || last.role === 'system'
+}
+
+/** Whether the message to answer is that of an input that was cancelled. */
+const isCancelled = (session: Session): boolean => {
+  const at = lastAsked(session)
+  return at !== undefined && inputsIn(session.notes()).some((input) => input.at === at && input.state === 'cancelled')
 }
 
 /** The policy's choice. Throws a FaultError if it throws or does not choose. */
@@ -179,15 +190,21 @@ const lastAsked = (session: Session): number | undefined => {
 export const waitingStepOf = (
   session: Session,
   { tools, unfinished, decisions }: Continuation,
+  input: Input | undefined,
 ): OpenAnswer | undefined => {
-  const step = stepToContinue(session)
+  const step = stepToContinue(session, input)
   return step === undefined ? undefined : continuationOf(session, step, tools, unfinished, decisions).open
 }
 
-/** The step to continue: the last one, if its answer is complete and has tool calls. */
-const stepToContinue = (session: Session): OpenStep | undefined => {
+/**
+ * The step to continue: the last one, if its answer is complete and has tool calls, and it answers this input. Nobody
+ * continues the step of an input that was cancelled.
+ */
+const stepToContinue = (session: Session, input: Input | undefined): OpenStep | undefined => {
   const last = session.openSteps().at(-1)
-  return last?.answer !== undefined && callsOf(last.answer).length > 0 ? last : undefined
+  if (last?.answer === undefined || callsOf(last.answer).length === 0) return undefined
+  const answered = inputOfStep(session.notes(), last.step)
+  return answered?.id === input?.id || (input === undefined && answered?.state !== 'cancelled') ? last : undefined
 }
 
 const continuationOf = (

@@ -20,7 +20,15 @@ import { launchRun, type NothingToRun, type RunSettings, type RunStream, type St
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
-import { appendExpected, waitingStepOf, continueTurn, startTurn, type Retry, type Continuation } from './start.ts'
+import {
+  appendExpected,
+  isOver,
+  waitingStepOf,
+  continueTurn,
+  startTurn,
+  type Retry,
+  type Continuation,
+} from './start.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
@@ -56,7 +64,8 @@ export class TurnTaking {
   #stopped = false
   /** The ids of queued inputs that were erased after this handle had read them. */
   readonly #erased = new Set<string>()
-  #lost: Either<LeaseLost, never> | undefined
+  /** Why the end of this turn's run is not recorded. */
+  #notEnded: Either<StartFault, never> | undefined
   #finished: Promise<void> | undefined
 
   constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: HoldOptions) {
@@ -124,7 +133,7 @@ export class TurnTaking {
   over(stopReason: StopReason, input?: Input): NothingToRun {
     const last = this.#session.conversation().at(-1)
     const answer = last?.role === 'assistant' ? last : undefined
-    const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#continuation) : undefined
+    const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#continuation, input) : undefined
     const result: RunResult = {
       response: input !== undefined ? answerTo(this.#session, input) : stopReason === 'end_turn' ? answer : undefined,
       steps: Object.freeze([]),
@@ -160,15 +169,15 @@ export class TurnTaking {
     return continueTurn(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Retry>>
   }
 
-  /** The start of a run that continues open work, for the input it belongs to. Undefined if there is none. */
-  async again(decisions: Decisions): Promise<Either<StartFault, Start | undefined>> {
+  /** The start of a run that continues open work, for the input it belongs to. */
+  async again(decisions: Decisions): Promise<Either<StartFault, Start | NothingToRun>> {
     const continuation = { ...this.#continuation, decisions }
-    return this.#decided(async () => {
+    return this.#decided<Start | NothingToRun>(async () => {
       const input = this.#unfinished()
       const start = await continueTurn(this.#session, this.#lease as RunLease, continuation, input) // it is held
-      return isLeft(start) || start.right === 'anew' || start.right === undefined
-        ? (start as Either<StartFault, Retry | undefined>)
-        : right(this.recorded(start.right, input?.id))
+      if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Retry>
+      if (start.right === undefined) return right(this.over(isOver(this.#session) ? 'end_turn' : 'cancelled'))
+      return right(this.recorded(start.right, input?.id))
     })
   }
 
@@ -259,12 +268,13 @@ export class TurnTaking {
 
   /**
    * Ends the turn: records the end of its input, answers other inputs in the background, and
-   * releases the session. A run that lost its session gets that fault instead of `cancelled`.
+   * releases the session. A run that lost its session, or whose end the store did not take, gets that fault instead of
+   * `cancelled`: others will answer its input.
    */
   async finish(ended: Either<TurnFault, RunResult>): Promise<Either<TurnFault, RunResult>> {
     await this.#finish(isLeft(ended) ? 'error' : ended.right.stopReason)
     if (isLeft(ended)) return ended.left._tag === 'HandlerFailed' && isLost(ended.left) ? left(ended.left.cause) : ended
-    return this.#lost !== undefined && ended.right.stopReason === 'cancelled' ? this.#lost : ended
+    return this.#notEnded !== undefined && ended.right.stopReason === 'cancelled' ? this.#notEnded : ended
   }
 
   #finish(reason: StopReason): Promise<void> {
@@ -274,8 +284,11 @@ export class TurnTaking {
   async #finishOnce(reason: StopReason): Promise<void> {
     const lease = this.#lease
     if (lease === undefined) return
-    if (lease.lost) this.#lost = lease.fault()
-    else if (this.#input !== undefined) await this.#end(this.#input, reason)
+    if (lease.lost) this.#notEnded = lease.fault()
+    else if (this.#input !== undefined) {
+      const noted = await this.#end(this.#input, reason)
+      if (isLeft(noted)) this.#notEnded = noted
+    }
     await this.#session.refresh()()
     if (this.#stopped || nextOf(this.inputs()) === undefined) return lease.release()
     void this.#drain()

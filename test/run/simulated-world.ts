@@ -4,8 +4,8 @@
  * applied and answered, applied and not answered, or lost before; a process can be killed at each step; each has a clock of
  * its own, and the store has another one.
  */
-import { assistant, textOf, type Message } from 'indelible'
-import { turn, type Model, type RunResult, type TurnFault } from 'indelible/run'
+import { assistant, textOf, toolCall, type Message } from 'indelible'
+import { resume, tool, turn, type Model, type RunResult, type Tool, type TurnFault } from 'indelible/run'
 import { createSession, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Store, type StoreFault } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
@@ -102,10 +102,22 @@ class Process {
     return { ...store, ...Object.fromEntries(commands.map((name) => [name, throughWorld(name)])) }
   }
 
-  /** Answers the message that it is asked to answer, or fails. */
+  /** Has its effect, and answers later: a process that is killed between has paid, and nobody knows. */
+  readonly pay: Tool = tool({
+    name: 'pay',
+    parameters: { type: 'object' },
+    needsApproval: true,
+    run: async (_input, { call }) => {
+      await this.#wait(undefined, () => void this.world.paid.push(call.id))
+      return this.#wait(undefined, () => 'paid')
+    },
+  })
+
+  /** Answers the message that it is asked to answer, after a call of `pay` in a world that has it, or fails. */
   readonly model: Model = {
     name: 'echo',
     stream: (request) => {
+      const { world } = this
       const wait = (): Promise<boolean> =>
         this.#wait<boolean>(
           undefined,
@@ -115,7 +127,15 @@ class Process {
       return (async function* () {
         // It takes a while, so that leases are renewed meanwhile.
         for (let pause = 0; pause < 6; pause++) if (!(await wait())) throw new Error('the provider is down')
-        const message = assistant(`re: ${questionOf([...request.messages])}`)
+        const messages = [...request.messages]
+        const question = questionOf(messages)
+        if (world.pays && !messages.some((message) => paymentFor(message) === question)) {
+          const call = toolCall(`p${++world.calls}`, 'pay', { for: question })
+          yield { type: 'block_end', index: 0, block: 'tool_call', part: call }
+          yield { type: 'finish', message: assistant(call), reason: 'tool_calls', usage: { input: 1, output: 1 } }
+          return
+        }
+        const message = assistant(`re: ${question}`)
         yield { type: 'text_delta', index: 0, block: 'text', text: 're' } // for the journal, at a time that the schedule chooses
         if (!(await wait())) throw new Error('the provider is down')
         yield { type: 'block_end', index: 0, block: 'text', part: message.content[0] as never }
@@ -131,21 +151,27 @@ class Process {
       if (!isLeft(opened)) session = opened.right
     }
     const { id, model, clock } = this
+    const options = { model, clock, ttl, journalEvery: { ms: 1 }, ...(this.world.pays && { tools: [this.pay] }) }
     for (;;) {
-      const answer = await turn(session, id, {
-        id,
-        model,
-        whenBusy,
-        clock,
-        ttl,
-        journalEvery: { ms: 1 },
-      }).result()()
+      const answer = await turn(session, id, { ...options, id, whenBusy }).result()()
       this.world.ended.push({ id, answer, granted: this.world.granted })
-      if (!isLeft(answer) && (answer.right.response !== undefined || answer.right.stopReason === 'cancelled')) break
+      const { stopReason = 'error', open }: Partial<RunResult> = isLeft(answer) ? {} : answer.right
+      if (['end_turn', 'answered', 'cancelled'].includes(stopReason)) break
+      if (open !== undefined) {
+        const tokens = open.calls.map(({ approval }) => approval)
+        this.world.decided.push(...open.calls.map((call) => call.id))
+        // One of them says no.
+        await resume(session, { ...options, [id === 'b' ? 'deny' : 'approve']: tokens }).result()()
+      }
+      await new Promise<void>((next) => clock.after(ttl, next)) // others get on meanwhile
     }
     this.isDone = true
   }
 }
+
+/** Whose payment a message asks for. */
+const paymentFor = ({ content }: Message): unknown =>
+  content.flatMap((part) => (part.type === 'tool_call' ? [JSON.parse(part.arguments) as { for: unknown }] : []))[0]?.for
 
 /** The text that a model is asked to answer: the user's, or the reminder's quote of it, whichever is last. */
 const questionOf = (messages: readonly Message[]): string =>
@@ -166,6 +192,13 @@ export class World {
   readonly ended: TurnOutcome[] = []
   /** The fencing number of the latest lease that the store granted. */
   granted = 0
+  /** Whether the model calls `pay` once for each question. */
+  readonly pays: boolean
+  /** The number of those calls. */
+  calls = 0
+  /** The ids of the calls of `pay` that somebody decided about, and of those that had an effect. */
+  readonly decided: string[] = []
+  readonly paid: string[] = []
   /** How often a run was asked to stop. */
   stops = 0
   #processes: Process[] = []
@@ -174,8 +207,9 @@ export class World {
   steps = 0
   readonly #ways: readonly ('wait' | 'queue')[]
 
-  constructor(ways: readonly ('wait' | 'queue')[]) {
+  constructor(ways: readonly ('wait' | 'queue')[], pays: boolean) {
     this.#ways = ways
+    this.pays = pays
     this.store = memoryStore({ now: () => this.#storeNow })
   }
 

@@ -227,6 +227,19 @@ describe('turn', () => {
     expect(inputsOf(other).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
   })
 
+  it('whose end the store did not take is not reported as cancelled', async () => {
+    const memory = memoryStore()
+    const noEnd: Store['append'] = (id, batch) =>
+      batch.rows.some(({ body }) => body.includes('"cancelled"'))
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('no disk') }), 'append')
+        : memory.append(id, batch)
+    const session = await createSession({ ...memory, append: noEnd }, { id: 's' })
+    const abort = new AbortController()
+    const going = turn(session, 'a', { model: { name: 'slow', stream: () => (abort.abort(), echo.stream) as never }, id: 'a', signal: abort.signal }) // oxfmt-ignore
+    expect(await going.result()()).toMatchObject({ left: { _tag: 'Io' } })
+    expect(inputsOf(session).map(({ state }) => state)).toEqual(['taken'])
+  })
+
   it('that was queued and erased does not come back by a holder that had read it', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
@@ -797,6 +810,44 @@ describe('tool approvals', () => {
       await expect(Promise.resolve(stream.result())).rejects.toThrow(why)
       expect([session.held(), session.len]).toEqual([undefined, 1])
     }
+  })
+
+  it('belong to their own input: one that failed before and is asked again denies them, and has its own answer', async () => {
+    ran.length = 0
+    const session = await createSession(memoryStore(), { id: 's' })
+    const down = scriptedModel([() => { throw new Error('the provider is down') }]) // oxfmt-ignore
+    for (const [id, earlier] of [
+      ['b', 'a'],
+      [undefined, 'c'],
+    ] as const) {
+      await turn(session, earlier, { model: down, id: earlier }).result()()
+      const asked = await turn(session, 'b', { model: scriptedModel([answer]), tools, ...(id !== undefined && { id }) }).result() // oxfmt-ignore
+      expect(asked.stopReason).toBe('approval')
+      const again = await turn(session, earlier, { model: scriptedModel([assistant('Mine.')]), tools, id: earlier }).result() // oxfmt-ignore
+      expect([again.stopReason, again.response]).toEqual(['end_turn', assistant('Mine.')])
+      const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+      await resume(session, { model: scriptedModel([]), tools, approve }).result()
+    }
+    expect(ran).toEqual(['look', 'pay', 'look', 'pay']) // none of 50 and 60
+    expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'a answered',
+      'b cancelled',
+      'c answered',
+    ])
+  })
+
+  it('of an input that was cancelled have no effect', async () => {
+    ran.length = 0
+    const session = await createSession(memoryStore(), { id: 's' })
+    const asked = await turn(session, 'b', { model: scriptedModel([answer]), tools, id: 'b' }).result()
+    await turn(session, 'b', { model: echo, id: 'b', signal: AbortSignal.abort() }).result()
+    const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+    for (let click = 0; click < 2; click++)
+      expect((await resume(session, { model: echo, tools, approve }).result()).stopReason).toBe('cancelled')
+    expect([ran, messageTexts(session).slice(-2)]).toEqual([['look', 'pay'], [
+      'tool: Not run: the call was waiting for approval when the run ended.',
+      'tool: Not run: the call was waiting for approval when the run ended.',
+    ]]) // oxfmt-ignore
   })
 
   it('count another user message, and interrupted(), as denial', async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -78,25 +78,34 @@ describe('a session lease', () => {
     await session.append(user('nobody holds it'), { respectLease: true })
     expect((await session.lease({ holder: 'paused' })).number).toBe(3)
   })
-  it('released before an append of the same handle reached the store is not lost: the append carries none', async () => {
-    const memory = memoryStore()
-    await createSession(memory, { id: 's' })
-    let isReleased = (): void => undefined
-    const released = new Promise<void>((resolve) => (isReleased = resolve))
-    const session = await openSession(
-      {
-        ...memory,
-        append: (...given) => storeTask(async () => (await released, memory.append(...given)()), 'store.append'),
-        release: (...given) =>
-          storeTask(async () => (await memory.release(...given)(), isReleased(), right(undefined)), 'store.release'),
-      },
-      's',
-    )
-    const lease = await session.lease({ holder: 'run' })
-    const append = session.append(user('a question of another turn'))
-    await lease.release()
-    expect([(await append).head.size, lease.signal.aborted]).toEqual([1, false])
-  })
+  it.each([
+    ['', right(undefined)],
+    [
+      ', nor if the answer was lost',
+      left({ _tag: 'Io', operation: 'release', cause: new Error('no answer') } as const),
+    ],
+  ])(
+    'released before an append of the same handle reached the store is not lost%s: the append carries none',
+    async (_, answer) => {
+      const memory = memoryStore()
+      await createSession(memory, { id: 's' })
+      let isReleased = (): void => undefined
+      const released = new Promise<void>((resolve) => (isReleased = resolve))
+      const session = await openSession(
+        {
+          ...memory,
+          append: (...given) => storeTask(async () => (await released, memory.append(...given)()), 'store.append'),
+          release: (...given) =>
+            storeTask(async () => (await memory.release(...given)(), isReleased(), answer), 'store.release'),
+        },
+        's',
+      )
+      const lease = await session.lease({ holder: 'run' })
+      const append = session.append(user('a question of another turn'))
+      await lease.release()()
+      expect([(await append).head.size, lease.signal.aborted]).toEqual([1, false])
+    },
+  )
   it('of another holder is respected by every method that writes, if the caller wants that', async () => {
     const store = memoryStore({ now: () => 1_000_000 })
     const session = await createSession(store, { id: 's', messages: [user('first'), user('second')] })

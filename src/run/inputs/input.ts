@@ -74,6 +74,19 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
   return [...inputs.values()]
 }
 
+/** The input whose run began a step, as it is now. Undefined for a run without an input. Cost: O(notes) */
+export const inputOfStep = (notes: Sequence<Note>, step: string): Input | undefined => {
+  const inputs = new Map<string, Input>()
+  for (const note of notes) {
+    if (note.type === 'journal' && note.step === step) break
+    if (note.type !== 'input') continue
+    const next = stepInput(inputs.get(note.id), note)
+    if (next !== undefined) inputs.set(note.id, next)
+  }
+  const id = [...inputs.values()].find(({ state }) => state === 'taken')?.id
+  return inputsIn(notes).find((input) => input.id === id)
+}
+
 /**
  * The inputs of a session's turns that have an id, in the order in which they were asked, with their states.
  *

@@ -262,9 +262,10 @@ class Claim {
     })())
   }
 
-  /** Whether this handle released the lease, and the store knows. Waits for a release that is under way. */
+  /** Whether this handle released the lease, even if the store's answer was lost. Waits for a release that is under way. */
   async isGivenBack(): Promise<boolean> {
-    return this.#given !== undefined && !isLeft(await this.#given)
+    await this.#given
+    return this.#given !== undefined
   }
 
   /** Ends the claim when another lease of the same handle replaces it. */
