@@ -9,7 +9,6 @@ import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { storeAndOptionsOf } from '../session/kit.ts'
 import { systemClock, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
@@ -62,8 +61,6 @@ export class TurnTaking {
   /** Whether this turn's run has started. */
   #isRunning = false
   #stopped = false
-  /** The ids of queued inputs that were erased after this handle had read them. */
-  readonly #erased = new Set<string>()
   /** Why the end of this turn's run is not recorded. */
   #notEnded: Either<StartFault, never> | undefined
   #finished: Promise<void> | undefined
@@ -149,16 +146,7 @@ export class TurnTaking {
   }
 
   inputs(): readonly Input[] {
-    return inputsIn(this.#session.notes()).filter(({ id, at }) => at !== undefined || !this.#erased.has(id))
-  }
-
-  /** Whether a queued input was erased. An erasure changes neither this handle's notes nor the head, so the store is asked. */
-  async #isErased({ id }: Input): Promise<Either<StartFault, boolean>> {
-    const { store } = storeAndOptionsOf(this.#session) ?? {}
-    const row = queuedRow(this.#session, id)
-    if (store === undefined || row === undefined) return right(false)
-    const rows = await store.read(this.#session.id, { from: row, to: row + 1 })()
-    return isLeft(rows) ? rows : right(rows.right[0]?.erased !== undefined)
+    return inputsIn(this.#session.notes())
   }
 
   /** The start of an input's run. If its message is in the record, the run continues. */
@@ -216,22 +204,9 @@ export class TurnTaking {
     }
   }
 
-  /** Begins with an input from a note, unless that note was erased. */
-  async #beginQueued(input: Input): Promise<Either<StartFault, Start | Retry>> {
-    if (input.at === undefined) {
-      const erased = await this.#isErased(input)
-      if (isLeft(erased)) return erased
-      if (erased.right) {
-        this.#erased.add(input.id)
-        return right('anew')
-      }
-    }
-    return this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
-  }
-
   /** Answers the input of another turn. A run that can't start is handed over, too: it ends with that fault. */
   async answer(input: Input): Promise<Either<StartFault, Retry | void>> {
-    const start = await this.#beginQueued(input)
+    const start = await this.begin(input, input.message as Message, input.id) // an input without a position was queued with its message
     if (!isLeft(start) && start.right === 'anew') return right('anew')
     const handlers = [recordingHandler(this.#session, this.#journaling, this.#lease as RunLease, input.id)]
     const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
@@ -312,16 +287,6 @@ export class TurnTaking {
     const held = await this.take(this.#control as Control, 0) // it was held
     if (!isLeft(held)) await this.#drain() // otherwise the new holder answers them
   }
-}
-
-/** The row of the last note that queued an input. */
-const queuedRow = (session: Session, id: string): number | undefined => {
-  for (let row = session.head().size - 1; row >= 0; row--) {
-    const [found] = session.rows(row, row + 1)
-    if (found?.kind === 'note' && found.note.type === 'input' && found.note.id === id && found.note.state === 'queued')
-      return row
-  }
-  return undefined
 }
 
 /** The state of an input after its run. A run ended by the application's `stopWhen` counts as answered. */

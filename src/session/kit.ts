@@ -20,5 +20,5 @@ export {
   removeMarked,
 } from './opening/adapter-session.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
-export { checkStore, redactorOf, storeAndOptionsOf } from './record/store-of.ts'
+export { checkStore, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

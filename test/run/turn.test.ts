@@ -20,7 +20,7 @@ import {
   type RunStream,
   type TurnFault,
 } from 'indelible/run'
-import { createSession, openSession, verifySession, type Note, type Session } from 'indelible/session'
+import { createSession, forkSession, openSession, verifySession, type Note, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import { thawed } from '../thawed.ts'
@@ -240,20 +240,51 @@ describe('turn', () => {
     expect(inputsOf(session).map(({ state }) => state)).toEqual(['taken'])
   })
 
-  it('that was queued and erased does not come back by a holder that had read it', async () => {
+  it('that was queued and is erased does not come back, not by a holder that had read it, nor by its own turn or in a fork', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
     const first = turn(one, 'a', { model: slow, id: 'a' })
     await upTo(first, ({ type }) => type === 'step_start')
-    for (const id of ['b', 'c']) await turn(other, id, { model: echo, id, whenBusy: 'queue', wait: 0 }).result()
+    const waiting = turn(other, 'the second', { model: echo, id: 'b', whenBusy: 'queue' })
+    await vi.waitFor(async () => expect((await one.refresh()).notes.length).toBe(1), 60_000)
+    await turn(other, 'c', { model: echo, id: 'c', whenBusy: 'queue', wait: 0 }).result()
     await one.refresh()
-    await other.erase({ inputs: ['b'] })
+    const fork = await forkSession(store, 's', { id: 'fork' })
+    await (await openSession(store, 's')).erase({ inputs: ['b'] })
     open()
     await first.result()
+    expect((await waiting.result()).stopReason).toBe('cancelled')
+    await turn(fork, 'd', { model: echo, id: 'd' }).result()
+    const answers = (ids: string) => ['a', ...ids].flatMap((id) => [`user: ${id}`, `assistant: re: ${id}`])
     await vi.waitFor(async () => expect(await store.leaseOf('s')).toBeUndefined(), 60_000)
-    expect(messageTexts(await openSession(store, 's'))).toEqual(['user: a', 'assistant: re: a', 'user: c', 'assistant: re: c']) // oxfmt-ignore
+    expect(messageTexts(await openSession(store, 's'))).toEqual(answers('c'))
+    expect(messageTexts(await openSession(store, 'fork'))).toEqual(answers('cd'))
+    expect(inputsOf(await openSession(store, 's')).map(({ id }) => id)).toEqual(['a', 'c'])
+  })
+
+  it('that is taken just when its note is erased is erased, too', async () => {
+    const memory = memoryStore()
+    const holder = await createSession(memory, { id: 's', messages: [user('first'), assistant('yes')] })
+    const queued = { type: 'input', id: 'b', state: 'queued', message: { role: 'user', content: [{ type: 'text', text: 'a secret' }] } } as const // oxfmt-ignore
+    for (const id of ['b', 'c']) await holder.note({ ...queued, id })
+    const erase: Store['erase'] = (request) =>
+      storeTask(async () => {
+        const done = await memory.erase(request)()
+        if (holder.len === 2)
+          await holder.append({
+            messages: [user('a secret')],
+            notes: [{ type: 'input', id: 'b', state: 'taken', at: 2 }],
+          })
+        return done
+      }, 'store.erase')
+    await (await openSession({ ...memory, erase }, 's')).erase({ inputs: ['b', 'c'] })
+    const read = await openSession(memory, 's')
+    expect(JSON.stringify([...read.rows()])).not.toContain('secret')
+    await holder.refresh()
+    expect(inputsOf(holder).map(({ id, state }) => `${id} ${state}`)).toEqual(['b taken', 'c cancelled'])
+    await verifySession(memory, 's')
   })
 
   it('waits or queues in order, each input once, even if its caller does not wait', async () => {

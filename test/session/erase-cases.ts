@@ -401,7 +401,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const receipt = await session.erase({ all: true }, because)
       expect(receipt).toMatchObject({ messages: [0, 1, 2, 3], inputs: ['i'], remains: [] })
       expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
-        ...['pin', 'erased', 'erased', 'erased', 'erased'],
+        ...['pin', 'erased', 'erased', 'erased', 'erased', 'input'], // the last one withdraws the queued input
       ])
       expect({ ...(await session.erase({ all: true })), inputs: ['i'] }).toEqual(receipt)
       expect((await verifySession(store, 's')).erased).toEqual([0, 1, 2, 3])

@@ -17,6 +17,7 @@ import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
+import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
 
 /**
  * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals,
@@ -114,9 +115,13 @@ async function* eraseOnce(
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, sharing } = yield* planOf(store, opened, asked)
+  const { logs, rows, subject, sharing, queued } = yield* planOf(store, opened, asked)
   const done = await store.erase({ logs, ...because })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
+  for (const inputs of queued) {
+    const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
+    if (positions.length > 0) yield* erase(store, inputs.log, { ...asked, positions, inputs: [], all: false }, because)
+  }
   return yield* receiptOf(store, opened, {
     positions: [...subject.positions],
     inputs: [...subject.inputs],
@@ -138,6 +143,8 @@ interface Plan {
   readonly rows: readonly number[]
   readonly subject: Subject
   readonly sharing: readonly string[]
+  /** The queued inputs among the rows. */
+  readonly queued: readonly QueuedInputs[]
 }
 
 async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureRequest): Steps<EraseSessionFault, Plan> {
@@ -171,6 +178,8 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
   const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: asked.respectLease }]
+  const repeated = repeats.map((index) => notes[index] as Note)
+  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, repeated) }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
@@ -184,11 +193,12 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     const given = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
-    const own = copiesIn(noted, there, new Set()).map((index) => {
-      const { position, note } = found[index] as (typeof found)[number]
-      return { position, stub: noteStub(note) }
-    })
+    const copies = copiesIn(noted, there, new Set()).map((index) => found[index] as (typeof found)[number])
+    const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
     logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
+    const before = notes.filter((_, index) => (noteRows[index] as number) < one.rows)
+    const erased = [...repeated.filter((note) => before.includes(note)), ...copies.map(({ note }) => note)]
+    queued.push({ log: one.id, head: expected, ids: queuedIn([...before, ...noted], erased) })
   }
   const before = asked.all ? mirror.erased.keys() : []
   return {
@@ -196,6 +206,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     rows: [...rows.map(({ position }) => position), ...before],
     subject,
     sharing: sharing.map((one) => one.id),
+    queued: queued.filter(({ ids }) => ids.length > 0),
   }
 }
 

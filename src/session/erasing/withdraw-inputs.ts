@@ -1,0 +1,55 @@
+/**
+ * Withdraws queued inputs whose notes were erased. An erasure changes neither the head of a log nor what an open handle
+ * has read of it, so a run could still take such an input. After this note its append is a conflict.
+ */
+import { isLeft } from '../../json/index.ts'
+import type { InputNote, Note } from '../../notes/kit.ts'
+import type { Head, Store } from '../../store/index.ts'
+import { fail, need, type Steps } from '../../task/index.ts'
+import type { EraseSessionFault } from '../fault.ts'
+import { readMirror } from '../record/read.ts'
+import { stamp } from '../record/stamp.ts'
+
+/** The ids of queued inputs of one log. */
+export interface QueuedInputs {
+  readonly log: string
+  readonly head: Head
+  readonly ids: readonly string[]
+}
+
+/** The inputs among the notes to erase that no run has taken and nobody has cancelled. None of a sealed session. */
+export const queuedIn = (notes: readonly Note[], erased: readonly Note[]): readonly string[] => {
+  if (notes.some(({ type }) => type === 'seal')) return []
+  const over = new Set(notes.flatMap((note) => (note.type === 'input' && note.state !== 'queued' ? [note.id] : [])))
+  return [...new Set(erased.flatMap((note) => (note.type === 'input' && !over.has(note.id) ? [note.id] : [])))]
+}
+
+/**
+ * Records that inputs are withdrawn, unless a run took them first.
+ *
+ * @param erasable whether rows of the session have a salt
+ * @returns the positions of messages that runs have appended meanwhile, and that must be erased, too
+ */
+export async function* withdraw(
+  store: Store,
+  { log, head, ids }: QueuedInputs,
+  erasable: boolean,
+): Steps<EraseSessionFault, readonly number[]> {
+  const note = (id: string): InputNote => ({ type: 'input', id, state: 'cancelled' })
+  const taken: number[] = []
+  for (let [rest, expected] = [ids, head]; rest.length > 0;) {
+    const rows = rest.map((id) => ({ kind: 'note', body: JSON.stringify(note(id)) }) as const)
+    const answer = await store.append(log, { expected, rows: yield* need(stamp(rows, store, erasable)) })()
+    if (!isLeft(answer) || answer.left._tag === 'NoKey') break // the receipt lists a session without its key as unread
+    if (answer.left._tag !== 'Conflict') yield* fail(answer.left as EraseSessionFault) // the rows are valid, and have no operation
+    const { mirror } = yield* need(readMirror(store, log))
+    const moved = [...mirror.notes.view()].flatMap((found) =>
+      found.type === 'input' && found.state !== 'queued' && rest.includes(found.id) ? [found] : [],
+    )
+    taken.push(...moved.flatMap(({ at }) => at ?? []))
+    const over = new Set(moved.map(({ id }) => id))
+    rest = rest.filter((id) => !over.has(id))
+    expected = mirror.head
+  }
+  return taken
+}
