@@ -30,7 +30,7 @@ import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { approvalOf, denialOf, viewDigestOf, withApproval, type Decisions, type OpenAnswer } from './open-answer.ts'
+import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice } from '../session/kit.ts'
@@ -486,7 +486,7 @@ export class Loop {
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
-      const denial = this.#open && denialOf(approvalOf(this.#open.step, call), this.#options.decisions)
+      const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions)
       if (denial !== undefined) return errorResult(call, denial)
       if (signal.aborted) return errorResult(call, notRunText(reasonOf(signal.reason)))
       await this.#tell({ type: 'tool_call_start', step, call })
@@ -516,7 +516,7 @@ export class Loop {
     this.#toolCalls += todo.length
     if (waiting.size > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
-      const left = [...waiting].map((call) => withApproval(this.#deltaId, call))
+      const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
       this.#open = Object.freeze({
         step: this.#deltaId,
         viewDigest: viewDigestOf(this.#work.view()),
@@ -532,12 +532,17 @@ export class Loop {
     return inOrder()
   }
 
+  #tokenOf(call: ToolCallPart): string {
+    const known = this.#open?.calls.find(({ id }) => id === call.id)
+    return known?.approval ?? approvalOf(this.#open?.step ?? this.#deltaId, call)
+  }
+
   /** Whether a call waits for approval: its tool requires it or a dead run had started it, and there is no decision. */
   async #waits(call: ToolCallPart): Promise<boolean> {
     const { decisions, tools } = this.#options
     const { id } = call
     if (this.#open !== undefined) {
-      const token = approvalOf(this.#open.step, call)
+      const token = this.#tokenOf(call)
       if (denialOf(token, decisions) !== undefined || decisions.approve?.includes(token) === true) return false
       if (this.#open.calls.some((waiting) => waiting.id === id)) return true
     }

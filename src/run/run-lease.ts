@@ -1,8 +1,8 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf, ownFields, present, type OptionNames } from '../json/index.ts'
+import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
-import { amount, choice, type Clock, reasonOf } from '../task/index.ts'
+import { amount, choice, systemClock, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
 export interface RunLeaseOptions {
@@ -44,8 +44,42 @@ export const defaultTtl = 10_000
 /** The leases acquired by runs. Leases acquired by the application are never released here. */
 const runLeases = new WeakSet<SessionLease>()
 
+/** The application's leases that a run uses now, each with the end of that run. */
+const inUse = new WeakMap<SessionLease, Promise<void>>()
+
+/** A lease that a run uses, and the function that ends the use. */
+interface Borrowed {
+  readonly lease: SessionLease
+  readonly giveBack: () => void
+}
+
+/** Borrows the application's own lease. Undefined if it has none, or another run is still using it after `wait`. */
+const borrowLease = async (
+  held: Session['held'] | undefined,
+  wait: number,
+  clock: Clock,
+): Promise<Borrowed | undefined> => {
+  const until = clock.now() + wait
+  for (;;) {
+    const lease = held?.()
+    if (lease === undefined || !lease.held || runLeases.has(lease)) return undefined
+    const other = inUse.get(lease)
+    if (other === undefined) {
+      let end = (): void => undefined
+      inUse.set(lease, new Promise((resolve) => (end = resolve)))
+      return { lease, giveBack: () => (inUse.delete(lease), end()) }
+    }
+    const rest = until - clock.now()
+    if (rest <= 0) return undefined
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(rest, resolve)
+      void other.then(() => (timer.cancel(), resolve()))
+    })
+  }
+}
+
 /**
- * Acquires a session's lease for a run, or uses the application's own. Undefined if the session has no leases.
+ * Acquires a session's lease for a run, or uses the application's own, one run at a time. Undefined if the session has no leases.
  *
  * @param stop called on a stop request, or when another holder took the lease
  */
@@ -56,16 +90,17 @@ export const acquireRunLease = async (
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
-  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity, clock } = ownFields(options)
-  const given = held?.()
-  const own = given !== undefined && given.held && !runLeases.has(given)
-  const taken = own
-    ? right(given)
-    : await lease({ holder, ttl, wait: whenBusy === 'wait' ? wait : 0, ...present({ clock }) })()
+  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock = systemClock } = ownFields(options)
+  const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
+  const until = clock.now() + wait
+  const borrowed = await borrowLease(held, wait, clock)
+  const taken = borrowed
+    ? right(borrowed.lease)
+    : await lease({ holder, ttl, wait: Math.max(0, until - clock.now()), clock })()
   if (isLeft(taken)) return taken
   const { number, signal, release } = taken.right
   let over = false
-  if (!own) runLeases.add(taken.right)
+  if (borrowed === undefined) runLeases.add(taken.right)
   const onLost = (): void => {
     if (over) return
     const { reason } = signal
@@ -82,7 +117,9 @@ export const acquireRunLease = async (
     },
     release: async () => {
       over = true
-      if (!own) await release()()
+      signal.removeEventListener('abort', onLost)
+      if (borrowed === undefined) await release()()
+      else borrowed.giveBack()
     },
   })
 }

@@ -207,6 +207,14 @@ const stepToContinue = (session: Session, input: Input | undefined): OpenStep | 
   return answered?.id === input?.id || (input === undefined && answered?.state !== 'cancelled') ? last : undefined
 }
 
+/** How often runs have started a call. */
+const startsOf = (session: Session, { step }: OpenStep, { id }: ToolCallPart): number => {
+  let starts = 0
+  for (const note of session.notes())
+    if (note.type === 'journal' && note.step === step && note.started?.includes(id) === true) starts += 1
+  return starts
+}
+
 const continuationOf = (
   session: Session,
   step: OpenStep,
@@ -221,12 +229,15 @@ const continuationOf = (
   const retried: string[] = []
   for (const call of callsOf(answer)) {
     if (step.results.has(call.id)) continue
-    if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
-    if (!step.started.has(call.id)) continue
+    if (!step.started.has(call.id)) {
+      if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
+      continue
+    }
     const tool = tools.find(({ name }) => name === call.name)
     const chosen = chosenBy(policy, call, tool)
     if (chosen === 'ask' || step.waiting.has(call.id)) {
-      if (!step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
+      // What was approved before it started does not run it again: that is another decision, with a token of its own.
+      waiting.push(withApproval(`${step.step} ${startsOf(session, step, call)}`, call))
       started.push(call.id)
     } else if (chosen === 'retry' && tool?.idempotent === true) retried.push(approvalOf(step.step, call))
     else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))

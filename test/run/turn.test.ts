@@ -116,6 +116,26 @@ describe('turn', () => {
     expect([session.len, session.notes().length]).toEqual([1, 0])
   })
 
+  it.each(['fail', 'wait', 'queue'] as const)(
+    'goes one at a time under a lease of the application, too (%s)',
+    async (whenBusy) => {
+      const store = memoryStore()
+      const session = await createSession(store, { id: 's' })
+      const lease = await session.lease({ holder: 'app' })
+      const going = ['a', 'b', 'c'].map((id) => turn(session, id, { model: echo, id, whenBusy }).result()())
+      const answers = await Promise.all(going)
+      const others = whenBusy === 'fail' ? [{ left: { _tag: 'SessionBusy', holder: 'app' } }, { left: { _tag: 'SessionBusy' } }] : ['b', 'c'].map((id) => ({ right: { response: assistant(`re: ${id}`) } })) // oxfmt-ignore
+      expect(answers).toMatchObject([{ right: { response: assistant('re: a') } }, ...others])
+      expect(messageTexts(session).toSorted()).toEqual(
+        (whenBusy === 'fail' ? ['a'] : ['a', 'b', 'c'])
+          .flatMap((id) => [`user: ${id}`, `assistant: re: ${id}`])
+          .toSorted(),
+      )
+      expect([lease.held, isRight(await turn(session, 'd', { model: echo }).result()())]).toEqual([true, true])
+      await lease.release()
+    },
+  )
+
   it('reports a store failure while appending the input, without a retry', async () => {
     const real = memoryStore()
     let failures = 0
@@ -519,9 +539,13 @@ describe('resume', () => {
       ['b'],
     ])
     const session = await openSession(store, 's')
+    const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+    await session.note({ type: 'journal', step: asked.open?.step ?? '', started: ['b'] }) // by a run with that approval, which died
+    const again = await resume(session, { ...options, approve }).result()
+    expect([again.stopReason, ran]).toEqual(['approval', ['charge']])
     const ended = await resume(session, {
       ...options,
-      approve: asked.open?.calls.map(({ approval }) => approval) ?? [],
+      approve: again.open?.calls.map(({ approval }) => approval) ?? [],
     }).result()
     expect([ended.stopReason, ran, messageTexts(session).at(-2)]).toEqual([
       'end_turn',
