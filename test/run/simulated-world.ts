@@ -6,7 +6,7 @@
  */
 import { assistant, textOf, toolCall, type Message } from 'indelible'
 import { resume, tool, turn, type Model, type RunResult, type Tool, type TurnFault } from 'indelible/run'
-import { createSession, openSession, type Session } from 'indelible/session'
+import { createSession, eraseMessages, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Store, type StoreFault } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
@@ -31,6 +31,9 @@ export interface TurnOutcome {
   /** The fencing number of the latest lease at that time. */
   readonly granted: number
 }
+
+/** Nothing else happens; or the model calls `pay` once for each question; or questions are erased. */
+export type WorldKind = 'plain' | 'pays' | 'erases'
 
 const commands = ['lease', 'renew', 'release', 'append', 'read', 'info', 'leaseOf'] as const
 
@@ -129,7 +132,7 @@ class Process {
         for (let pause = 0; pause < 6; pause++) if (!(await wait())) throw new Error('the provider is down')
         const messages = [...request.messages]
         const question = questionOf(messages)
-        if (world.pays && !messages.some((message) => paymentFor(message) === question)) {
+        if (world.kind === 'pays' && !messages.some((message) => paymentFor(message) === question)) {
           const call = toolCall(`p${++world.calls}`, 'pay', { for: question })
           yield { type: 'block_end', index: 0, block: 'tool_call', part: call }
           yield { type: 'finish', message: assistant(call), reason: 'tool_calls', usage: { input: 1, output: 1 } }
@@ -151,7 +154,13 @@ class Process {
       if (!isLeft(opened)) session = opened.right
     }
     const { id, model, clock } = this
-    const options = { model, clock, ttl, journalEvery: { ms: 1 }, ...(this.world.pays && { tools: [this.pay] }) }
+    const options = {
+      model,
+      clock,
+      ttl,
+      journalEvery: { ms: 1 },
+      ...(this.world.kind === 'pays' && { tools: [this.pay] }),
+    }
     for (;;) {
       const answer = await turn(session, id, { ...options, id, whenBusy }).result()()
       this.world.ended.push({ id, answer, granted: this.world.granted })
@@ -176,9 +185,11 @@ const paymentFor = ({ content }: Message): unknown =>
 /** The text that a model is asked to answer: the user's, or the reminder's quote of it, whichever is last. */
 const questionOf = (messages: readonly Message[]): string =>
   messages
-    .map((message) =>
-      message.role === 'user' ? textOf(message) : /^\[The user's message "(.*?)"/.exec(textOf(message))?.[1],
-    )
+    .map((message) => {
+      if (message.role === 'user') return textOf(message)
+      const reminder = /^\[The user's message(?: "(.*?)",)? at/.exec(textOf(message))
+      return reminder === null ? undefined : (reminder[1] ?? '') // without a quote, if it was erased
+    })
     .findLast((said) => said !== undefined) ?? ''
 
 /** Until nothing happens any more without being chosen. */
@@ -192,8 +203,9 @@ export class World {
   readonly ended: TurnOutcome[] = []
   /** The fencing number of the latest lease that the store granted. */
   granted = 0
-  /** Whether the model calls `pay` once for each question. */
-  readonly pays: boolean
+  readonly kind: WorldKind
+  /** The inputs that were erased. */
+  readonly erased: Set<string> = new Set()
   /** The number of those calls. */
   calls = 0
   /** The ids of the calls of `pay` that somebody decided about, and of those that had an effect. */
@@ -207,9 +219,9 @@ export class World {
   steps = 0
   readonly #ways: readonly ('wait' | 'queue')[]
 
-  constructor(ways: readonly ('wait' | 'queue')[], pays: boolean) {
+  constructor(ways: readonly ('wait' | 'queue')[], kind: WorldKind) {
     this.#ways = ways
-    this.pays = pays
+    this.kind = kind
     this.store = memoryStore({ now: () => this.#storeNow })
   }
 
@@ -250,7 +262,7 @@ export class World {
 
   /** Choose the next event by a number. */
   async choose(number: number): Promise<void> {
-    const events: (() => void)[] = []
+    const events: (() => unknown)[] = []
     // What goes well is likely, so that schedules get far.
     for (const pending of this.pending.filter((one) => !one.process.isStalled && this.#isNext(one)))
       for (const way of pending.ways.keys())
@@ -262,6 +274,11 @@ export class World {
         events.push(() => (process.isStalled = !process.isStalled))
     }
     for (let weight = 3; weight > 0; weight--) events.push(() => (this.#storeNow += ttl))
+    if (this.kind === 'erases')
+      for (const { id } of this.#processes)
+        events.push(async () => {
+          if (!isLeft(await eraseMessages(this.store, 's', { inputs: [id] })())) this.erased.add(id)
+        })
     if (this.granted > 0)
       events.push(() => {
         this.stops += 1
@@ -274,7 +291,7 @@ export class World {
           this.pending = this.pending.filter((one) => one.process !== process)
           this.#start(index)
         })
-    events[number % events.length]?.()
+    await events[number % events.length]?.()
     this.steps += 1
     await settle()
   }

@@ -36,6 +36,8 @@ const echo: Model = scriptedModel(
   })(),
 )
 
+const down: Model = { name: 'down', stream: () => { throw new Error('the provider is down') } } // oxfmt-ignore
+
 const textIn = ({ content }: Message): string =>
   content
     .map((part) =>
@@ -281,7 +283,23 @@ describe('turn', () => {
     await vi.waitFor(async () => expect(await store.leaseOf('s')).toBeUndefined(), 60_000)
     expect(messageTexts(await openSession(store, 's'))).toEqual(answers('c'))
     expect(messageTexts(await openSession(store, 'fork'))).toEqual(answers('cd'))
-    expect(inputsOf(await openSession(store, 's')).map(({ id }) => id)).toEqual(['a', 'c'])
+    for (const session of [one, await openSession(store, 's')])
+      expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`).toSorted()).toEqual(['a answered', 'b cancelled', 'c answered']) // oxfmt-ignore
+  })
+
+  it('that was cancelled or failed stays so when it is erased: no later run answers it', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    await turn(session, 'the first', { model: down, id: 'failed' }).result()()
+    const abort = new AbortController()
+    const aborts: Model = { name: 'aborts', stream: (...given) => (abort.abort(), echo.stream(...given)) }
+    await turn(session, 'the second', { model: aborts, id: 'cancelled', signal: abort.signal }).result()
+    await session.erase({ inputs: ['failed', 'cancelled'] })
+    const later = await openSession(store, 's')
+    await turn(later, 'd', { model: echo }).result()
+    expect(inputsOf(later).map(({ state }) => state)).toEqual(['failed', 'cancelled'])
+    expect(messageTexts(later).slice(-2)).toEqual(['user: d', 'assistant: re: d'])
+    expect(JSON.stringify([...later.rows()])).not.toContain('the first')
   })
 
   it('that is taken just when its note is erased is erased, too', async () => {
@@ -870,7 +888,6 @@ describe('tool approvals', () => {
   it('belong to their own input: one that failed before and is asked again denies them, and has its own answer', async () => {
     ran.length = 0
     const session = await createSession(memoryStore(), { id: 's' })
-    const down = scriptedModel([() => { throw new Error('the provider is down') }]) // oxfmt-ignore
     for (const [id, earlier] of [
       ['b', 'a'],
       [undefined, 'c'],

@@ -17,7 +17,7 @@ export type InputState = InputNote['state']
  * for example, a second process queued an input that a run had already taken.
  */
 export const inputMoves: { readonly [S in InputState | 'absent']: readonly InputState[] } = {
-  absent: ['queued', 'taken'],
+  absent: ['queued', 'taken', 'cancelled'], // cancelled: the note that queued it was erased
   queued: ['taken', 'cancelled'],
   taken: ['taken', 'waiting', 'answered', 'failed', 'cancelled'],
   waiting: ['taken', 'answered', 'failed', 'cancelled'],

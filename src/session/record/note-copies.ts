@@ -199,9 +199,20 @@ const isCopyInNote = (
   }
 }
 
+/**
+ * Whether a reason is none, or one that a run gives, and no text of the application. Such a note stays: without it, a run
+ * would have to answer an input that was cancelled.
+ */
+const isOwnReason = (reason: string | undefined): boolean => reason === undefined || ownReasons.has(reason)
+
+const ownReasons: ReadonlySet<string> = new Set([
+  ...['end_turn', 'refusal', 'max_steps', 'max_tool_calls', 'max_tokens', 'max_dollars', 'timeout'],
+  ...['cancelled', 'custom', 'approval', 'error', 'something else was said'],
+])
+
 /** Whether a note has more than positions, kinds and ids. */
 export const hasContent = (note: Note): boolean => {
-  if (note.type === 'input') return note.message !== undefined || note.reason !== undefined
+  if (note.type === 'input') return note.message !== undefined || !isOwnReason(note.reason)
   if (note.type === 'journal') return note.said !== undefined || note.answer !== undefined || note.results !== undefined
   return !isMark(note)
 }
