@@ -143,6 +143,10 @@ describe('secret formats', () => {
 })
 
 describe('a redactor', () => {
+  it('is frozen', () => {
+    const redactor = createRedactor()
+    expect([redactor, redactor.quiet].map((one) => Object.isFrozen(one))).toEqual([true, true])
+  })
   it('applies custom rules first, removing their group `secret`', () => {
     const told: unknown[] = []
     const redactor = createRedactor({
