@@ -177,6 +177,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await saveChat({ chatId: 'c', messages: one, loaded })
     await saveChat({ chatId: 'c', messages: loaded, loaded })
     expect((await openChat('c')).len).toBe(len)
+    await saveChat({ chatId: 'c', messages: [...loaded, said('q3')], loaded })
+    expect(await shown()).toBe('q,a,q1,a1,q2,a2,q3')
     const refused = [
       [loaded[0] as UIMessage, said('again', 'assistant')], // regenerates an answer that others have built on
       [...loaded, said('q1'), said('else', 'assistant')], // what another request answered
@@ -185,7 +187,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       await expect(saveChat({ chatId: 'c', messages, loaded })).rejects.toMatchObject({
         fault: { _tag: 'ChatChanged', id: 'c' },
       })
-    expect((await openChat('c')).len).toBe(len)
+    expect((await openChat('c')).len).toBe(len + 1)
     await saveChat({
       chatId: 'c',
       messages: [loaded[0] as UIMessage, said('again', 'assistant')],

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Store } from 'indelible'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
@@ -23,6 +24,22 @@ it('the session store returns the fault of a store that fails at any step', () =
     await sessions.listSessionSummaries?.(key.projectKey)
     await sessions.delete?.(key)
   }))
+
+it('the session store is frozen', async () => {
+  expect(Object.isFrozen(claudeSessionStore(await inMemory.fresh()))).toBe(true)
+})
+
+it('a session that is removed after it was listed has no summary', async () => {
+  const store = await inMemory.fresh()
+  await claudeSessionStore(store).append(key, [line('1', null, 'hi')])
+  const list: Store['list'] = (query) => async () => {
+    const page = await store.list(query)()
+    await store.remove(claudeSessionStore(store).idOf(key))
+    return page
+  }
+  const sessions = claudeSessionStore({ ...store, list } as Store, { fold })
+  expect(await sessions.listSessionSummaries?.(key.projectKey)).toEqual([])
+})
 
 it('lines that are not a transcript load, but cannot be read as a conversation', async () => {
   const sessions = claudeSessionStore(await inMemory.fresh())

@@ -165,6 +165,8 @@ describe('encoding limits', () => {
       a: { b: '[Point]', c: '[Object]' },
     })
     expect(encodeValue({ a: 1 }, { limits: { depth: 1 } })).toStrictEqual({ value: { a: 1 }, cut: false })
+    const throwing = new Proxy([], { get: () => { throw new Error('no') } }) // oxfmt-ignore
+    expect(encodeValue([throwing, [1]], { limits: { depth: 2 } })).toMatchObject({ value: [{}, [1]], cut: false })
   })
   it('limit strings and keys', () => {
     const value = encodeValue('a'.repeat(1000), { limits: { string: 100 } })

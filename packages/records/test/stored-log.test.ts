@@ -130,6 +130,15 @@ describe('a durable call log', () => {
     await recordCall(log, { methodName: 'b' }, () => Promise.reject(new Error('no'))).catch(() => undefined)
     expect(await kinds()).toEqual(['note', 'entry', 'note', 'entry'])
   })
+  it('is not opened by a store that cannot take the records of its unfinished calls', async () => {
+    const store = memoryStore()
+    const { log, flush } = await durable(store)
+    startCall(log, { methodName: 'a' })
+    await flush()()
+    const full = left({ _tag: 'Full' } as const)
+    const failing = { ...store, append: () => storeTask(async () => full, 'store.append') } as unknown as Store
+    expect(await openCallLog({ store: failing, id: 'calls', durable: true })()).toEqual(full)
+  })
   it('marks unfinished calls of its own name as interrupted, and no others', async () => {
     const store = memoryStore()
     const [a, b] = [await durable(store, 'a'), await durable(store, 'b')]
