@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Store } from 'indelible'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
+import { storeTask } from '../../../src/store/kit.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 
@@ -32,12 +33,13 @@ it('the session store is frozen', async () => {
 it('a session that is removed after it was listed has no summary', async () => {
   const store = await inMemory.fresh()
   await claudeSessionStore(store).append(key, [line('1', null, 'hi')])
-  const list: Store['list'] = (query) => async () => {
-    const page = await store.list(query)()
-    await store.remove(claudeSessionStore(store).idOf(key))
-    return page
-  }
-  const sessions = claudeSessionStore({ ...store, list } as Store, { fold })
+  const list: Store['list'] = (query) =>
+    storeTask(async () => {
+      const page = await store.list(query)()
+      await store.remove(claudeSessionStore(store).idOf(key))
+      return page
+    }, 'store.list')
+  const sessions = claudeSessionStore({ ...store, list }, { fold })
   expect(await sessions.listSessionSummaries?.(key.projectKey)).toEqual([])
 })
 
