@@ -329,6 +329,30 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(shown(assembled?.parts)).toEqual(shown(stored))
   })
 
+  it('closes no block of a discarded answer in the answer after it', async () => {
+    const { createChat, openChat } = chatStore(await fresh())
+    const session = await openChat(await createChat())
+    let asked = 0
+    const model: Model = {
+      name: 'm',
+      async *stream(request, signal) {
+        if (asked++ > 0) return yield* scriptedModel([assistant('Yes.')]).stream(request, signal)
+        for (const index of [0, 1]) yield { type: 'block_start', index, block: 'text' }
+        answer.interrupt({ behavior: 'discard', message: 'Look again.' })
+        await new Promise((_, reject) => {
+          if (signal.aborted) reject(signal.reason as Error)
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+      },
+    }
+    const answer = turn(session, 'Does it rain?', { model })
+    const types: string[] = []
+    for await (const { type } of toUIMessageStream(answer)) types.push(type)
+    expect(types.join(' ')).toMatch(
+      / text-start text-start reset-step text-start (text-delta )+text-end finish-step finish$/,
+    )
+  })
+
   it('saves any beginning of a chat that runs wrote, with another message, and stores only that one', async () => {
     const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
     const tools = [tool({ name: 'look', parameters: { type: 'object' }, run: () => 'rain' })]
