@@ -124,6 +124,13 @@ describe('attachment tokens', () => {
     expect(tokensOf(large, 'image/png')).toBe(imageTokens(100, 100))
     expect(tokensOf('bm90IGFuIGltYWdl', 'image/png')).toBe(1600)
   })
+  it('are counted by size for audio and video: 32 and 263 tokens a second, of 64 kbit and 1 Mbit', () => {
+    const frame = estimateTokens(user(''))
+    const tokensOfFile = (characters: number, mediaType: string): number =>
+      estimateTokens(user(file({ type: 'base64', data: 'A'.repeat(characters), mediaType }))) - frame
+    expect([tokensOfFile(4436, 'video/mp4'), tokensOfFile(4436 - 4, 'video/mp4')]).toEqual([8, 7])
+    expect([tokensOfFile(10_668, 'audio/mpeg'), tokensOfFile(10_668 - 4, 'audio/mpeg')]).toEqual([33, 32])
+  })
   it('are counted by pages for a PDF and by characters for text', () => {
     const pdf = Buffer.from(`%PDF-1.7 ${'<< /Type /Page >> '.repeat(3)} << /Type /Pages >>`).toString('base64')
     const frame = estimateTokens(user(''))
