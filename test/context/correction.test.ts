@@ -66,13 +66,13 @@ describe('the token correction from receipts', () => {
   })
 
   it('follows the receipts that it is given, where one of them has another count than before', () => {
-    const factors = (known: View<Message>): readonly unknown[] =>
-      [[1], [1, 1], [1, 1.5]].map((counts, call) => {
-        const notes = counts.map((times, index) => receipt(10 + 10 * index, 7000, 7000 * times))
-        return orThrow(deriveContext(known.slice(0, 20 + 10 * call), { budget: 8000, model: 'm', notes })).factor
-      })
-    const followed = factors(view)
-    expect(followed.at(-1)).toBeGreaterThan(1.4)
+    let previous: DerivedContext | undefined
+    for (const [call, counts] of [[1], [1, 1], [1, 1.5]].entries()) {
+      const notes = counts.map((times, index) => receipt(10 + 10 * index, 7000, 7000 * times))
+      const options = { budget: 8000, model: 'm', notes, previous }
+      previous = orThrow(deriveContext(view.slice(0, 20 + 10 * call), options))
+    }
+    expect(previous?.factor).toBeGreaterThan(1.4)
   })
 
   it('uses at most a quarter more when the provider counts less', () => {
