@@ -43,6 +43,16 @@ it('a session that is removed after it was listed has no summary', async () => {
   expect(await sessions.listSessionSummaries?.(key.projectKey)).toEqual([])
 })
 
+it('lines of a sub-agent are in no summary', async () => {
+  const folded: unknown[] = []
+  const sessions = claudeSessionStore(await inMemory.fresh(), {
+    fold: (previous, given, entries, options) => (folded.push(given.subpath), fold(previous, given, entries, options)),
+  })
+  await sessions.append(key, [line('1', null, 'hi')])
+  await sessions.append({ ...key, subpath: 'subagents/a' }, [line('2', null, 'there')])
+  expect(folded).toEqual([undefined])
+})
+
 it('lines that are not a transcript load, but cannot be read as a conversation', async () => {
   const sessions = claudeSessionStore(await inMemory.fresh())
   const lines = [{ type: 'nothing', of: 'it' }]

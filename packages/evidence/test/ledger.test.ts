@@ -567,6 +567,8 @@ describe('ledger signing keys', () => {
       expect(() => checkCheckpoint(note, misspelled as Trust)).toThrow(/has no option "(?:quorom|revokedAt)"/)
       expect(readTrust(misspelled)).toMatchObject({ left: { _tag: 'BadTrust' } })
     }
+    for (const value of [null, 'trust', 1])
+      expect(readTrust(value)).toMatchObject({ left: { _tag: 'BadTrust', reason: 'is not a JSON object' } })
     expect(readTrust({ ...trust, quorom: 1 })).toMatchObject({ left: { reason: expect.stringContaining('quorom') } })
   })
 

@@ -337,6 +337,8 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const session = agentsSession(await fresh(), { sessionId: 's' })
     expect(await copyItems(old, session)).toBe(4)
     await expect(copyItems(old, session)).rejects.toThrow('already has items')
+    const full = Object.assign(new MemorySession(), { addItems: () => Promise.reject(new Error('it is full')) })
+    await expect(copyItems(session, full)).rejects.toThrow('it is full')
     const back = new MemorySession()
     await copyItems(session, back)
     expect(await back.getItems()).toEqual(await old.getItems())
