@@ -23,6 +23,12 @@ it('joined chunks of Gemini have the fields of the response, each as the last ch
   expect(joined).toMatchObject({ modelVersion: 'gemini-x', ...usage(3) })
 })
 
+it('a response of Gemini without a role is an answer like one with it', () => {
+  const answer = (role: object) => decodeResponse({ candidates: [{ content: { ...role, parts: [{ text: 'a' }] } }] })
+  expect(answer({})).toMatchObject({ right: { messages: [{ role: 'assistant' }] } })
+  expect(answer({})).toEqual(answer({ role: 'model' }))
+})
+
 describe('Gemini: streamed argument pieces', () => {
   it('are placed at their paths', () => {
     const at = (jsonPath: string, value: Piece): Piece => ({ jsonPath, ...value })
