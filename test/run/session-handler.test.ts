@@ -196,6 +196,18 @@ describe('sessionHandler', () => {
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
   })
 
+  it('records a run in a session object that has no leases, without one', async () => {
+    const session = await startSession(memoryStore())
+    const without = Object.create(session, { lease: { value: undefined } }) as Session
+    const ended = await run({
+      model: scriptedModel([assistant('Done.')]),
+      view: settledView(session),
+      handlers: [sessionHandler(without)],
+    }).result()()
+    expect(isRight(ended)).toBe(true)
+    expect(session.view().toArray()).toEqual([user('go'), assistant('Done.')])
+  })
+
   it('keeps the results of a step that another writer got ahead of, before the run ends', async () => {
     const memory = memoryStore()
     const append: Store['append'] = (id, given) =>
