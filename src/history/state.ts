@@ -116,7 +116,7 @@ const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
 export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, most: number): Piece<Immutable<M>> => {
   const inTail = position >= state.len
   const values = inTail ? tail.messages : chunkAt(state, position).messages
-  const index = inTail ? position - state.len : position & chunkMask
+  const index = position & chunkMask // the state ends with a whole chunk
   return { values, index, count: minOf(most, values.length - index) }
 }
 
@@ -124,7 +124,7 @@ export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, m
 export const codesFrom = ({ state, tail }: Content<unknown>, position: number, most: number): string => {
   const inTail = position >= state.len
   const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds
-  const index = inTail ? position - state.len : position & chunkMask
+  const index = position & chunkMask
   const count = minOf(most, kinds.length - index)
   return count === kinds.length ? kinds : sliceText(kinds, index, index + count)
 }

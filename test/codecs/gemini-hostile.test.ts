@@ -17,6 +17,18 @@ const callIn = (response: object): Piece => {
   return candidates[0].content.parts[0].functionCall
 }
 
+it('joined chunks of Gemini have the fields of the response, each as the last chunk with it has it', () => {
+  const usage = (tokens: number): object => ({ usageMetadata: { totalTokenCount: tokens } })
+  const joined = joinResponses([{ modelVersion: 'gemini-x', ...usage(1) }, pieces(), usage(3)])
+  expect(joined).toMatchObject({ modelVersion: 'gemini-x', ...usage(3) })
+})
+
+it('a response of Gemini without a role is an answer like one with it', () => {
+  const answer = (role: object) => decodeResponse({ candidates: [{ content: { ...role, parts: [{ text: 'a' }] } }] })
+  expect(answer({})).toMatchObject({ right: { messages: [{ role: 'assistant' }] } })
+  expect(answer({})).toEqual(answer({ role: 'model' }))
+})
+
 describe('Gemini: streamed argument pieces', () => {
   it('are placed at their paths', () => {
     const at = (jsonPath: string, value: Piece): Piece => ({ jsonPath, ...value })

@@ -65,6 +65,16 @@ describe('the token correction from receipts', () => {
     }
   })
 
+  it('follows the receipts that it is given, where one of them has another count than before', () => {
+    let previous: DerivedContext | undefined
+    for (const [call, counts] of [[1], [1, 1], [1, 1.5]].entries()) {
+      const notes = counts.map((times, index) => receipt(10 + 10 * index, 7000, 7000 * times))
+      const options = { budget: 8000, model: 'm', notes, previous }
+      previous = orThrow(deriveContext(view.slice(0, 20 + 10 * call), options))
+    }
+    expect(previous?.factor).toBeGreaterThan(1.4)
+  })
+
   it('uses at most a quarter more when the provider counts less', () => {
     const last = (times: number): number => {
       const all = replayed({ model: 'm' }, ({ messages }) => sumOf(messages) * times)

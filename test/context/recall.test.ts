@@ -199,6 +199,7 @@ describe('lexical search', () => {
     expect(positionsIn(said, 'parseInvoiceDate')).toEqual([4])
     expect(positionsIn(said, 'invoice date')[0]).toBe(4)
     expect(positionsIn(said, 'what does Anna like')[0]).toBe(5)
+    expect(positionsIn(said, 'Anna')).toEqual([5])
   })
   it('is no worse than a plain search in any language, and better without spaces', () => {
     // In turn, so that no two neighbours speak the same language.

@@ -51,6 +51,9 @@ describe('estimated tokens', () => {
   it('count extra white space and line ends, but no single space', () => {
     expect([textTokens(' '), textTokens(' '.repeat(1600)), textTokens('\n\n')]).toEqual([0, 128, 1])
   })
+  it('count control characters as white space, and no sign', () => {
+    expect(['\t', '\x7f', '!'].map((one) => textTokens(one.repeat(100)))).toEqual([21, 21, 26])
+  })
   it('count non-ASCII characters by script', () => {
     expect([textTokens('é'.repeat(100)), textTokens('字'.repeat(100)), textTokens('🙂'.repeat(100))]).toEqual([
       34, 76, 300,
@@ -289,6 +292,35 @@ describe('a line in a marker', () => {
     const [short, long, longest] = ['a/b.c', `src/${'x'.repeat(76)}`, `src/${'y'.repeat(77)}`]
     const said = `${short} ${longest} ${long} ${long} ${'.'.repeat(80)}`
     expect(lineOf(said)).toBe(`0 bash ls: ${said.length} characters, ${long}`)
+  })
+  it.each(['user', 'assistant', 'beside a call'] as const)('has words up to a length: %s', (who) => {
+    const most = { user: 240, assistant: 200, 'beside a call': 80 }[who]
+    const wordsOf = (length: number): string => `${'x'.repeat(most - 11)} ${'y'.repeat(length)}`
+    const shown = (said: string): string | undefined => {
+      const call = who === 'beside a call' ? [toolCall('1', 'look', {})] : []
+      const message = who === 'user' ? user(said) : assistant(said, ...call)
+      return briefOf([{ message, position: 0 }], { from: 0, to: 1 }).text.split('\n')[0]
+    }
+    expect(shown(wordsOf(9))?.split(': ')[1]).toBe(wordsOf(9))
+    expect(shown(wordsOf(10))?.split(': ')[1]).toBe(`${'x'.repeat(most - 11)} …`)
+  })
+  it('has the arguments of a call up to 60 characters, and its error up to 140', () => {
+    const called = (a: string, b: string, error = ''): string => {
+      const call = { message: assistant('', toolCall('1', 'f', { a, b })), position: 0 }
+      const result = {
+        type: 'tool_result',
+        callId: '1',
+        isError: true,
+        content: [{ type: 'text', text: error }],
+      } as const
+      return briefOf([call, { message: { role: 'tool', content: [result] }, position: 1 }], { from: 0, to: 2 }).text
+    }
+    const [a, b] = ['a'.repeat(30), 'b'.repeat(29)]
+    expect(called(a, b)).toContain(`f ${a} ${b}: `)
+    expect(called(a, `${b}b`)).not.toContain(`${b}b`)
+    const error = `Error: ${'e'.repeat(133)}`
+    expect(called('', '', error)).toContain(`failed, ${error}`)
+    expect(called('', '', `${error}e`)).not.toContain(`${error}e`)
   })
   it('without any words has the role of the first message', () => {
     const brief = (said: readonly Message[], from = 3) =>

@@ -112,6 +112,7 @@ describe('attachment tokens', () => {
     expect([200, 1000, 1092].map((side) => imageTokens(side, side, 'anthropic'))).toEqual([64, 1296, 1521])
     expect(imageTokens(8000, 8000, 'anthropic')).toBe(4784)
     expect([imageTokens(1024, 1024, 'openai'), imageTokens(2048, 4096, 'openai')]).toEqual([765, 1105])
+    expect([imageTokens(2048, 1536, 'openai'), imageTokens(769, 768, 'google')]).toEqual([765, 516])
     expect([imageTokens(300, 300, 'google'), imageTokens(1536, 768, 'google')]).toEqual([258, 516])
   })
   it('are counted by the pixels in the image header, not by base64 length', () => {
@@ -123,6 +124,13 @@ describe('attachment tokens', () => {
     const large = `${png(100, 100)}${'A'.repeat(4_000_000)}`
     expect(tokensOf(large, 'image/png')).toBe(imageTokens(100, 100))
     expect(tokensOf('bm90IGFuIGltYWdl', 'image/png')).toBe(1600)
+  })
+  it('are counted by size for audio and video: 32 and 263 tokens a second, of 64 kbit and 1 Mbit', () => {
+    const frame = estimateTokens(user(''))
+    const tokensOfFile = (characters: number, mediaType: string): number =>
+      estimateTokens(user(file({ type: 'base64', data: 'A'.repeat(characters), mediaType }))) - frame
+    expect([tokensOfFile(4436, 'video/mp4'), tokensOfFile(4436 - 4, 'video/mp4')]).toEqual([8, 7])
+    expect([tokensOfFile(10_668, 'audio/mpeg'), tokensOfFile(10_668 - 4, 'audio/mpeg')]).toEqual([33, 32])
   })
   it('are counted by pages for a PDF and by characters for text', () => {
     const pdf = Buffer.from(`%PDF-1.7 ${'<< /Type /Page >> '.repeat(3)} << /Type /Pages >>`).toString('base64')

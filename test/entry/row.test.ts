@@ -129,6 +129,19 @@ it('unread rows are the hashed ones, whatever happens to their blocks', () => {
   expect(history.view().pages.count('evidence')).toBe(2 * chunkLength)
 })
 
+it('a message with one text in a block keeps it, whatever happens to the bytes that it was read from', () => {
+  const message = user('ä'.repeat(4096))
+  const { row, blocks } = orThrow(encodeRow(message, 'evidence', true, hash))
+  const history = createHistory<Message>()
+  const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
+  const bytes = new Map(blocks.map((block) => [idOf(block), new Uint8Array(block)]))
+  expect(bytes.size).toBe(1)
+  orThrow(UnreadRows.take(unread, orThrow(readRow({ ...row, at: 5 })), bytes, hash))
+  for (const block of bytes.values()) block.fill(0x61)
+  expect(UnreadRows.end(unread)).toBe(undefined)
+  expect(history.view().at(0)).toEqual(message)
+})
+
 it('a chunk retains nothing of later rows, not even their blocks', async () => {
   const history = createHistory<Message>()
   const unread = new UnreadRows(history, () => new Error('unread'))
@@ -284,6 +297,10 @@ it('a recording has its messages in order with their block contents', () => {
     [user('a'), long, user('b')],
     ['plan', 'plan', 'plan'],
   ])
+})
+
+it('a mark without a letter hides no word after it', () => {
+  expect([...wordsIn('\u0301東京')].map(({ text: word }) => word)).toEqual(['東', '京'])
 })
 
 it('every message yields the recorded search terms', () => {

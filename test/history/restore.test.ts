@@ -79,6 +79,8 @@ describe('restoreHistory', () => {
     const bad = restoreHistory({ messages: [1, 'two'] }, decodeNumber)
     expect(bad).toEqual(left({ _tag: 'UndecodableMessage', position: 1, cause: 'not a number' }))
     expect(isLeft(bad) && faultMessage(bad.left)).toMatch(/position 1 could not be decoded: not a number/)
+    const object = restoreHistory({ messages: ['two'] }, () => left({ wanted: 'a number' }))
+    expect(isLeft(object) && faultMessage(object.left)).toContain('could not be decoded: {"wanted":"a number"};')
   })
 
   it('refuses a sidecar that is too long and reports the first extra position', () => {

@@ -23,6 +23,7 @@ describe('inspectJson finds where a parsed value differs from its text', () => {
     ['{"__proto__":1,"__proto__":{}}', ['1 __proto__: occurs twice: the last one is used']],
     ['{"a":1,"b":{"a":1}}', []],
     ['{\n "a": 1,\n\n "a": 2}', ['4 a: occurs twice: the last one is used']],
+    ['\n{"a":1,"a":2}', ['2 a: occurs twice: the last one is used']],
     ['12345678901234567890', ['1 : is 12345678901234567890: read as 12345678901234567000']],
     ['[9007199254740992, 9007199254740993]', ['1 [1]: is 9007199254740993: read as 9007199254740992']],
     [
@@ -45,6 +46,10 @@ describe('inspectJson finds where a parsed value differs from its text', () => {
     [`[${'9'.repeat(400)}]`, [`1 [0]: is ${'9'.repeat(40)}… (400 characters), which is out of range: read as null`]],
   ])('%s', (text, expected) => expect(findingsOf(text)).toEqual(expected))
 
+  it('shares its empty list between texts, so nobody can change it', () => {
+    const inspected = inspectJson('[true]')
+    expect(isLeft(inspected) || Object.isFrozen(inspected.right.findings)).toBe(true)
+  })
   it('finds nothing in any output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'), (value, space) => {

@@ -215,6 +215,15 @@ it.each(choices)('an option takes one of %s', (words, call) => {
   expect(() => call('nope' as never)).toThrow(new RegExp(`is "nope"; expected one of ${words}$`))
 })
 
+it.each([
+  [['id'], 'an array'],
+  [null, 'null'],
+])('options are an object, not %j', (given, found) => {
+  expect(() => createSession(store, given as never)).toThrow(
+    `createSession takes its options as an object, found ${found}`,
+  )
+})
+
 it('a task in place of a store, and what is no list of messages, is a TypeError that says so', async () => {
   const task = sqliteStore({ path: 'never-made.db', create: false })
   await task.catch(() => undefined)

@@ -54,6 +54,7 @@ describe('decodeMessage', () => {
       'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, erased, found "video"',
     ],
     [part({ type: 'constructor' }), 'found "constructor"'],
+    [part({ type: ['text'], text: 'a' }), 'refusal, erased, found an array'],
     [part({ type: 'text' }), 'content[0].text should be a string, found nothing'],
     [part({ type: 'text', text: 1 }), 'content[0].text should be a string, found 1'],
     [part({ type: 'text', text: '', 'a b': 1 }), 'content[0]["a b"] should be one of the fields type, text, meta'],

@@ -224,6 +224,9 @@ describe('an erased message', () => {
       ...assistant('[erased]', toolCall('c', 'erased', '{}'), '[erased]', toolResultPart('c', '[erased]'), '[erased]'),
       id: 'm',
     })
+    for (const part of withErasedText(erased).content) expect(Object.isFrozen(part)).toBe(true)
+    const partly = { role: 'assistant', content: [{ type: 'erased' }, { type: 'text', text: 'kept' }] } as const
+    expect(withErasedText(partly)).toEqual(assistant('[erased]', 'kept'))
     expect(openCalls([erasedMessage(assistant(toolCall('c', 'f', '')))])).toEqual([
       { id: 'c', name: 'erased', position: 0, part: 0 },
     ])

@@ -284,9 +284,12 @@ describe('mended messages share unchanged parts', () => {
       history.append(toolResult(`d${turn}`, 'two'))
     }
     const recorded = objectsOf(history.view().toArray())
-    const { messages, repairs } = mend(history.view())
+    const mendedView = mend(history.view())
+    const { messages, repairs } = mendedView
     expect(repairs).toHaveLength(99)
-    expect([repairs, ...repairs, ...repairs.map(({ problem }) => problem)].every(Object.isFrozen)).toBe(true)
+    expect([mendedView, repairs, ...repairs, ...repairs.map(({ problem }) => problem)].every(Object.isFrozen)).toBe(
+      true,
+    )
     expect(isRight(settle(messages))).toBe(true)
     const mended = objectsOf(messages)
     const fresh = [...mended].filter((value) => !recorded.has(value))

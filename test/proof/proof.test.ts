@@ -287,6 +287,7 @@ it.each([
   ['64 digits in lower case', '0123456789abcdef'.repeat(4), true],
   ['upper case', '0A'.repeat(32), false],
   ['a letter behind f', '0g'.repeat(32), false],
+  ['a letter behind f at the beginning', `g${'0'.repeat(63)}`, false],
   ['a sign before 0', '0/'.repeat(32), false],
   ['a sign behind 9', '0:'.repeat(32), false],
   ['two digits less', '0a'.repeat(31), false],

@@ -39,3 +39,12 @@ it("a row's leaf is the SHA-256 of its kind, time, salt and body, in the documen
         expect([at, kind, leaf.toString('hex')]).toEqual([at, kind, createHash('sha256').update(bytes).digest('hex')])
       }
 })
+
+it('hashing is loaded where there is no TextEncoder', async () => {
+  const descriptor = Object.getOwnPropertyDescriptor(globalThis, 'TextEncoder') as PropertyDescriptor
+  const apart = '../../src/proof/row.ts?sandbox'
+  Reflect.deleteProperty(globalThis, 'TextEncoder')
+  const module = import(apart) as Promise<{ readonly rowLeaf: typeof rowLeaf }>
+  const loaded = await module.finally(() => Object.defineProperty(globalThis, 'TextEncoder', descriptor))
+  expect(loaded.rowLeaf).toBeTypeOf('function')
+})

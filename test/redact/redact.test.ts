@@ -143,6 +143,14 @@ describe('secret formats', () => {
 })
 
 describe('a redactor', () => {
+  it('searches with a rule of your own from the end of each place that it found', () => {
+    const redactor = createRedactor({ rules: [{ name: 'own', pattern: /aba/ }], secrets: false })
+    expect(redactor.text('ababa')).toMatch(/^\[redacted own.*\]ba$/)
+  })
+  it('is frozen', () => {
+    const redactor = createRedactor()
+    expect([redactor, redactor.quiet].map((one) => Object.isFrozen(one))).toEqual([true, true])
+  })
   it('applies custom rules first, removing their group `secret`', () => {
     const told: unknown[] = []
     const redactor = createRedactor({

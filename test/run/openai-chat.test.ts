@@ -218,6 +218,16 @@ describe('the OpenAI Chat model', () => {
       'block_start 0 text; text_delta 0 a; block_end 0 text; block_start 1 tool_call f; arguments_delta 1 x; arguments_delta 1 y; text_delta 0 b; block_end 1 tool_call',
       { message: { content: [{ text: 'ab' }, { type: 'tool_call', id: 'c', name: 'f', arguments: 'xy' }] } },
     ],
+    [
+      'usage in the middle, and none in the chunks after it',
+      [
+        bare([{ index: 0, delta: { content: 'a' } }], { usage: { prompt_tokens: 3, completion_tokens: 2 } }),
+        bare([{ index: 0, delta: { content: 'b' } }], { usage: null }),
+        bare([{ index: 0, delta: {}, finish_reason: 'stop' }]),
+      ],
+      'block_start 0 text; text_delta 0 a; text_delta 0 b; block_end 0 text',
+      { message: assistant('ab'), reason: 'end_turn', usage: { input: 3, output: 2 } },
+    ],
     ['nothing', [bare([{ index: 0, delta: { role: 'assistant' } }])], '', {}],
   ])('reads %s', async (_, events, expected, finish) => {
     const chat = await model(() => ({ events }))

@@ -29,6 +29,7 @@ import {
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { storeTask } from '../../src/store/kit.ts'
 import { programUrl } from '../programs.ts'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
@@ -193,6 +194,38 @@ describe('sessionHandler', () => {
     )
     expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go'), assistant('mine')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
+  })
+
+  it('records a run in a session object that has no leases, without one', async () => {
+    const session = await startSession(memoryStore())
+    const without = Object.create(session, { lease: { value: undefined } }) as Session
+    const ended = await run({
+      model: scriptedModel([assistant('Done.')]),
+      view: settledView(session),
+      handlers: [sessionHandler(without)],
+    }).result()()
+    expect(isRight(ended)).toBe(true)
+    expect(session.view().toArray()).toEqual([user('go'), assistant('Done.')])
+  })
+
+  it('keeps the results of a step that another writer got ahead of, before the run ends', async () => {
+    const memory = memoryStore()
+    const append: Store['append'] = (id, given) =>
+      storeTask(async () => {
+        for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+        return memory.append(id, given)()
+      }, 'store.append')
+    const session = await startSession({ ...memory, append })
+    const other = await done(openSession(memory, 's'))
+    const meddling = async (): Promise<string> => (await done(other.refresh()), await done(other.append(user('theirs'))), 'deployed') // oxfmt-ignore
+    const ended = await run({
+      model: scriptedModel([calling]),
+      view: settledView(session),
+      tools: [tool({ name: 'deploy', parameters: {}, run: meddling })],
+      handlers: [sessionHandler(session)],
+    }).result()()
+    expect(isLeft(ended)).toBe(true)
+    expect((await done(openSession(memory, 's'))).interrupted().map(textIn)).toContain('deployed')
   })
 
   it('distinguishes a running run from a dead one, which leaves its answer and call states', async () => {

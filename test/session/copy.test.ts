@@ -206,6 +206,13 @@ describe('blocks named by receipts', () => {
     expect((await verifySession(to, 's')).missing).toEqual([])
   })
 
+  it('of an encrypted session do not get into a store without keys', async () => {
+    const [from, to] = [withKeys(memoryStore(), ring), memoryStore()]
+    await recorded(from)
+    await copySession(from, to, 's')
+    expect(await to.hasBlocks(await memoryStore().putBlocks(texts))).toEqual([false, false])
+  })
+
   it('are reported by verify if missing', async () => {
     const [inner, there] = [memoryStore(), memoryStore()]
     const blocks = await recorded(withKeys(inner, ring))

@@ -59,6 +59,20 @@ describe('a session lease', () => {
     await other.append(user('of the other'))
     expect(lease.held).toBe(false)
   })
+  it('tells its holder which steps the holder before it left open', async () => {
+    const store = memoryStore()
+    const one = await createSession(store, { id: 's', messages: [user('go')] })
+    const other = await openSession(store, 's')
+    const lease = await one.lease({ holder: 'one' })
+    await one.note({ type: 'journal', step: 'x', lease: lease.number, said: [{ index: 0, text: 'Let me' }] })
+    await other.refresh()
+    expect(other.interrupted()).toEqual([])
+    await lease.release()
+    await other.lease({ holder: 'other' })
+    expect(other.interrupted().map(({ role }) => role)).toEqual(['assistant', 'developer'])
+    await other.close()
+  })
+
   it('once lost, blocks every append until it is given up', async () => {
     let now = 1_000_000
     const store = memoryStore({ now: () => now })

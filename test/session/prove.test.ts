@@ -183,3 +183,15 @@ it('a proof of growth leads from any earlier head to the current one, and from n
   for (const wrong of [{ ...first, size: 0 }, { ...head, size: head.size + 1 }, { ...first, size: 0.5 }, other])
     expect(await fault('Diverged', proveGrowth(store, 's', wrong))).toMatchObject({ expected: wrong, actual: head })
 })
+
+it('a row whose message cannot be read proves nothing, even with a tree that has it', async () => {
+  const store = memoryStore()
+  await ok(createSession(store, { id: 's', messages: [user('a')] }))
+  const proof = await ok(proveEntry(store, 's', 0))
+  const body = proof.body.replace('"user"', '"nobody"')
+  const head = (
+    await ok(memoryStore().create({ id: 's', rows: [{ kind: 'entry', body, at: proof.at }], encrypt: false }))
+  ).head
+  const forged = { ...proof, body, head }
+  expect(checkProof(forged)).toMatchObject({ left: { _tag: 'BadProof', reason: expect.stringContaining('nobody') } })
+})

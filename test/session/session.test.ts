@@ -477,6 +477,16 @@ describe('session notes', () => {
     expect(again.notes().toArray()).toEqual(session.notes().toArray())
     expect([again.len, again.head().size]).toEqual([6, 10])
   })
+  it('are copied with the messages beside them, before an append that has to wait', async () => {
+    const { session } = await startSession(conversation())
+    const content = { list: [1] }
+    const note = { type: 'application', namespace: 'n', content } as const
+    const refreshed = session.refresh()()
+    const appended = session.append({ messages: [user('x')], notes: [note] }, { expectedHead: session.head() })()
+    content.list.push(2)
+    await Promise.all([refreshed, appended])
+    expect(session.notes().at(0)).toMatchObject({ content: { list: [1] } })
+  })
   it('refer only to existing messages', async () => {
     const { session } = await startSession(conversation())
     const beyond = await fault('InvalidNote', session.note({ type: 'pin', position: 6 }))

@@ -1,6 +1,8 @@
 /** The writer of a session: what is sent behind what, leases, stores that throw or never answer. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
+import { left } from 'fp-ts/lib/Either.js'
+import { storeTask } from '../../src/store/kit.ts'
 import { fault, ok } from '../task-results.ts'
 import { createPace, type Pace } from '../../src/session/writing/pace.ts'
 import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
@@ -219,6 +221,18 @@ describe('a custom store', () => {
     await session.pop()
     await session.refresh()
     expect(texts(session)).toEqual(['a', 'b'])
+  })
+
+  it('that reports another history once gets no more appends of this handle', async () => {
+    const memory = memoryStore()
+    const session = await createSession(memory, { id: 's', messages: [user('a')] })
+    let reports = 1
+    const diverged = left({ _tag: 'Diverged', id: 's', expected: session.head(), actual: session.head() } as const)
+    const append: Store['append'] = (id, given) =>
+      storeTask(async () => (reports-- > 0 ? diverged : memory.append(id, given)()), 'store.append') as never
+    const other = await openSession({ ...memory, append }, 's')
+    for (let call = 0; call < 2; call++) await fault('Diverged', other.append(user('b')))
+    expect(texts(await openSession(memory, 's'))).toEqual(['a'])
   })
 
   it('that throws fails only that call', async () => {

@@ -177,6 +177,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await saveChat({ chatId: 'c', messages: one, loaded })
     await saveChat({ chatId: 'c', messages: loaded, loaded })
     expect((await openChat('c')).len).toBe(len)
+    await saveChat({ chatId: 'c', messages: [...loaded, said('q3')], loaded })
+    expect(await shown()).toBe('q,a,q1,a1,q2,a2,q3')
     const refused = [
       [loaded[0] as UIMessage, said('again', 'assistant')], // regenerates an answer that others have built on
       [...loaded, said('q1'), said('else', 'assistant')], // what another request answered
@@ -185,7 +187,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       await expect(saveChat({ chatId: 'c', messages, loaded })).rejects.toMatchObject({
         fault: { _tag: 'ChatChanged', id: 'c' },
       })
-    expect((await openChat('c')).len).toBe(len)
+    expect((await openChat('c')).len).toBe(len + 1)
     await saveChat({
       chatId: 'c',
       messages: [loaded[0] as UIMessage, said('again', 'assistant')],
@@ -325,6 +327,30 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const ids = what === 'a tool' ? { id: undefined } : {}
     const shown = (parts: readonly object[] = []): unknown => asJson(parts.map((part) => ({ ...part, ...ids })))
     expect(shown(assembled?.parts)).toEqual(shown(stored))
+  })
+
+  it('closes no block of a discarded answer in the answer after it', async () => {
+    const { createChat, openChat } = chatStore(await fresh())
+    const session = await openChat(await createChat())
+    let asked = 0
+    const model: Model = {
+      name: 'm',
+      async *stream(request, signal) {
+        if (asked++ > 0) return yield* scriptedModel([assistant('Yes.')]).stream(request, signal)
+        for (const index of [0, 1]) yield { type: 'block_start', index, block: 'text' }
+        answer.interrupt({ behavior: 'discard', message: 'Look again.' })
+        await new Promise((_, reject) => {
+          if (signal.aborted) reject(signal.reason as Error)
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+      },
+    }
+    const answer = turn(session, 'Does it rain?', { model })
+    const types: string[] = []
+    for await (const { type } of toUIMessageStream(answer)) types.push(type)
+    expect(types.join(' ')).toMatch(
+      / text-start text-start reset-step text-start (text-delta )+text-end finish-step finish$/,
+    )
   })
 
   it('saves any beginning of a chat that runs wrote, with another message, and stores only that one', async () => {

@@ -418,6 +418,22 @@ describe('show --call', () => {
     const rules = 'Mind the rules of the project. '.repeat(10)
     expect(shown('--full')).toContain(`    - Add a test for leap years to the calendar, please. ${rules}\n`)
   })
+  it.each([
+    [36, ''],
+    [37, '…'],
+  ])('starts a long line before its difference if the first %i characters are equal, of 74', async (length, start) => {
+    const other = join(folder, `long-${length}.db`)
+    const store = await sqliteStore({ path: other })
+    const question = 'leap-years-'.repeat(4).slice(0, length)
+    const calls = [
+      { input: 12_000, cached: 0 },
+      { input: 13_000, cached: 0, how: 'shortened' },
+    ] as const
+    const name = await recordCalls(store, calls, question)
+    await store.close()
+    const { stdout } = indelible(['show', name, '--call', '2', '--store', other], { columns: 80 })
+    expect(stdout).toContain(`    - ${start}${question.slice(start === '' ? 0 : 13)} Mind the rules`)
+  })
   it('shows the form of a message that has the same content in another form', async () => {
     const other = join(folder, 'form.db')
     const store = await sqliteStore({ path: other })

@@ -617,8 +617,8 @@ class EncryptingStore {
     for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
       if (!blocks.has(id)) {
         const [bytes] = yield* need(this.#inner.getBlocks([id]))
-        const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
-        if (bytes !== undefined && key !== undefined && plain === undefined)
+        const plain = bytes === undefined || key === undefined ? bytes : decryptBlock(key, bytes)
+        if (bytes !== undefined && plain === undefined)
           yield* fail({ _tag: 'DamagedLog', id: log, position, reason: `block ${id} is not what its key encrypted` })
         blocks.set(id, plain !== undefined && isInBytes(plain))
       }

@@ -27,7 +27,16 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
+import {
+  checkKeys,
+  destroyKey,
+  hostKeyOf,
+  hostKeyText,
+  keyRing,
+  newHostKey,
+  rotateKeys,
+  withKeys,
+} from '@indelible/encryption'
 import { encodeRow } from 'indelible/entry/kit'
 import { verifyLedger, updateLedger } from '@indelible/evidence'
 import {
@@ -486,6 +495,11 @@ describe('session keys', () => {
     const both = { current: next, byId: async (id: string) => (id === 'one' ? host.key : undefined) } // as a key server would
     expect(await ok(rotateKeys(bare, both))).toBe(2) // of the session and of the scope
     expect(await ok(rotateKeys(bare, both))).toBe(0)
+    for (const store of [bare, withKeys(bare, both)]) {
+      expect(await ok(checkKeys(store, both))).toBe(2)
+      expect(await ok(rotateKeys(store, both))).toBe(0)
+      await fault('NoKey', checkKeys(store, keyRing([newHostKey('three')])))
+    }
     expect(await ok(bare.read('s'))).toEqual(rows)
     const opened = await ok(openSession(withKeys(bare, keyRing([next])), 's'))
     expect([...opened.view()]).toEqual([...session.view()])
@@ -824,6 +838,45 @@ const argumentsOf = storeContract('with keys', async () => {
 }).filter(({ name }) => name.includes('changing a'))
 it.each(argumentsOf)('encrypted store: $name', ({ run }) => run())
 
+it('a store that has not read an encrypted log appends to it, and encrypts', async () => {
+  const bare = memoryStore()
+  const expected = (await ok(createSession(withKeys(bare, ring), { id: 's' }))).head()
+  const { row } = orThrow(encodeRow(user(word), 'plan', false, bare.hash))
+  await ok(withKeys(bare, ring).append('s', { expected, rows: [row] }))
+  expect(await dump(bare)).not.toContain(word)
+  expect([...(await ok(readSession(withKeys(bare, ring), 's'))).view()]).toEqual([user(word)])
+})
+
+it('a row may name a text that the store has in plain, which is found in it, but none that the store lacks', async () => {
+  const bare = memoryStore()
+  await ok(createSession(bare, { id: 'plain', messages: [user(long)] }))
+  const store = withKeys(bare, ring)
+  const session = await ok(createSession(store, { id: 's' }))
+  const other = user('other '.repeat(1000))
+  const given = orThrow(encodeRow(other, 'plan', false, bare.hash))
+  const append = (message: Message) => {
+    const { row } = orThrow(encodeRow(message, 'plan', false, bare.hash))
+    return store.append('s', { expected: session.head(), rows: [row, given.row], blocks: given.blocks })
+  }
+  await fault('MissingBlock', append(user(`${long} `)))
+  await ok(append(user(long)))
+  expect([...(await ok(readSession(store, 's'))).view()]).toEqual([user(long), other])
+  expect((await ok(store.containing([word]))).rows).toEqual([
+    { id: 'plain', position: 0 },
+    { id: 's', position: 0 },
+  ])
+})
+
+it('a text is not found in a block that the store lost, and the rows beside it are', async () => {
+  const bare = memoryStore()
+  await ok(createSession(withKeys(bare, ring), { id: 's', messages: [user(long), user(word)] }))
+  const losing: Store = { ...bare, getBlocks: (ids) => storeTask(async () => right(ids.map(() => undefined)), 'store.getBlocks') } // oxfmt-ignore
+  expect(await ok(withKeys(losing, ring).containing([word]))).toMatchObject({
+    rows: [{ id: 's', position: 1 }],
+    unread: [],
+  })
+})
+
 it('a retried operation of an encrypted log is applied once, and with other rows is a fault', async () => {
   const store = ownStore(withKeys(memoryStore(), ring))
   const { head } = await store.create({ id: 'a', encrypt: true })
@@ -897,6 +950,11 @@ describe('a plain session in an encrypted store', () => {
     expect(await rowsIn(inner)).not.toContain('SECRET 2')
     await ok((await ok(openSession(withKeys(inner, ring, { plain: 'continue' }), 'c'))).append(user('on')))
     expect((await ok(readSession(reading, 'c'))).len).toBe(2)
+    const continuing = withKeys(inner, ring, { plain: 'continue' })
+    const { meta, version } = await ok(continuing.info('c'))
+    const forged = continuing.update('c', { expected: version, meta: { ...meta, 'indelible.forged': 1 } })
+    expect(await fault('InvalidMeta', forged)).toMatchObject({ path: ['indelible.forged'] })
+    await ok(continuing.update('c', { expected: version, meta: { ...meta, mine: 1 } }))
     const scoped = orThrow(withKeys(inner, ring).scoped('default'))
     await fault('NoKey', openSession(scoped, 'c'))
   })

@@ -51,3 +51,12 @@ const stored: readonly (readonly [RowPlace, string])[] = [
 it('encrypted bodies of earlier versions open', () => {
   for (const [place, body] of stored) expect([place, open(place, body)]).toEqual([place, 'said before'])
 })
+
+it('the portable cipher is used where the runtime has no modules of its own', async () => {
+  const { getBuiltinModule } = process
+  const apart = '../src/aes.ts?sandbox'
+  Object.assign(process, { getBuiltinModule: () => undefined })
+  const module = import(apart) as Promise<{ readonly native: unknown }>
+  const loaded = await module.finally(() => Object.assign(process, { getBuiltinModule }))
+  expect(loaded.native).toBeUndefined()
+})

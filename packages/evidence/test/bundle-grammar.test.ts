@@ -13,6 +13,10 @@ it('checkBundle accepts and refuses the bundles of the table as listed', () => {
   expect(verdicts).toEqual(bundleCases.map(([name, good]) => [name, good]))
 })
 
+it('readBundle refuses what is no text with the reason', () => {
+  expect(readBundle(5 as never)).toMatchObject({ left: { _tag: 'BadBundle', reason: 'it is not a text' } })
+})
+
 it.each(['x', '\\"', ' '])('readBundle reads millions of %j in a bundle', (many) => {
   const inside = many.repeat(rounds(16_000_000 / many.length, 16_000_000))
   const text =

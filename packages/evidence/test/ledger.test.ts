@@ -136,6 +136,8 @@ describe.each(places)('a ledger in %s', (_, open) => {
       [3, false],
       [3, true],
     ])
+    const [first] = mismatches as readonly { expected?: { root: string } }[]
+    expect(told[0]).toContain(` with root ${first?.expected?.root.slice(0, 12)}…`)
     expect(told.map((text) => text.split(' not ')[0])).toEqual([
       '1 session does',
       ...[2, 3, 4].map((n) => `${n} sessions do`),
@@ -389,6 +391,14 @@ it('a scope without a ledger is a fault', async () => {
     expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
 })
 
+it('the sentence for a missing ledger or checkpoint has the command that makes it', () => {
+  const none = { _tag: 'NoLedger', scope: 'default' } as const
+  expect(evidenceFaultMessage(none)).toBe('scope "default" has no ledger: create it with "indelible ledger update"')
+  expect(evidenceFaultMessage({ ...none, missing: 'checkpoint' })).toBe(
+    'the ledger of scope "default" has no signed checkpoint: create one with "indelible ledger sign"',
+  )
+})
+
 it("a log with the ledger's id that is not a ledger is left alone", async () => {
   const store = memoryStore()
   await createSession(ownStore(store), { id: ledgerId, messages: [user('mine')] })
@@ -557,6 +567,8 @@ describe('ledger signing keys', () => {
       expect(() => checkCheckpoint(note, misspelled as Trust)).toThrow(/has no option "(?:quorom|revokedAt)"/)
       expect(readTrust(misspelled)).toMatchObject({ left: { _tag: 'BadTrust' } })
     }
+    for (const value of [null, 'trust', 1])
+      expect(readTrust(value)).toMatchObject({ left: { _tag: 'BadTrust', reason: 'is not a JSON object' } })
     expect(readTrust({ ...trust, quorom: 1 })).toMatchObject({ left: { reason: expect.stringContaining('quorom') } })
   })
 

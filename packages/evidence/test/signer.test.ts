@@ -137,6 +137,10 @@ it('a checkpoint is stored in a new log if the checkpoints are removed meanwhile
   expect(await listCheckpoints(inner)).toEqual([{ note, head }])
 })
 
+it('a remote signer has a valid key', () => {
+  expect(remoteSigner('no key', () => new Uint8Array(64))).toMatchObject({ left: { _tag: 'BadKey' } })
+})
+
 it('an endless witness response is read up to a limit', async () => {
   const store = memoryStore()
   await growLedger(store, 'a')

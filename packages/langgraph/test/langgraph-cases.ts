@@ -356,6 +356,15 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(await saver.getTuple(config)).toBeUndefined()
   })
 
+  it('has the conversation in the order of the last checkpoint, also if a message moved', async () => {
+    const saver = new IndelibleSaver(await fresh())
+    const start: RunnableConfig = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+    const [a, b] = ['a', 'b'].map((content) => new HumanMessage({ content, id: content })) as [BaseMessage, BaseMessage]
+    const first = await put(saver, start, [a], 1)
+    await put(saver, first, [b, a], 2)
+    expect((await saver.record('t')).conversation().toArray().map(textOf)).toEqual(['b', 'a'])
+  })
+
   it('keeps every message in the verified record after forks, rewinds and prunes', async () => {
     const store = await fresh()
     const saver = new IndelibleSaver(store)

@@ -253,6 +253,18 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     }
   })
 
+  it("refuses a suffix that is no list with the SDK's own error", async () => {
+    const session = agentsSession(await fresh(), { sessionId: 's', initialItems: [userItem('first')] })
+    for (const expectedSuffix of ['first', {}, null] as never[])
+      await expect(
+        session.applyHistoryTransaction({
+          operationId: 'o',
+          transaction: { type: 'replace_suffix', expectedSuffix, replacement: [] },
+        }),
+      ).rejects.toThrow('Session history suffix transaction fields are invalid.')
+    expect(await session.getItems()).toEqual([userItem('first')])
+  })
+
   it('changes nothing in a transaction with another suffix', async () => {
     const session = agentsSession(await fresh(), {
       sessionId: 's',
@@ -325,6 +337,8 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const session = agentsSession(await fresh(), { sessionId: 's' })
     expect(await copyItems(old, session)).toBe(4)
     await expect(copyItems(old, session)).rejects.toThrow('already has items')
+    const full = Object.assign(new MemorySession(), { addItems: () => Promise.reject(new Error('it is full')) })
+    await expect(copyItems(session, full)).rejects.toThrow('it is full')
     const back = new MemorySession()
     await copyItems(session, back)
     expect(await back.getItems()).toEqual(await old.getItems())

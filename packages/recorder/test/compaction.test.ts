@@ -49,6 +49,13 @@ it('property: the longest element quoted by a request is the summary', () => {
   )
 })
 
+it('of a request that begins anew with the last answer, only a message before the answer is made', () => {
+  const talk = [user('Go.'), assistant('I went.')]
+  const given = [user('So far:'), ...talk, user('Go on.'), user('Now.')]
+  expect(compactionOf(indexed(talk), given, 0, [])?.places).toEqual(['made', 0, 1, 'new', 'new'])
+  expect(compactionOf(indexed(talk), given.slice(0, 3), 0, [])?.places).toEqual(['made', 0, 1])
+})
+
 it('short texts and quotes outside elements are not summaries', () => {
   expect(summaryIn('<a>nineteen letters x</a>', 'nineteen letters x')).toBeUndefined()
   expect(summaryIn('<a>just twenty letters x</a>', 'just twenty letters x')).toBe('just twenty letters x')

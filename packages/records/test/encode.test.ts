@@ -164,7 +164,11 @@ describe('encoding limits', () => {
     expect(encodeValue({ a: { b: new Point(), c: {} } }, { limits: { depth: 2 } }).value).toStrictEqual({
       a: { b: '[Point]', c: '[Object]' },
     })
+    const long = Object.defineProperty(class {}, 'name', { value: 'C'.repeat(101) })
+    expect(encodeValue([new long()], { limits: { depth: 1 } }).value).toEqual([`[${'C'.repeat(100)}]`])
     expect(encodeValue({ a: 1 }, { limits: { depth: 1 } })).toStrictEqual({ value: { a: 1 }, cut: false })
+    const throwing = new Proxy([], { get: () => { throw new Error('no') } }) // oxfmt-ignore
+    expect(encodeValue([throwing, [1]], { limits: { depth: 2 } })).toMatchObject({ value: [{}, [1]], cut: false })
   })
   it('limit strings and keys', () => {
     const value = encodeValue('a'.repeat(1000), { limits: { string: 100 } })

@@ -130,6 +130,15 @@ describe('a durable call log', () => {
     await recordCall(log, { methodName: 'b' }, () => Promise.reject(new Error('no'))).catch(() => undefined)
     expect(await kinds()).toEqual(['note', 'entry', 'note', 'entry'])
   })
+  it('is not opened by a store that cannot take the records of its unfinished calls', async () => {
+    const store = memoryStore()
+    const { log, flush } = await durable(store)
+    startCall(log, { methodName: 'a' })
+    await flush()()
+    const busy = left({ _tag: 'Busy', waited: 1 } as const)
+    const append: Store['append'] = () => storeTask(async () => busy, 'store.append')
+    expect(await openCallLog({ store: { ...store, append }, id: 'calls', durable: true })()).toEqual(busy)
+  })
   it('marks unfinished calls of its own name as interrupted, and no others', async () => {
     const store = memoryStore()
     const [a, b] = [await durable(store, 'a'), await durable(store, 'b')]

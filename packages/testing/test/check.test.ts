@@ -51,6 +51,16 @@ it('a key-value store that keeps the bytes of its caller fails with that reason'
   await expect(keeping?.run()).rejects.toThrow('expected that mset and mget copy the bytes')
 })
 
+it('a key-value store that refuses to write nothing fails with its own error', async () => {
+  const map = keyValueMap()
+  const mset: KeyValueStore['mset'] = async (entries) => {
+    if (entries.length === 0) throw new Error('no entries')
+    return map.mset(entries)
+  }
+  const cases = keyValueContract('a map', async () => ({ store: { ...map, mset } }))
+  await expect(cases.find(({ name }) => name.includes('empty batches'))?.run()).rejects.toThrow('no entries')
+})
+
 it('a model whose parallel calls share an id fails with that reason', async () => {
   const calls = assistant('Reading.', toolCall('c', 'read', { path: 'a' }), toolCall('c', 'read', {}))
   const name = 'a model: parallel calls arrive complete and in order, in the blocks and in the answer'
@@ -238,6 +248,7 @@ it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store
     () => ({ remove: () => storeTask(async () => right(undefined), 'remove') }),
   ],
   ['updates nothing', 'metadata is replaced', (store) => ({ update: (id) => store.info(id) })],
+  ['has another time than its rows', 'without a time gets', (store) => ({ now: () => store.now() + 60_000 })],
   ['reads the whole log', 'a range equals the result', (store) => ({ read: (id) => store.read(id) })],
 ])('a store that %s fails a case: %s', async (_, title, breaks) => {
   const cases = storeContract('broken', async () => {

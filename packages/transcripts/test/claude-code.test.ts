@@ -182,6 +182,14 @@ describe('a Claude Code session', () => {
       'assistant: Done.',
     ])
     expect(outline(read(lines([...parallel, asks('u2', null, 'Anew.')])).messages)).toEqual(['user: Anew.'])
+    const branched = [
+      asks('u1', null, 'Look.'),
+      answers('a1', 'u1', 'msg_1', text('I look.')),
+      { ...envelope('p1', 'u1'), type: 'progress', data: { type: 'hook_progress' } },
+      result('r1', 'p1', 't1'),
+      answers('a2', 'a1', 'msg_2', text('Done.')),
+    ]
+    expect(outline(read(lines(branched)).messages)).toEqual(['user: Look.', 'assistant: I look.', 'assistant: Done.'])
   })
   it('has side chains as separate conversations', () => {
     const aside = { isSidechain: true }

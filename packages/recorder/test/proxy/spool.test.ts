@@ -251,6 +251,17 @@ it('the next recorder records leftovers: complete answers, partial ones, and mis
   expect((await replayed(store)).calls).toBe(0)
 })
 
+it('the spool of another store in the same folder stays for a recorder of that store', async () => {
+  const spool = openTestSpool()
+  observed(untaken(spool), 'asked')
+  spool.close()
+  const own = near
+  near = join(near, '..', 'other.db')
+  expect((await replayed(memoryStore())).calls).toBe(0)
+  near = own
+  expect((await replayed(memoryStore())).calls).toBe(1)
+})
+
 it('a request that its client aborted is recorded by no later recorder either, however whole it looks', async () => {
   const spool = openTestSpool()
   const call = untaken(spool).observe('default', { ...request, header: () => undefined })
