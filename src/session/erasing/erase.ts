@@ -178,8 +178,16 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
   const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: asked.respectLease }]
-  const repeated = repeats.map((index) => notes[index] as Note)
-  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, repeated) }]
+  const queued: QueuedInputs[] = [
+    {
+      log: id,
+      head,
+      ids: queuedIn(
+        notes,
+        repeats.map((index) => notes[index] as Note),
+      ),
+    },
+  ]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
@@ -196,9 +204,10 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     const copies = copiesIn(noted, there, new Set()).map((index) => found[index] as (typeof found)[number])
     const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
     logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
-    const before = notes.filter((_, index) => (noteRows[index] as number) < one.rows)
-    const erased = [...repeated.filter((note) => before.includes(note)), ...copies.map(({ note }) => note)]
-    queued.push({ log: one.id, head: expected, ids: queuedIn([...before, ...noted], erased) })
+    const isShared = (index: number): boolean => (noteRows[index] as number) < one.rows
+    const inBoth = notes.filter((_, index) => isShared(index))
+    const erased = [...repeats.filter(isShared).map((index) => notes[index] as Note), ...copies.map(({ note }) => note)]
+    queued.push({ log: one.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
   }
   const before = asked.all ? mirror.erased.keys() : []
   return {

@@ -37,7 +37,9 @@ export async function* withdraw(
 ): Steps<EraseSessionFault, readonly number[]> {
   const note = (id: string): InputNote => ({ type: 'input', id, state: 'cancelled' })
   const taken: number[] = []
-  for (let [rest, expected] = [ids, head]; rest.length > 0;) {
+  let rest = ids
+  let expected = head
+  while (rest.length > 0) {
     const rows = rest.map((id) => ({ kind: 'note', body: JSON.stringify(note(id)) }) as const)
     const answer = await store.append(log, { expected, rows: yield* need(stamp(rows, store, erasable)) })()
     if (!isLeft(answer) || answer.left._tag === 'NoKey') break // the receipt lists a session without its key as unread
