@@ -58,6 +58,8 @@ export class TurnTaking {
   #going: Pick<RunStream, 'cancel'> | undefined
   /** The id of the input answered by this turn's run. */
   #input: string | undefined
+  /** An attempt to hold the session that was under way when the turn was stopped. */
+  #leftTake: Promise<Either<StartFault, undefined>> | undefined
   /** Whether this turn's run has started. */
   #isRunning = false
   #stopped = false
@@ -88,7 +90,12 @@ export class TurnTaking {
     const until = this.#clock.now() + wait
     for (;;) {
       if (control.pending?.stop !== undefined) return right(this.over(control.pending.stop))
-      const held = await this.take(control, Math.max(0, Math.min(pollMs, until - this.#clock.now())))
+      const taking = this.take(control, Math.max(0, Math.min(pollMs, until - this.#clock.now())))
+      const held = await unlessStopped(control, taking)
+      if (held === undefined) {
+        this.#leftTake = taking
+        continue
+      }
       if (!isLeft(held)) return held
       if (held.left._tag !== 'SessionBusy' || this.#clock.now() >= until) return held
       const found = await over()
@@ -98,6 +105,8 @@ export class TurnTaking {
 
   /** Tries once to hold the session. */
   async take(control: Control, wait: number): Promise<Either<StartFault, undefined>> {
+    await this.#leftTake
+    if (this.isHeld) return right(undefined)
     const held = await acquireRunLease(
       this.#session,
       { ...leaseOf(this.#taking), whenBusy: 'wait', wait },
@@ -247,6 +256,7 @@ export class TurnTaking {
    * `cancelled`: others will answer its input.
    */
   async finish(ended: Either<TurnFault, RunResult>): Promise<Either<TurnFault, RunResult>> {
+    await this.#leftTake
     await this.#finish(isLeft(ended) ? 'error' : ended.right.stopReason)
     if (isLeft(ended)) return ended.left._tag === 'HandlerFailed' && isLost(ended.left) ? left(ended.left.cause) : ended
     return this.#notEnded !== undefined && ended.right.stopReason === 'cancelled' ? this.#notEnded : ended
@@ -286,6 +296,18 @@ export class TurnTaking {
     if (nextOf(this.inputs()) === undefined) return
     const held = await this.take(this.#control as Control, 0) // it was held
     if (!isLeft(held)) await this.#drain() // otherwise the new holder answers them
+  }
+}
+
+/** What an attempt to hold the session gives; undefined if the turn is stopped first. */
+const unlessStopped = async <T>(control: Control, taking: Promise<T>): Promise<T | undefined> => {
+  const stopped = new Promise<undefined>((resolve) => {
+    control.onCut = () => control.pending?.stop !== undefined && resolve(undefined)
+  })
+  try {
+    return await Promise.race([taking, stopped])
+  } finally {
+    control.onCut = undefined
   }
 }
 

@@ -233,6 +233,31 @@ describe('turn', () => {
     expect([answer.response, inputsOf(other).map(({ state }) => state)]).toEqual([assistant('re: b'), ['cancelled', 'answered']]) // oxfmt-ignore
   })
 
+  it('that waits in the queue withdraws its input at once when it is stopped, also while it asks for the session', async () => {
+    const memory = memoryStore()
+    const one = await createSession(memory, { id: 's' })
+    const { opened, open } = gate()
+    let asked = 0
+    const lease: Store['lease'] = (...given) =>
+      storeTask(async () => {
+        if (++asked > 1) await opened // the first attempt ends, and the input is queued
+        return memory.lease(...given)()
+      }, 'store.lease')
+    const other = await openSession({ ...memory, lease }, 's')
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
+    const first = turn(one, 'a', { model: slow, id: 'a' })
+    await upTo(first, ({ type }) => type === 'step_start')
+    const abort = new AbortController()
+    const second = turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', signal: abort.signal })
+    await vi.waitFor(() => expect(asked).toBe(2), 60_000)
+    abort.abort()
+    await vi.waitFor(async () => expect((await one.refresh(), inputsOf(one)).map(({ state }) => state)).toEqual(['taken', 'cancelled']), 60_000) // oxfmt-ignore
+    open()
+    expect([(await first.result()).stopReason, (await second.result()).stopReason]).toEqual(['end_turn', 'cancelled'])
+    await vi.waitFor(async () => expect(await memory.leaseOf('s')).toBeUndefined(), 60_000)
+    expect(messageTexts(await openSession(memory, 's'))).toEqual(['user: a', 'assistant: re: a'])
+  })
+
   it('that is cancelled reads what others wrote of its input first: it withdraws it, or has its answer', async () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
