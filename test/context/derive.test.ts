@@ -266,6 +266,14 @@ describe('a record that does not fit', () => {
     expect(derive(view, { budget: needed }).tokens).toBe(needed)
     expect(deriveContext(view, { budget: needed - 1 })._tag).toBe('Left')
   })
+  it('shows a message again that a compaction hid, if only that fits: in the epoch of the compaction it replaces', () => {
+    const long = 'word '.repeat(200)
+    const view = recordOf([user('word '), user(long), system(long)], [undefined, undefined, 'evidence'])
+    const policy = paged({ lowWater: 0.25 })
+    const context = derive(view, { budget: 217, policy })
+    expect(context.provenance).toEqual(['policy:paged', 'epoch:3', 'degraded'])
+    expect([...context.residency]).toEqual(['full', 'compressed', 'pointer'])
+  })
 })
 
 describe('epochs', () => {

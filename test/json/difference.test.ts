@@ -17,3 +17,8 @@ it.each<readonly [JsonObject, JsonObject, JsonObject | undefined, readonly strin
   expect(Object.isFrozen(found)).toBe(true) // undefined, too
   expect(difference(value, other, ['skip'])).toEqual(expected)
 })
+
+it('a field that the other object only inherits is different', () => {
+  const value = JSON.parse('{"__proto__":{}}') as JsonObject
+  expect(JSON.stringify(difference(value, {}))).toBe('{"__proto__":{}}')
+})

@@ -181,6 +181,9 @@ describe('plain JSON data is recorded unchanged', () => {
     const flat = [1]
     expect(snapshot([wrap([], 800), flat, wrap(flat, 900)])).toEqual([wrap([], 800), flat, wrap(flat, 900)])
     expect(() => snapshot([flat, wrap(flat, 1000)])).toThrow('is nested deeper than 1000 levels')
+    // What follows something deep does not make it less deep.
+    const both = [wrap([], 600), []]
+    expect(() => snapshot([many, both, wrap(both, 500)])).toThrow('is nested deeper than 1000 levels')
   })
   it('objects without a prototype, of another realm, and frozen ones', () => {
     const bare = Object.assign(Object.create(null) as object, { a: 1 })

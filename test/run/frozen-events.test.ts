@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createHistory,
   createSession,
+  faultMessage,
   memoryStore,
   orThrow,
   settle,
@@ -247,4 +248,19 @@ describe('every run event', () => {
       content: [{ type: 'text', text: '😀' }],
     })
   })
+})
+
+it.each([
+  [5, '5'],
+  [null, 'null'],
+  ['text', '"text"'],
+])('a model that streams %j instead of an event has failed, with a reason that names it', async (given, named) => {
+  const model: Model = {
+    name: 'mine',
+    async *stream() {
+      yield given as never
+    },
+  }
+  const result = await run({ model, view: start }).result()()
+  expect(isLeft(result) && faultMessage(result.left)).toContain(`it streamed ${named}, which is not an event`)
 })

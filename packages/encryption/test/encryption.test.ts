@@ -333,6 +333,12 @@ describe('session keys', () => {
     expect(() => hostKeyOf('one:AAAA')).toThrow(TypeError)
   })
 
+  it('encrypt no metadata that stays readable beside it', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', metadata: { clear: { user: 'a'.repeat(5000) } } }))
+    expect(JSON.stringify((await ok(bare.info('s'))).meta).length).toBeLessThan(6000)
+  })
+
   it('are found in metadata whose keys a store returns in another order', async () => {
     const bare = memoryStore()
     const metadata = { title: 'a', clear: { b: 1, a: [{ d: 1, c: { f: 1, e: 2 } }] } }

@@ -251,3 +251,7 @@ describe('a row blanked in the file', () => {
 })
 
 const ledgerTask = (store: Store) => storeTask(async () => ledgerContent(store), 'readLedger')
+
+it('a ledger needs a store', () => {
+  expect(() => withLedger(undefined as never)).toThrow(/^withLedger /)
+})

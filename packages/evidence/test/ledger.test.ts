@@ -569,6 +569,8 @@ describe('ledger signing keys', () => {
     }
     for (const value of [null, 'trust', 1])
       expect(readTrust(value)).toMatchObject({ left: { _tag: 'BadTrust', reason: 'is not a JSON object' } })
+    expect(readTrust({ ...trust })).toMatchObject({ right: trust })
+    expect(readTrust({ ...trust, keys: [] })).toMatchObject({ left: { reason: expect.stringContaining('"keys"') } })
     expect(readTrust({ ...trust, quorom: 1 })).toMatchObject({ left: { reason: expect.stringContaining('quorom') } })
   })
 

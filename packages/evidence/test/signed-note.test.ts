@@ -305,3 +305,9 @@ describe('a tlog proof', () => {
     expect(parseTlogProof(text)._tag).toBe('Left')
   })
 })
+
+it('a checkpoint without a size is refused with what is there instead', () => {
+  expect(parseCheckpoint('example.com/log\nmany\nAAAA\n')).toMatchObject({
+    left: { _tag: 'BadCheckpoint', reason: expect.stringContaining('its second line is "many"; expected a size') },
+  })
+})

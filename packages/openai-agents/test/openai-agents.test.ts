@@ -8,7 +8,7 @@ import {
 } from '@openai/agents-core'
 import { left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { textOf, type Store } from 'indelible'
+import { openSession, textOf, type Store } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
 import { agentsCases, answered, call, userItem } from './openai-agents-cases.ts'
@@ -60,6 +60,17 @@ it('each change of a session is rejected if its append fails', async () => {
       } as never),
   ])
     await expect(change()).rejects.toMatchObject({ fault: { _tag: 'Io' } })
+})
+
+it('a note of another program is no operation of agentsSession', async () => {
+  const store = await inMemory.fresh()
+  const session = agentsSession(store, { sessionId: 's' })
+  await session.addItems([userItem('hi')])
+  const content = { type: 'operation', id: 'o', transaction: 'theirs' }
+  await (await openSession(store, 's')).note({ type: 'application', namespace: 'theirs', content })
+  const transaction = { type: 'append_items' as const, items: [userItem('more')] }
+  await agentsSession(store, { sessionId: 's' }).applyHistoryTransaction({ operationId: 'o', transaction })
+  expect(await session.getItems()).toEqual([userItem('hi'), userItem('more')])
 })
 
 it('agentsSession implements everything that the runner uses', () => {

@@ -154,6 +154,14 @@ it('an input whose run failed is answered when asked again, without repeating th
   expect(messageTexts(session)).toEqual(['user: a', 'assistant: re: a'])
 })
 
+it('an input whose run failed is answered when the session is resumed', async () => {
+  const session = await createSession(memoryStore())
+  const down: Model = { name: 'down', stream: () => { throw new Error('503') } } // oxfmt-ignore
+  expect(await runTurn(session, 'a', { id: 'a', model: down })).toEqual(['ModelFailed'])
+  expect((await resume(session, { model: echo }).result()).stopReason).toBe('end_turn')
+  expect(inputsOf(session)).toMatchObject([{ id: 'a', state: 'answered' }])
+})
+
 it('an input whose model refused without a word is free to be asked again; a refusal in words is its answer', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   const answers = [[], [text('No.')]].map((content): Message => ({ role: 'assistant', content }))

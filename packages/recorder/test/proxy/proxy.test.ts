@@ -343,3 +343,9 @@ it.each<readonly [path: string, leadsTo: string | number]>([
   const { url, path: below } = found.right
   expect([url.href, `${url.origin}${below}`]).toEqual([leadsTo, leadsTo])
 })
+
+it('a proxy that is closed accepts no connection', async () => {
+  const proxy = await proxyTo('http://127.0.0.1:1')
+  await proxy.close()
+  await expect(fetch(`http://127.0.0.1:${proxy.port}/`)).rejects.toThrow('fetch failed')
+})
