@@ -265,8 +265,7 @@ class EncryptingStore {
     if (problem !== undefined) return left(problem)
     const own = encrypt ? await this.#newKey() : right(undefined)
     if (isLeft(own)) return own
-    this.#logs.delete(id)
-    if (own.right === undefined) return this.#inner.create(log)()
+    if (own.right === undefined) return this.#new(id, await this.#inner.create(log)())
     return this.#marked(id, own.right.name, () => this.#createWith(own.right as OwnKey, log, meta))
   }
 
@@ -290,6 +289,12 @@ class EncryptingStore {
     return made
   }
 
+  /** Forgets the keys of an earlier log with the id of a new one. Those of a log that is there are in use. */
+  #new(id: string, made: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> {
+    if (!isLeft(made) || made.left._tag !== 'LogExists') this.#logs.delete(id)
+    return made
+  }
+
   async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
     const ready = encryptRows(own, 0, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner)
     if (isLeft(ready)) return ready
@@ -298,7 +303,7 @@ class EncryptingStore {
     const { attached, ...rows } = ready.right
     const missing = await untilFault(() => this.#missing(attached))
     if (isLeft(missing)) return missing
-    const created = await this.#inner.create({ ...log, ...rows, meta: sealed.right })()
+    const created = this.#new(log.id, await this.#inner.create({ ...log, ...rows, meta: sealed.right })())
     return isLeft(created) ? created : this.#readable(created.right)
   }
 
@@ -324,9 +329,9 @@ class EncryptingStore {
   /** A log with its keys. Its metadata is trusted only if it was encrypted with the log's own key. */
   async #opened(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const opened = await this.#openedBy(log)
-    // A concurrent append uses what was known before.
-    if (isLeft(opened)) this.#logs.delete(log.id)
-    else this.#logs.set(log.id, opened.right.known)
+    // A concurrent append uses what was known before, also if the store or the key store did not answer this time.
+    if (!isLeft(opened)) this.#logs.set(log.id, opened.right.known)
+    else if (isUnreadable(opened.left)) this.#logs.delete(log.id)
     return opened
   }
 
@@ -553,15 +558,14 @@ class EncryptingStore {
     const problem = ownIdFault(id, fork) ?? ownIdFault(fork.id, fork)
     if (problem !== undefined) return yield* fail(problem)
     const { known } = yield* need(this.#openedNow(id))
-    this.#logs.delete(fork.id)
     if (known === undefined) {
       yield* need(this.#continued(id))
-      return yield* need(this.#inner.fork(id, fork))
+      return yield* need(this.#new(fork.id, await this.#inner.fork(id, fork)()))
     }
     const { name, key } = sameKey ? known.own : yield* need(this.#newKey())
     const sealed = sealMeta(fork.id, key, forkedKeys(known, fork.at, name), fork.meta ?? {})
     const forked = this.#marked(fork.id, sameKey ? undefined : name, async () =>
-      isLeft(sealed) ? sealed : this.#inner.fork(id, { ...fork, meta: sealed.right })(),
+      isLeft(sealed) ? sealed : this.#new(fork.id, await this.#inner.fork(id, { ...fork, meta: sealed.right })()),
     )
     return yield* need(this.#readable(yield* need(forked)))
   }

@@ -583,6 +583,28 @@ describe('session keys', () => {
     await ok(appended)
   })
 
+  it('of an open session stay known when another call finds the id in use, or a key store that does not answer', async () => {
+    const memory = memoryStore()
+    let isDown = false
+    const info: Store['info'] = (id) =>
+      isDown && id !== 's'
+        ? storeTask(
+            async () => left({ _tag: 'Io', operation: 'read a key', cause: new Error('no answer') }),
+            'store.info',
+          )
+        : memory.info(id)
+    const store = withKeys({ ...memory, info }, keyRing([newHostKey('a')]))
+    const session = await createSession(store, { id: 's' })
+    await fault('LogExists', createSession(store, { id: 's' }))
+    await session.append(user('one'))
+    await fault('LogExists', createFork(store, 's', { id: 's' }))
+    await session.append(user('two'))
+    isDown = true
+    await fault('Io', openSession(store, 's'))
+    await session.append(user('three'))
+    isDown = false
+    expect((await openSession(store, 's')).len).toBe(3)
+  })
   it('metadata encrypted for a session are not stored in another one under its id', async () => {
     const bare = memoryStore()
     const other = withKeys(bare, ring)
