@@ -105,8 +105,9 @@ export class TurnTaking {
 
   /** Tries once to hold the session. */
   async take(control: Control, wait: number): Promise<Either<StartFault, undefined>> {
-    await this.#leftTake
-    if (this.isHeld) return right(undefined)
+    const before = await this.#leftTake
+    this.#leftTake = undefined
+    if (before !== undefined && !isLeft(before)) return before
     const held = await acquireRunLease(
       this.#session,
       { ...leaseOf(this.#taking), whenBusy: 'wait', wait },

@@ -7,7 +7,7 @@
 import { assistant, textOf, toolCall, type Message } from 'indelible'
 import { resume, tool, turn, type Model, type RunResult, type Tool, type TurnFault } from 'indelible/run'
 import { createSession, eraseMessages, openSession, type Session } from 'indelible/session'
-import { memoryStore, type Store, type StoreFault } from 'indelible/store'
+import { memoryStore, type Append, type Store, type StoreFault } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { Clock, Task } from '../../src/task/index.ts'
@@ -90,8 +90,9 @@ class Process {
     const { store } = this.world
     const throughWorld = (name: (typeof commands)[number]) => {
       const method = store[name] as (...given: unknown[]) => Task<StoreFault, unknown>
-      return (...given: unknown[]) =>
-        storeTask(
+      return (...given: unknown[]) => {
+        if (name === 'append' && isUnfenced(given[1] as Append)) this.world.unfenced += 1
+        return storeTask(
           () =>
             this.#wait<Either<StoreFault, unknown>>(
               name,
@@ -101,6 +102,7 @@ class Process {
             ),
           'store.call',
         )
+      }
     }
     return { ...store, ...Object.fromEntries(commands.map((name) => [name, throughWorld(name)])) }
   }
@@ -178,6 +180,9 @@ class Process {
   }
 }
 
+const isUnfenced = ({ rows, lease }: Append): boolean =>
+  lease === undefined && rows.some(({ kind }) => kind === 'entry')
+
 /** Whose payment a message asks for. */
 const paymentFor = ({ content }: Message): unknown =>
   content.flatMap((part) => (part.type === 'tool_call' ? [JSON.parse(part.arguments) as { for: unknown }] : []))[0]?.for
@@ -211,6 +216,8 @@ export class World {
   /** The ids of the calls of `pay` that somebody decided about, and of those that had an effect. */
   readonly decided: string[] = []
   readonly paid: string[] = []
+  /** How many appends of messages carried no lease: all of them are a run's. */
+  unfenced = 0
   /** How often a run was asked to stop. */
   stops = 0
   #processes: Process[] = []

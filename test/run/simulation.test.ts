@@ -103,7 +103,8 @@ const follows = async (
   paid.all += world.paid.length
   paid.untold += world.paid.length - told.length
 
-  // At most one input was taken at any time.
+  // At most one input was taken at any time, and only by the holder of the session.
+  expect(world.unfenced).toBe(0)
   const inputs = new Map<string, Input>()
   for (const note of session.notes()) {
     if (note.type !== 'input') continue

@@ -312,6 +312,34 @@ describe('turn', () => {
       expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`).toSorted()).toEqual(['a answered', 'b cancelled', 'c answered']) // oxfmt-ignore
   })
 
+  it('that is queued just when the session is released is answered under a lease again', async () => {
+    const memory = memoryStore()
+    await createSession(memory, { id: 's' })
+    const other = await openSession(memory, 's')
+    let isQueued = false
+    const release: Store['release'] = (...given) =>
+      storeTask(async () => {
+        if (!isQueued) {
+          isQueued = true
+          await turn(other, 'c', { model: echo, id: 'c', whenBusy: 'queue', wait: 0 }).result()
+        }
+        return memory.release(...given)()
+      }, 'store.release')
+    const fences: boolean[] = []
+    const append: Store['append'] = (id, given) => (fences.push(given.lease !== undefined), memory.append(id, given))
+    const one = await openSession({ ...memory, release, append }, 's')
+    const { opened, open } = gate()
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
+    const first = turn(one, 'a', { model: slow, id: 'a' })
+    await upTo(first, ({ type }) => type === 'step_start')
+    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result() // the background run answers it, and releases
+    open()
+    await first.result()
+    const answers = ['a', 'b', 'c'].flatMap((id) => [`user: ${id}`, `assistant: re: ${id}`])
+    await vi.waitFor(async () => expect(messageTexts(await openSession(memory, 's'))).toEqual(answers), 60_000)
+    expect(fences).not.toContain(false)
+  })
+
   it('that was cancelled or failed stays so when it is erased: no later run answers it', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
