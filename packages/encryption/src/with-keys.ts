@@ -265,7 +265,7 @@ class EncryptingStore {
     if (problem !== undefined) return left(problem)
     const own = encrypt ? await this.#newKey() : right(undefined)
     if (isLeft(own)) return own
-    if (own.right === undefined) return this.#new(id, await this.#inner.create(log)())
+    if (own.right === undefined) return this.#forgotten(id, await this.#inner.create(log)())
     return this.#marked(id, own.right.name, () => this.#createWith(own.right as OwnKey, log, meta))
   }
 
@@ -290,7 +290,7 @@ class EncryptingStore {
   }
 
   /** Forgets the keys of an earlier log with the id of a new one. Those of a log that is there are in use. */
-  #new(id: string, made: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> {
+  #forgotten(id: string, made: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> {
     if (!isLeft(made) || made.left._tag !== 'LogExists') this.#logs.delete(id)
     return made
   }
@@ -303,7 +303,7 @@ class EncryptingStore {
     const { attached, ...rows } = ready.right
     const missing = await untilFault(() => this.#missing(attached))
     if (isLeft(missing)) return missing
-    const created = this.#new(log.id, await this.#inner.create({ ...log, ...rows, meta: sealed.right })())
+    const created = this.#forgotten(log.id, await this.#inner.create({ ...log, ...rows, meta: sealed.right })())
     return isLeft(created) ? created : this.#readable(created.right)
   }
 
@@ -560,12 +560,12 @@ class EncryptingStore {
     const { known } = yield* need(this.#openedNow(id))
     if (known === undefined) {
       yield* need(this.#continued(id))
-      return yield* need(this.#new(fork.id, await this.#inner.fork(id, fork)()))
+      return yield* need(this.#forgotten(fork.id, await this.#inner.fork(id, fork)()))
     }
     const { name, key } = sameKey ? known.own : yield* need(this.#newKey())
     const sealed = sealMeta(fork.id, key, forkedKeys(known, fork.at, name), fork.meta ?? {})
     const forked = this.#marked(fork.id, sameKey ? undefined : name, async () =>
-      isLeft(sealed) ? sealed : this.#new(fork.id, await this.#inner.fork(id, { ...fork, meta: sealed.right })()),
+      isLeft(sealed) ? sealed : this.#forgotten(fork.id, await this.#inner.fork(id, { ...fork, meta: sealed.right })()),
     )
     return yield* need(this.#readable(yield* need(forked)))
   }

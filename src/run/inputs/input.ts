@@ -63,7 +63,7 @@ const withdrawInput = (known: Input, { from, to }: RetractionNote): Input =>
     : known
 
 /** The inputs in the order of their first notes. Cost: O(notes), plus O(inputs) per retraction. */
-export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
+export const inputsIn = (notes: Iterable<Note>): readonly Input[] => {
   const inputs = new Map<string, Input>()
   for (const note of notes) {
     if (note.type === 'retraction') for (const [id, known] of inputs) inputs.set(id, withdrawInput(known, note))
@@ -76,15 +76,10 @@ export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
 
 /** The input whose run began a step, as it is now. Undefined for a run without an input. Cost: O(notes) */
 export const inputOfStep = (notes: Sequence<Note>, step: string): Input | undefined => {
-  const inputs = new Map<string, Input>()
-  for (const note of notes) {
-    if (note.type === 'journal' && note.step === step) break
-    if (note.type !== 'input') continue
-    const next = stepInput(inputs.get(note.id), note)
-    if (next !== undefined) inputs.set(note.id, next)
-  }
-  const id = [...inputs.values()].find(({ state }) => state === 'taken')?.id
-  return inputsIn(notes).find((input) => input.id === id)
+  const all = [...notes]
+  const begun = all.findIndex((note) => note.type === 'journal' && note.step === step)
+  const id = inputsIn(all.slice(0, begun)).find(({ state }) => state === 'taken')?.id
+  return inputsIn(all).find((input) => input.id === id)
 }
 
 /**

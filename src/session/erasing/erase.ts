@@ -178,16 +178,8 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
   const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: asked.respectLease }]
-  const queued: QueuedInputs[] = [
-    {
-      log: id,
-      head,
-      ids: queuedIn(
-        notes,
-        repeats.map((index) => notes[index] as Note),
-      ),
-    },
-  ]
+  const notesAt = (indexes: readonly number[]): readonly Note[] => indexes.map((index) => notes[index] as Note)
+  const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, notesAt(repeats)) }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
   const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
   for (const one of sharing) {
@@ -206,7 +198,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
     const isShared = (index: number): boolean => (noteRows[index] as number) < one.rows
     const inBoth = notes.filter((_, index) => isShared(index))
-    const erased = [...repeats.filter(isShared).map((index) => notes[index] as Note), ...copies.map(({ note }) => note)]
+    const erased = [...notesAt(repeats.filter(isShared)), ...copies.map(({ note }) => note)]
     queued.push({ log: one.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
   }
   const before = asked.all ? mirror.erased.keys() : []
