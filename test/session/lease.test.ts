@@ -206,6 +206,42 @@ describe('a session lease', () => {
     expect(next.held).toBe(false)
     expect((next.signal.reason as FaultError).fault).toMatchObject({ _tag: 'LeaseLost', number: next.number })
   })
+  it('of a store that throws where it should answer is an Io fault, and one that is held stays held', async () => {
+    vi.useFakeTimers(clock)
+    const memory = memoryStore()
+    const broken = new Set<string>()
+    const throwing =
+      <T extends unknown[], R>(name: string, call: (...given: T) => R) =>
+      (...given: T): R => {
+        if (broken.has(name)) throw new Error(`${name} is broken`)
+        return call(...given)
+      }
+    const { lease, renew, release } = memory
+    const store = {
+      ...memory,
+      lease: throwing('lease', lease),
+      renew: throwing('renew', renew),
+      release: throwing('release', release),
+    }
+    const session = await createSession(store, { id: 's' })
+    broken.add('lease')
+    const refused = await fault('Io', session.lease({ holder: 'worker' }))
+    expect([refused.operation, (refused.cause as Error).message]).toEqual(['lease', 'lease is broken'])
+    broken.delete('lease')
+
+    const held = await session.lease({ holder: 'worker', ttl: 1500 })
+    broken.add('renew')
+    await vi.advanceTimersByTimeAsync(700)
+    expect([held.held, held.signal.aborted]).toEqual([true, false])
+    broken.delete('renew')
+    await vi.advanceTimersByTimeAsync(5000)
+    await session.append(user('still held'))
+    expect((await store.leaseOf('s'))?.number).toBe(held.number)
+
+    broken.add('release')
+    expect((await fault('Io', held.release())).operation).toBe('release')
+    expect(held.held).toBe(false)
+  })
 })
 
 const processes = rounds(3, 8)

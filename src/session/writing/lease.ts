@@ -22,6 +22,7 @@ import {
   type SessionFault,
   type SessionFaultOf,
 } from '../fault.ts'
+import { guardStore } from './guard-store.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
 /** The options of `session.lease`. */
@@ -214,7 +215,7 @@ class Claim {
     const until = this.#clock.now() + wait
     this.#on('wanted')
     for (let pause = firstRetryMs; ; pause = Math.min(pause * 2, longestRetryMs)) {
-      const answer = await this.#store.lease(this.#id, { holder, ttl: this.#ttl })()
+      const answer = await guardStore('lease', () => this.#store.lease(this.#id, { holder, ttl: this.#ttl })())
       if (!isLeft(answer)) {
         this.#number = answer.right.number
         if (this.#on('granted') === 'release') await this.#give()
@@ -256,7 +257,7 @@ class Claim {
 
   #give(): Promise<Either<LogFault, void>> {
     return (this.#given = (async () => {
-      const released = await this.#store.release(this.#id, this.#number)()
+      const released = await guardStore('release', () => this.#store.release(this.#id, this.#number)())
       this.#on('gone')
       return released
     })())
@@ -289,7 +290,9 @@ class Claim {
   }
 
   async #renew(): Promise<void> {
-    const answer = await this.#store.renew(this.#id, { number: this.#number, ttl: this.#ttl })()
+    const answer = await guardStore('renew', () =>
+      this.#store.renew(this.#id, { number: this.#number, ttl: this.#ttl })(),
+    )
     if (isLeft(answer)) {
       if (answer.left._tag !== 'Io' && answer.left._tag !== 'Busy') return this.lose(answer.left)
       if (this.#on('silent') === 'renewSoon') this.#renewIn(this.#ttl / 10)

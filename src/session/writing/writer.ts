@@ -43,6 +43,7 @@ import {
 } from '../record/mirror.ts'
 import { stamp } from '../record/stamp.ts'
 import type { WriteAnswer, AppendedMessages, Step, StepRows } from '../record/step.ts'
+import { guardStore } from './guard-store.ts'
 
 /**
  * `idle`: nothing is pending. `sending`: appends are pending. `recovering`: one was refused, and
@@ -435,7 +436,7 @@ export class Writer {
     let expected = step.expectedHead
     if (expected === undefined) {
       const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
-      const older = await guardStore(() => rangeAt(this.#store, id, size)())
+      const older = await guardStore('read the session', () => rangeAt(this.#store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
       expected = headOf(older.right, this.#store.hash)
     }
@@ -451,7 +452,7 @@ export class Writer {
     if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
     const mirror = this.#mirror
     const [len, notes] = [mirror.history.len, mirror.notes.len]
-    const synced = await guardStore(async (): Promise<Either<VerifyFault, unknown>> => {
+    const synced = await guardStore('read the session', async (): Promise<Either<VerifyFault, unknown>> => {
       const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
@@ -537,12 +538,3 @@ const isRepeat = ({ head }: AppendedRows, { plan, operation }: SentStep): boolea
 
 /** Anything but a number becomes NaN, which no record has: comparing it could throw and block other steps. */
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
-
-/** Turns an exception of a store into an `Io` fault. */
-const guardStore = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
-  try {
-    return await work()
-  } catch (cause) {
-    return left({ _tag: 'Io', operation: 'read the session', cause })
-  }
-}
