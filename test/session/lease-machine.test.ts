@@ -72,12 +72,13 @@ it("a lease granted without notice belongs to nobody until it expires: the holde
   }
   const session = await createSession(store, { id: 's' })
   await fault('Io', session.lease({ holder: 'same', ttl: 60_000 }))
-  expect(await inner.leaseOf('s')).toMatchObject({ number: 1, holder: 'same' })
+  const unanswered = await inner.leaseOf('s')
+  expect(unanswered?.holder).toBe('same')
   expect((await fault('SessionBusy', session.lease({ holder: 'same', ttl: 60_000 }))).holder).toBe('same')
   await session.append(user('without a lease'))
   now += 60_000
   const lease = await session.lease({ holder: 'same', ttl: 60_000 })
-  expect([lease.number, renewed]).toEqual([2, []])
+  expect([lease.number, renewed]).toEqual([(unanswered?.number ?? 0) + 1, []])
   await lease.release()
 })
 

@@ -147,7 +147,8 @@ describe('a lease', () => {
       return { right: { row: next, lease: lease(next, 50) } }
     }
     for (const [before, change, now, after] of [
-      [undefined, take, 10, taken(1, 10)],
+      [undefined, take, 10, taken(10, 10)],
+      [row({ number: 0, holder: undefined }), take, 10, taken(10, 10)],
       [row(), take, 99, held],
       [row({ stopRequested: true }), take, 100, taken(5, 100)],
       [released, take, 10, taken(5, 10)],
@@ -187,6 +188,8 @@ describe('a lease', () => {
       [undefined, { type: 'stop' }, 10, { right: { row: undefined, lease: undefined } }],
     ] as const)
       expect([before, change, changeLease('s', before, change, now)]).toMatchObject([before, change, after])
+    expect(changeLease('s', undefined, take, 10, 10)).toMatchObject({ right: { row: { number: 11 } } })
+    expect(changeLease('s', undefined, take, 10, 8)).toMatchObject({ right: { row: { number: 10 } } })
   })
 
   it('forbids the changes of others only to those who respect it, and of a lost one always', () => {

@@ -22,6 +22,7 @@ interface FoundLease {
 
 export class Leases {
   readonly #db: Database
+  #latest = 0
 
   constructor(db: Database) {
     this.#db = db
@@ -49,9 +50,10 @@ export class Leases {
       )
       const found = await this.#find(query, scope, id) // the time after the wait
       if (found === undefined) return left({ _tag: 'NoSuchLog', id })
-      const outcome = changeLease(id, found.row, change, found.now)
+      const outcome = changeLease(id, found.row, change, found.now, this.#latest)
       if (isLeft(outcome)) return outcome
       const { row, lease } = outcome.right
+      this.#latest = Math.max(this.#latest, row?.number ?? 0)
       if (row !== undefined)
         await query(
           `update ${this.#db.schema}.lease set number = $3::bigint, holder = $4::text, expires = to_timestamp($5::float8 / 1000), stop_requested = $6::boolean

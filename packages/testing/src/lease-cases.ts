@@ -29,7 +29,8 @@ export const leaseCases: StoreCases = {
     await createLogWith(store, 'a')
     mustEqual(await valueOrThrow(store.leaseOf('a')), undefined)
     const first = await valueOrThrow(store.lease('a', { holder: 'first', ttl: long }))
-    mustEqual([first.number, first.holder, first.stopRequested], [1, 'first', false])
+    mustEqual([first.holder, first.stopRequested], ['first', false])
+    mustHold(Number.isSafeInteger(first.number) && first.number > 0, 'the number is a positive integer')
     mustHold(first.remaining > 0 && first.remaining <= long, 'the remaining time is at most the ttl')
     const held = await faultOf('LeaseHeld', store.lease('a', { holder: 'second', ttl: long }))
     mustEqual([held.id, held.holder, held.expires], ['a', 'first', first.expires])
@@ -37,7 +38,7 @@ export const leaseCases: StoreCases = {
     mustEqual((await valueOrThrow(store.leaseOf('a')))?.holder, 'first')
     await valueOrThrow(store.release('a', first.number))
     mustEqual(await valueOrThrow(store.leaseOf('a')), undefined)
-    mustEqual((await valueOrThrow(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
+    mustEqual((await valueOrThrow(store.lease('a', { holder: 'second', ttl: long }))).number, first.number + 1)
   },
   'of many concurrent requests for one lease, one gets it': async (store) => {
     await createLogWith(store, 'a')
@@ -228,5 +229,20 @@ export const leaseCases: StoreCases = {
     mustEqual((await valueOrThrow(again.leaseOf('a')))?.expires, expires)
     await faultOf('LeaseHeld', again.lease('a', { holder: 'y', ttl: long }))
     await valueOrThrow(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
+  },
+  'the lease of a removed log is not that of another log with its id': async (store) => {
+    for (let time = 0; time < 3; time++) {
+      const { head } = await createLogWith(store, 'a')
+      const { number } = await valueOrThrow(store.lease('a', { holder: 'of the removed one', ttl: long }))
+      await valueOrThrow(store.remove('a'))
+      await createLogWith(store, 'a')
+      const next = await valueOrThrow(store.lease('a', { holder: 'of the new one', ttl: long }))
+      mustHold(next.number > number, 'the numbers go on')
+      await faultOf('LeaseLost', store.renew('a', { number, ttl: short }))
+      await valueOrThrow(store.release('a', number))
+      mustEqual((await valueOrThrow(store.leaseOf('a')))?.holder, 'of the new one')
+      await faultOf('LeaseLost', store.append('a', { expected: head, rows: [entry('late')], lease: { number } }))
+      await valueOrThrow(store.remove('a'))
+    }
   },
 }

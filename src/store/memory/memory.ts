@@ -127,6 +127,8 @@ interface Scope {
 interface Memory {
   readonly hash: Hash
   readonly now: () => number
+  /** The largest number of a lease. */
+  latestLease: number
   readonly scopes: Map<string, Scope>
   /** The number of logs ever created. */
   created: number
@@ -139,7 +141,7 @@ interface Memory {
  */
 export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const { hash = portableSha256, now = Date.now } = optionsOf('memoryDriver', options, driverOptions)
-  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0 }
+  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0, latestLease: 0 }
   const scopeNamed = (scope: string): Scope => scopeOf(memory, scope)
   /** Runs synchronously, so no other writer can come in between. */
   const onLog = async <T>(
@@ -170,7 +172,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
         const problem = unchanged && changedFault(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
         return problem === undefined ? right(remove(log, own)) : left(problem)
       }),
-    lease: (scope, id, change) => onLog(scope, id, (log) => lease(log, change, now)),
+    lease: (scope, id, change) => onLog(scope, id, (log) => lease(memory, log, change)),
     states: {
       read: (scope, id) => onLog(scope, id, ({ state }) => right(state)),
       write: (scope, id, text) => onLog(scope, id, (log) => right(void (log.state = text))),
@@ -258,10 +260,11 @@ const remove = ({ info, segment }: Log, scope: Scope): void => {
   release(segment, scope.blocks)
 }
 
-const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFault, Lease | undefined> => {
-  const outcome = changeLease(log.info.id, log.lease, change, momentOf(now))
+const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, Lease | undefined> => {
+  const outcome = changeLease(log.info.id, log.lease, change, momentOf(memory.now), memory.latestLease)
   if (isLeft(outcome)) return outcome
   log.lease = outcome.right.row ?? log.lease
+  memory.latestLease = Math.max(memory.latestLease, log.lease?.number ?? 0)
   return right(outcome.right.lease)
 }
 

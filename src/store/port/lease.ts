@@ -13,7 +13,10 @@ import { idFault } from './id.ts'
 
 /** A lease, at the time of the store's response. */
 export interface Lease {
-  /** The fencing number: greater than that of every earlier lease of the log. */
+  /**
+   * The fencing number: greater than that of every earlier lease of the log, and of earlier logs with its id. The first
+   * one is the time in milliseconds since 1970.
+   */
   readonly number: number
   /** The name of the holder. */
   readonly holder: string
@@ -101,10 +104,18 @@ const liveLease = (row: LeaseRow | undefined, now: number): Lease | undefined =>
       })
 
 /**
+ * The number of the next lease. A log's first one is the time: if a log is removed and another one gets its id, the
+ * numbers of the first log are not used again, and its holder can neither renew nor release the lease of the other one.
+ */
+const nextNumber = (row: LeaseRow | undefined, now: number, latest: number): number =>
+  row !== undefined && row.number > 0 ? row.number + 1 : Math.max(now, latest + 1)
+
+/**
  * Compute a change to a log's lease at a time of the store's clock.
  *
  * @param row the stored lease; undefined if there is none
  * @param now milliseconds since 1970
+ * @param latest the largest number that the driver has given to a lease, for logs removed in the same millisecond. Default: 0
  * @returns the row to store, and the lease; or `LeaseHeld`, `LeaseLost`, `InvalidLease`
  */
 export const changeLease = (
@@ -112,6 +123,7 @@ export const changeLease = (
   row: LeaseRow | undefined,
   change: LeaseChange,
   now: number,
+  latest = 0,
 ): Either<StoreFault, LeaseOutcome> => {
   const held = liveLease(row, now)
   const stored = (next: LeaseRow): Either<StoreFault, LeaseOutcome> => right({ row: next, lease: liveLease(next, now) })
@@ -121,7 +133,7 @@ export const changeLease = (
     case 'take': {
       if (held !== undefined) return left(leaseHeld(id, held))
       const { holder, ttl } = change
-      return stored({ number: (row?.number ?? 0) + 1, holder, expires: now + ttl, stopRequested: false })
+      return stored({ number: nextNumber(row, now, latest), holder, expires: now + ttl, stopRequested: false })
     }
     case 'renew':
       if (!isOf(row, change.number)) return left(leaseLost(id, change.number))

@@ -28,6 +28,7 @@ export class Leases {
   readonly #writer: Writer
   readonly #onLog: OnLog
   readonly #sql: ReturnType<typeof statements>
+  #latest = 0
 
   constructor(db: DatabaseSync, writer: Writer, onLog: OnLog) {
     this.#writer = writer
@@ -42,9 +43,10 @@ export class Leases {
     if (first.right.row === undefined) return right(first.right.lease)
     return this.#writer.write(() =>
       this.#onLog(scope, id, (log) => {
-        const outcome = changeLease(id, this.#rowOf(log), change, Date.now())
+        const outcome = changeLease(id, this.#rowOf(log), change, Date.now(), this.#latest)
         if (isLeft(outcome)) return outcome
         const { row, lease } = outcome.right
+        this.#latest = Math.max(this.#latest, row?.number ?? 0)
         if (row !== undefined)
           this.#sql.put().run(log.key, row.number, row.holder ?? null, row.expires, row.stopRequested ? 1 : 0)
         return right(lease)
