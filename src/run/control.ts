@@ -20,6 +20,8 @@ export class Control {
   /** Messages for which the run was interrupted again before it took the pending signal. */
   readonly #later: Interrupt[] = []
   #ended = false
+  /** Whether the last answer is being recorded, after which only another message makes the run continue. */
+  #isLast = false
   #abort = new AbortController()
   #stepTimer: Timer | undefined
   readonly #runTimer: Timer
@@ -51,6 +53,11 @@ export class Control {
    */
   interrupt(cut: Interrupt): boolean {
     if (this.#ended || this.#cut?.stop !== undefined) return false
+    if (this.#isLast && cut.stop !== undefined) {
+      this.#released() // the end does not wait for a slow reader
+      return false
+    }
+    this.#isLast = false
     if (this.#cut !== undefined && cut.stop === undefined) {
       this.#later.push(cut)
       return true
@@ -90,6 +97,11 @@ export class Control {
     const cut = this.#cut
     this.#cut = this.#later.shift()
     return cut
+  }
+
+  /** Called before the last answer is recorded. What would only stop the run comes too late from now on. */
+  beginLast(): void {
+    this.#isLast = true
   }
 
   /**

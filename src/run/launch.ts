@@ -17,7 +17,7 @@ import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, choice, systemClock, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
+import { amount, choice, clockOf, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import type { RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -153,6 +153,7 @@ export type Begin<F> = (control: Control) => Promise<Either<F, Start | NothingTo
  *
  * @param begin the starting point, or a function that finds it; the run can be cancelled meanwhile
  * @param after called when the run is over; returns its final result
+ * @param letGo called instead if finding the starting point threw something that is no fault, which `result` then throws
  */
 export const launchRun = <F extends { readonly _tag: string }>(
   options: RunSettings,
@@ -160,6 +161,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   faultText: (fault: F | RunFailure) => string,
   after: (ended: Either<F | RunFailure, RunResult>) => Promise<Either<F | RunFailure, RunResult>> = async (ended) =>
     ended,
+  letGo: () => Promise<void> = async () => undefined,
 ): RunStream<F | RunFailure> => {
   const { model } = options
   if (typeof (model as Partial<Model> | undefined)?.stream !== 'function')
@@ -173,7 +175,9 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
   const limits = limitsOf(options.limits)
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
-  const clock = options.clock ?? systemClock
+  const clock = clockOf(options.clock)
+  checkSignal(options.signal)
+  checkHandlers(options.handlers)
   const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
   const settings = {
@@ -215,7 +219,12 @@ export const launchRun = <F extends { readonly _tag: string }>(
     channel.close()
     return isLeft(start) ? start : right((start.right as NothingToRun).over)
   }
-  const ended = runToEnd().then(after)
+  const ended = runToEnd().then(after, async (error: unknown) => {
+    channel.close()
+    await letGo()
+    control.end()
+    throw error
+  })
   return Object.freeze({
     interrupt: (given?: InterruptOptions) => {
       const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
@@ -230,6 +239,24 @@ export const launchRun = <F extends { readonly _tag: string }>(
     result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
+}
+
+/** Throws a TypeError, as the check below, for what plain JavaScript passes. */
+const checkHandlers = (handlers: unknown = []): void => {
+  if (!Array.isArray(handlers))
+    throw new TypeError(
+      `run: \`handlers\` is ${describe(handlers)}; expected an array, such as [historyHandler(history)]`,
+    )
+  for (const [index, handler] of handlers.entries())
+    if (typeof handler !== 'function')
+      throw new TypeError(
+        `run: handlers[${index}] is ${describe(handler)}; expected a function, such as historyHandler(history)`,
+      )
+}
+
+const checkSignal = (signal: unknown): void => {
+  if (signal !== undefined && typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== 'function')
+    throw new TypeError(`run: \`signal\` is ${describe(signal)}; expected an AbortSignal`)
 }
 
 const interruptNames: OptionNames<InterruptOptions> = { behavior: true, message: true }

@@ -33,7 +33,7 @@ import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
-import { cutAnswerNotice } from '../session/kit.ts'
+import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
 import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
@@ -219,9 +219,9 @@ export class Loop {
       const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
       let announced: AnnouncedDelta | undefined
       const finished = new Map(left?.results.map((result) => [result.callId, result]))
-      const unfinished = notRunText('The run ended with a fault before this call.')
       const known = (): readonly ToolResultPart[] =>
-        refused ?? calls.map((call) => finished.get(call.id) ?? errorResult(call, unfinished))
+        refused ??
+        calls.map((call) => finished.get(call.id) ?? this.#notRun(call, 'The run ended with a fault before this call.'))
       this.#unrecorded = () =>
         announced ?? {
           delta: this.#deltaOf(this.#stepMessages(response, known())),
@@ -234,6 +234,7 @@ export class Loop {
       }
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
+      if (last) this.#control.beginLast()
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
@@ -486,13 +487,11 @@ export class Loop {
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
-      const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions)
+      const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions, this.#wasStarted(call))
       if (denial !== undefined) return errorResult(call, denial)
-      if (signal.aborted) return errorResult(call, notRunText(reasonOf(signal.reason)))
+      if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted
-        ? errorResult(call, notRunText(reasonOf(signal.reason)))
-        : invoke(call, tools, signal, clock)
+      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : invoke(call, tools, signal, clock)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -528,8 +527,20 @@ export class Loop {
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, errorResult(call, notRunText(reasonOf(signal.reason))))
+    for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
+  }
+
+  /** Whether a dead run had started the call, so that it may have had side effects. */
+  #wasStarted({ id }: ToolCallPart): boolean {
+    return this.#open?.started?.includes(id) === true
+  }
+
+  #notRun(call: ToolCallPart, reason: string): ToolResultPart {
+    return errorResult(
+      call,
+      this.#wasStarted(call) ? `Not run again. ${reason}\n${interruptedTool}` : notRunText(reason),
+    )
   }
 
   #tokenOf(call: ToolCallPart): string {

@@ -2,6 +2,7 @@
 import { isLeft, sortKeys } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { rangeDigest } from '../notes/kit.ts'
+import { interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
 
 /** A call that waits for approval. */
@@ -105,11 +106,16 @@ export const checkStep = (call: string, open: OpenAnswer): void => {
     )
 }
 
-/** The text for the model about a denied call; undefined if it was not denied. */
-export const denialOf = (token: string, { deny = [] }: Decisions): string | undefined => {
+/**
+ * The text for the model about a denied call; undefined if it was not denied.
+ *
+ * @param wasStarted whether a dead run had started it
+ */
+export const denialOf = (token: string, { deny = [] }: Decisions, wasStarted = false): string | undefined => {
   const found = deny.find((one) => (typeof one === 'string' ? one : one.approval) === token)
   if (found === undefined) return undefined
-  return typeof found === 'object' && found.reason !== undefined
-    ? `Not run: this call was denied. Reason: ${found.reason}`
-    : 'Not run: this call was denied.'
+  const reason = typeof found === 'object' && found.reason !== undefined ? ` Reason: ${found.reason}` : ''
+  return wasStarted
+    ? `Not run again: this call was denied.${reason}\n${interruptedTool}`
+    : `Not run: this call was denied.${reason}`
 }

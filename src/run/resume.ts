@@ -49,7 +49,13 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
     if (held.right !== undefined) return right(held.right)
     return turns.again(decided)
   }
-  return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
+  return launchRun(
+    settings,
+    begin,
+    turnFaultText,
+    (ended) => turns.finish(ended),
+    () => turns.letGo(),
+  )
 }
 
 const optionNames: OptionNames<ResumeOptions> = { ...sessionRunOptionNames, whenBusy: true, approve: true, deny: true }

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
-import { amount, choice, systemClock, type Clock, reasonOf } from '../task/index.ts'
+import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
 export interface RunLeaseOptions {
@@ -90,7 +90,8 @@ export const acquireRunLease = async (
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
-  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock = systemClock } = ownFields(options)
+  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: given } = ownFields(options)
+  const clock = clockOf(given)
   const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
   const until = clock.now() + wait
   const borrowed = await borrowLease(held, wait, clock)

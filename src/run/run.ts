@@ -24,29 +24,20 @@ import { settingNames, launchRun, type RunOptions, type RunStream } from './laun
 export const run = (given: RunOptions): RunStream => {
   const options = optionsOf('run', given, optionNames)
   const { view, callIds, open } = options
-  checkArguments(options)
+  checkView(view)
   checkOpen(open, view, options)
   const handlers = open === undefined ? [] : [continueOnce(open)]
   return launchRun<never>(options, { view, callIds, open, decisions: options, handlers }, runFaultText)
 }
 
-/** Throws a TypeError if `view` or `handlers` is of another type, as in plain JavaScript. */
-const checkArguments = ({ view, handlers = [] }: RunOptions): void => {
+/** Throws a TypeError if `view` is of another type, as in plain JavaScript. */
+const checkView = (view: unknown): void => {
   const { length } = Object(view) as { readonly length?: unknown }
   const isSequence = typeof (Object(view) as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
   if (!isSequence || typeof length !== 'number' || typeof view === 'string')
     throw new TypeError(
       `run: \`view\` is ${describe(view)}; expected settled messages, as orThrow(settle(history.view())) returns them`,
     )
-  if (!Array.isArray(handlers))
-    throw new TypeError(
-      `run: \`handlers\` is ${describe(handlers)}; expected an array, such as [historyHandler(history)]`,
-    )
-  for (const [index, handler] of handlers.entries())
-    if (typeof handler !== 'function')
-      throw new TypeError(
-        `run: handlers[${index}] is ${describe(handler)}; expected a function, such as historyHandler(history)`,
-      )
 }
 
 const optionNames: OptionNames<RunOptions> = {

@@ -25,7 +25,7 @@ import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
-import { amount, systemClock, type Clock, type Timer } from '../task/index.ts'
+import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
@@ -154,7 +154,7 @@ const charactersBefore = 64
 class Recording {
   readonly #session: RecordingSession
   readonly #options: SessionHandlerOptions
-  readonly #every: { readonly ms: number; readonly bytes: number }
+  readonly #every: Frequency
   #lease: RunLease | undefined
   readonly #given: RunLease | undefined
   /** The id of the input that the run answers. */
@@ -190,13 +190,9 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#clock = clockOf(options.clock)
     if (options.lease) checkRunLease(options.lease)
-    const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', options.journalEvery, everyNames)
-    this.#every = {
-      ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
-      bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
-    }
+    this.#every = journalEveryOf(options.journalEvery)
   }
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
@@ -529,6 +525,20 @@ const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undef
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
+  }
+}
+
+interface Frequency {
+  readonly ms: number
+  readonly bytes: number
+}
+
+/** How often streaming text is written. Throws a TypeError for an invalid option. */
+export const journalEveryOf = (given: SessionHandlerOptions['journalEvery']): Frequency => {
+  const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', given, everyNames)
+  return {
+    ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
+    bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
   }
 }
 

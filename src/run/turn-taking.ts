@@ -9,7 +9,7 @@ import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { systemClock, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
+import { clockOf, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
@@ -72,7 +72,7 @@ export class TurnTaking {
     this.#settings = settings
     this.#continuation = continuation
     this.#taking = taking
-    this.#clock = taking.clock ?? systemClock
+    this.#clock = clockOf(taking.clock)
     this.#journaling = present({ journalEvery: taking.journalEvery, clock: taking.clock })
   }
 
@@ -108,11 +108,15 @@ export class TurnTaking {
     const before = await this.#leftTake
     this.#leftTake = undefined
     if (before !== undefined && !isLeft(before)) return before
+    let earlyStop: string | undefined
     const held = await acquireRunLease(
       this.#session,
       { ...leaseOf(this.#taking), whenBusy: 'wait', wait },
       (reason, isLost) => {
-        if (this.#lease === undefined) return
+        if (this.#lease === undefined) {
+          if (!isLost) earlyStop = reason
+          return
+        }
         this.#stopped = true
         // A lease lost before the turn's run started is requested again: nothing was cancelled.
         if (this.#going !== undefined) this.#going.cancel()
@@ -122,6 +126,10 @@ export class TurnTaking {
     if (isLeft(held)) return held
     this.#lease = held.right
     this.#control = control
+    if (earlyStop !== undefined) {
+      this.#stopped = true
+      control.cancel(earlyStop)
+    }
     return right(undefined)
   }
 
@@ -276,7 +284,8 @@ export class TurnTaking {
       if (isLeft(noted)) this.#notEnded = noted
     }
     await this.#session.refresh()()
-    if (this.#stopped || nextOf(this.inputs()) === undefined) return lease.release()
+    // An input whose end is not recorded would be answered again, although its run has ended.
+    if (this.#stopped || this.#notEnded !== undefined || nextOf(this.inputs()) === undefined) return lease.release()
     void this.#drain()
   }
 

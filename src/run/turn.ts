@@ -1,7 +1,7 @@
 /** `turn`: answers and records one user input on a session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
-import { isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
+import { describe, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { contextStates, type Session } from '../session/index.ts'
@@ -12,7 +12,7 @@ import { turnFaultText, type InputMismatch, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
 import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
-import type { SessionHandlerOptions } from './session-handler.ts'
+import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
 import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
@@ -191,7 +191,13 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       await turns.letGo()
     }
   }
-  return launchRun(settings, begin, turnFaultText, (ended) => turns.finish(ended))
+  return launchRun(
+    settings,
+    begin,
+    turnFaultText,
+    (ended) => turns.finish(ended),
+    () => turns.letGo(),
+  )
 }
 
 export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
@@ -220,6 +226,10 @@ export const runSettings = (
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
+  journalEveryOf(options.journalEvery)
+  const { onQueuedRun } = options
+  if (onQueuedRun !== undefined && typeof onQueuedRun !== 'function')
+    throw new TypeError(`onQueuedRun is ${describe(onQueuedRun)}; expected a function`)
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
   const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }

@@ -5,4 +5,4 @@ export { callbackFaultText, callCallback, consequenceOf, FaultError, type Callba
 export { createAbort, type Abort, type Signal, type SignalLike } from './signal.ts'
 export { fail, need, taskOfSteps, untilFault, type Steps, type TaskOfSteps } from './steps.ts'
 export { taskOf, thrownFault, type Task, type TaskFor, type TaskOf } from './task.ts'
-export { after, longestTimer, systemClock, type Clock, type Timer, type TimerOptions } from './timer.ts'
+export { after, clockOf, longestTimer, systemClock, type Clock, type Timer, type TimerOptions } from './timer.ts'

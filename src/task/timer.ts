@@ -1,4 +1,5 @@
 /** Timers of any length. */
+import { describe } from '../json/index.ts'
 
 /** A timer, fired or not. */
 export interface Timer {
@@ -24,7 +25,7 @@ export interface Clock {
   /**
    * Call a function later.
    *
-   * @param milliseconds the delay
+   * @param milliseconds the delay: at most 2,147,483,647, as platform timers take
    * @param options whether it may keep the process alive
    */
   readonly after: (milliseconds: number, work: () => void, options?: { readonly keeps?: boolean }) => Timer
@@ -56,3 +57,27 @@ export const longestTimer: number = 2 ** 31 - 1
 
 /** The platform's clock. */
 export const systemClock: Clock = Object.freeze({ now: () => performance.now(), after })
+
+/**
+ * The caller's clock, which also takes longer delays; with `Infinity` it never calls. The system's without one.
+ *
+ * Throws  TypeError for a value that is no clock
+ */
+export const clockOf = (given: Clock | undefined): Clock => {
+  if (given === undefined || given === systemClock) return systemClock
+  const { now, after: start } = Object(given) as Partial<Clock>
+  if (typeof now !== 'function' || typeof start !== 'function')
+    throw new TypeError(`clock is ${describe(given)}; expected an object with the methods now and after`)
+  return {
+    now: () => given.now(),
+    after: (milliseconds, work, options) => {
+      let timer: Timer | undefined
+      const wait = (left: number): void => {
+        const part = Math.min(left, longestTimer)
+        timer = given.after(part, () => (left > part ? wait(left - part) : work()), options)
+      }
+      if (milliseconds !== Infinity) wait(milliseconds)
+      return { cancel: () => timer?.cancel() }
+    },
+  }
+}

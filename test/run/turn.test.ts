@@ -118,6 +118,129 @@ describe('turn', () => {
     expect([session.len, session.notes().length]).toEqual([1, 0])
   })
 
+  it('refuses other values of wrong types at the call, and leaves the session free', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const wrong: readonly (readonly [RegExp, object])[] = [
+      [/^journalEvery\.ms is -1; expected/, { journalEvery: { ms: -1 } }],
+      [/^journalEvery has no option "seconds"/, { journalEvery: { seconds: 1 } }],
+      [/^onQueuedRun is 5; expected a function/, { onQueuedRun: 5 }],
+      [/`handlers` is 5; expected an array/, { handlers: 5 }],
+      [/handlers\[0\] is null; expected a function/, { handlers: [null] }],
+      [/`signal` is 5; expected an AbortSignal/, { signal: 5 }],
+      [/^clock is .*; expected an object with the methods now and after/, { clock: { now: () => 0 } }],
+    ]
+    for (const [message, options] of wrong) {
+      expect(() => turn(session, 'x', { model: echo, id: 'a', ...options })).toThrow(message)
+      expect(() => resume(session, { model: echo, ...options })).toThrow(message)
+    }
+    expect(() => session.lease({ holder: 'h', clock: 5 as never })).toThrow(/^clock is 5;/)
+    expect([session.len, session.notes().length, await store.leaseOf('s')]).toEqual([0, 0, undefined])
+  })
+
+  it('whose start throws something that is no fault releases the session, ends its events and throws it', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const get = () => {
+      throw new Error('no look')
+    }
+    const handler = Object.defineProperty(() => undefined, 'lookAhead', { get })
+    const going = turn(session, 'x', { model: echo, id: 'a', handlers: [handler] })
+    const events: string[] = []
+    for await (const { type } of going) events.push(type)
+    await expect(going.result()()).rejects.toThrow('no look')
+    expect([events, await store.leaseOf('s')]).toEqual([[], undefined])
+    expect((await turn(session, 'x', { model: echo, id: 'a' }).result()).response).toEqual(assistant('re: x'))
+  })
+
+  it.each(['cancel', 'interrupt', 'requestStop', 'signal', 'timeout'] as const)(
+    'that is stopped while its answer is recorded ends with the answer, as its input says (%s)',
+    async (how) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+      onTestFinished(() => void vi.useRealTimers())
+      const memory = memoryStore()
+      const [recording, recorded] = [gate(), gate()]
+      const append: Store['append'] = (id, batch) =>
+        batch.rows.some(({ body }) => body.includes('"answered"'))
+          ? storeTask(async () => {
+              recording.open()
+              await recorded.opened
+              return memory.append(id, batch)()
+            }, 'append')
+          : memory.append(id, batch)
+      const session = await createSession({ ...memory, append }, { id: 's' })
+      const abort = new AbortController()
+      const options = { model: echo, id: 'a', ttl: 3000, signal: abort.signal, limits: { timeout: 60_000 } }
+      const going = turn(session, 'x', options)
+      await Promise.all([recording.opened, vi.advanceTimersByTimeAsync(500)])
+      if (how === 'cancel') expect(going.cancel()).toBe(false)
+      if (how === 'interrupt') expect(going.interrupt()).toBe(false)
+      if (how === 'requestStop') expect((await memory.requestStop('s'))?.stopRequested).toBe(true)
+      if (how === 'signal') abort.abort()
+      await vi.advanceTimersByTimeAsync(how === 'timeout' ? 60_001 : 1001)
+      recorded.open()
+      const [{ stopReason, response }] = await Promise.all([going.result(), vi.advanceTimersByTimeAsync(500)])
+      expect([stopReason, response, inputsOf(session).map(({ state }) => state)]).toEqual([
+        'end_turn',
+        assistant('re: x'),
+        ['answered'],
+      ])
+      expect(await memory.leaseOf('s')).toBeUndefined()
+    },
+  )
+
+  it('whose end the store did not take runs no more, although its input waits for an answer', async () => {
+    const memory = memoryStore()
+    let isDown = false
+    const append: Store['append'] = (id, batch) =>
+      isDown && batch.rows.some(({ body }) => body.includes('"cancelled"'))
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('no disk') }), 'append')
+        : memory.append(id, batch)
+    const session = await createSession({ ...memory, append }, { id: 's' })
+    let calls = 0
+    const model: Model = { ...echo, stream: (...given) => ((calls += 1), echo.stream(...given)) }
+    const slow: Model = { name: 'slow', stream: () => ((calls += 1), { [Symbol.asyncIterator]: () => ({ next: never }) }) as never } // oxfmt-ignore
+    const queued: string[] = []
+    const going = turn(session, 'x', { model: slow, id: 'a', onQueuedRun: (_, id) => queued.push(id) })
+    await upTo(going, ({ type }) => type === 'step_start')
+    while (calls === 0) await new Promise((resolve) => setImmediate(resolve))
+    isDown = true
+    going.cancel()
+    expect(await going.result()()).toMatchObject({ left: { _tag: 'Io' } })
+    while ((await memory.leaseOf('s')) !== undefined) await new Promise((resolve) => setImmediate(resolve))
+    expect([calls, queued, inputsOf(session).map(({ state }) => state)]).toEqual([1, [], ['taken']])
+    isDown = false
+    expect((await turn(session, 'x', { model, id: 'a' }).result()).response).toEqual(assistant('re: x'))
+  })
+
+  it('under a lease of the application that was asked to stop ends as cancelled, as `run` does, until there is another lease', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('one')] })
+    const lease = await session.lease({ holder: 'app', ttl: 30 })
+    await store.requestStop('s')
+    while (!lease.signal.aborted) await new Promise((resolve) => setImmediate(resolve))
+    const stopped = await turn(session, 'x', { model: echo, id: 'a' }).result()
+    const view = orThrow(settle(session.view()))
+    const same = await run({ model: echo, view, handlers: [sessionHandler(session)] }).result()
+    expect([stopped.stopReason, same.stopReason, session.len]).toEqual(['cancelled', 'cancelled', 1])
+    await lease.release()
+    await session.lease({ holder: 'app', ttl: 30 })
+    expect((await turn(session, 'x', { model: echo, id: 'a' }).result()).response).toEqual(assistant('re: x'))
+  })
+
+  it('runs with a clock that passes its delays to `setTimeout`, which fires at once after an infinite one', async () => {
+    const session = await createSession(memoryStore())
+    const clock = {
+      now: () => performance.now(),
+      after: (milliseconds: number, work: () => void) => {
+        const timer = setTimeout(work, milliseconds)
+        return { cancel: () => clearTimeout(timer) }
+      },
+    }
+    const slow = scriptedModel([assistant('at last')], { pause: 5 })
+    expect((await turn(session, 'x', { model: slow, clock }).result()).stopReason).toBe('end_turn')
+  })
+
   it.each(['fail', 'wait', 'queue'] as const)(
     'goes one at a time under a lease of the application, too (%s)',
     async (whenBusy) => {
@@ -623,6 +746,29 @@ describe('resume', () => {
       ['charge', 'mail'],
       'tool: sent',
     ])
+  })
+
+  it('tells the model that a call had started when the host denies it or says something else, or nobody answers', async () => {
+    const mayHave = 'The run was interrupted while this tool was running. The tool may have had side effects.'
+    const asked = async () => {
+      const store = memoryStore()
+      await dead(store, calls(), [charge([]), hanging], charged)
+      const session = await openSession(store, 's')
+      const options = { model: echo, tools: [charge([]), mail([], false)], unfinished: 'ask' } as const
+      return { session, options, open: (await resume(session, options).result()).open }
+    }
+    const denied = await asked()
+    const deny = (denied.open?.calls ?? []).map(({ approval }) => ({ approval, reason: 'Too late.' }))
+    await resume(denied.session, { ...denied.options, deny }).result()
+    expect(messageTexts(denied.session).join('\n')).toContain(
+      `Not run again: this call was denied. Reason: Too late.\n${mayHave}`,
+    )
+    const other = await asked()
+    await turn(other.session, 'never mind', other.options).result()
+    expect(messageTexts(other.session).join('\n')).toContain(mayHave)
+    expect(messageTexts(other.session).join('\n')).not.toContain('Not run')
+    const left = await asked()
+    expect(left.session.interrupted().map(textIn).join('\n')).toContain(mayHave)
   })
 
   it('finishes a step whose run a handler ended: no result is lost, and no call is reported as not run', async () => {

@@ -244,8 +244,8 @@ export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
 /** The default for `Unanswered`. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
-  if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
   if (started.has(id)) return interruptedTool
+  if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
   return answer === undefined
     ? 'Not run: the run was interrupted before the answer was complete.'
     : 'Not run: the run was interrupted before this tool started.'

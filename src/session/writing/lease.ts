@@ -5,7 +5,7 @@ import {
   amount,
   FaultError,
   createAbort,
-  systemClock,
+  clockOf,
   type Clock,
   type Signal,
   type Task,
@@ -42,7 +42,10 @@ export interface LeaseOptions {
 
 /** A lease that this handle took. Every append, update and erasure of the handle carries it until it is released. */
 export interface SessionLease {
-  /** The fencing number: greater than that of every earlier lease of this session. */
+  /**
+   * The fencing number: greater than that of every earlier lease of this session, and of earlier sessions with its id.
+   * The first one is the time in milliseconds since 1970.
+   */
   readonly number: number
   /** The holder's name, as passed to `lease`. */
   readonly holder: string
@@ -120,6 +123,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     store: carrying,
     take: (options, refresh) => {
       amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
+      clockOf(options.clock)
       return sessionTask(async () => {
         const claim = new Claim(store, id, options)
         claims.add(claim)
@@ -189,7 +193,7 @@ class Claim {
     this.#id = id
     this.#options = options
     this.#ttl = options.ttl ?? defaultTtl
-    this.#clock = options.clock ?? systemClock
+    this.#clock = clockOf(options.clock)
   }
 
   get number(): number {
