@@ -177,6 +177,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const clock = clockOf(options.clock)
   checkSignal(options.signal)
+  checkTools(options.tools)
   checkHandlers(options.handlers)
   const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
@@ -252,6 +253,17 @@ const checkHandlers = (handlers: unknown = []): void => {
       throw new TypeError(
         `run: handlers[${index}] is ${describe(handler)}; expected a function, such as historyHandler(history)`,
       )
+}
+
+export const checkTools = (tools: unknown = []): void => {
+  if (!Array.isArray(tools)) throw new TypeError(`run: \`tools\` is ${describe(tools)}; expected an array of tools`)
+  for (const [index, one] of tools.entries()) {
+    const { name, run } = Object(one) as Partial<Tool>
+    if (typeof name !== 'string' || typeof run !== 'function')
+      throw new TypeError(
+        `run: tools[${index}] is ${describe(one)}; expected a tool, as tool({ name, run, … }) returns it`,
+      )
+  }
 }
 
 const checkSignal = (signal: unknown): void => {

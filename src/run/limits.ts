@@ -1,5 +1,5 @@
 /** The limits of a run. */
-import { ownField, present } from '../json/index.ts'
+import { optionsOf, present, type OptionNames } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
@@ -64,17 +64,19 @@ const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & 
   handlerTimeout: { unit: 'milliseconds', usually: Infinity },
 }
 
+const limitNames: OptionNames<Limits> = {
+  ...{ maxSteps: true, maxToolCalls: true, maxTokens: true, maxDollars: true },
+  ...{ timeout: true, stepTimeout: true, handlerTimeout: true, stopWhen: true },
+}
+
 /** Limits with all defaults. Throws a TypeError for an invalid one. */
-export const limitsOf = (given: Partial<Limits> = {}): Limits => {
-  const names = [...Object.keys(amounts), 'stopWhen']
-  const unknown = Object.keys(given).find((name) => !names.includes(name))
-  if (unknown !== undefined)
-    throw new TypeError(`limits.${unknown} is not a limit of a run; expected one of ${names.join(', ')}`)
+export const limitsOf = (asked: Partial<Limits> | undefined): Limits => {
+  const given = optionsOf('limits', asked, limitNames)
   const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
-    const value = ownField(given, name as keyof typeof amounts)
+    const value = given[name as keyof typeof amounts]
     return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
   })
-  const stopWhen = ownField(given, 'stopWhen')
+  const { stopWhen } = given
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is not a function')
   return Object.freeze({
     ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),

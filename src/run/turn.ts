@@ -11,7 +11,15 @@ import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
-import { settingNames, launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
+import {
+  checkTools,
+  settingNames,
+  launchRun,
+  type NothingToRun,
+  type RunSettings,
+  type RunStream,
+  type Start,
+} from './launch.ts'
 import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
 import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
@@ -227,6 +235,7 @@ export const runSettings = (
   } = options as SessionRunOptions & { readonly id?: string }
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   journalEveryOf(options.journalEvery)
+  checkTools(given)
   const { onQueuedRun } = options
   if (onQueuedRun !== undefined && typeof onQueuedRun !== 'function')
     throw new TypeError(`onQueuedRun is ${describe(onQueuedRun)}; expected a function`)

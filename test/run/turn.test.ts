@@ -127,6 +127,12 @@ describe('turn', () => {
       [/^onQueuedRun is 5; expected a function/, { onQueuedRun: 5 }],
       [/`handlers` is 5; expected an array/, { handlers: 5 }],
       [/handlers\[0\] is null; expected a function/, { handlers: [null] }],
+      [/`tools` is 5; expected an array/, { tools: 5 }],
+      [/tools\[0\] is null; expected a tool/, { tools: [null] }],
+      [/tools\[0\] is .*; expected a tool/, { tools: [{ name: 'x', parameters: {}, run: 5 }] }],
+      [/^limits takes its options as an object, found 5/, { limits: 5 }],
+      [/^limits takes its options as an object, found null/, { limits: null }],
+      [/^limits has no option "steps"/, { limits: { steps: 1 } }],
       [/`signal` is 5; expected an AbortSignal/, { signal: 5 }],
       [/^clock is .*; expected an object with the methods now and after/, { clock: { now: () => 0 } }],
     ]
@@ -199,11 +205,11 @@ describe('turn', () => {
     const session = await createSession({ ...memory, append }, { id: 's' })
     let calls = 0
     const model: Model = { ...echo, stream: (...given) => ((calls += 1), echo.stream(...given)) }
-    const slow: Model = { name: 'slow', stream: () => ((calls += 1), { [Symbol.asyncIterator]: () => ({ next: never }) }) as never } // oxfmt-ignore
+    const asked = gate()
+    const slow: Model = { name: 'slow', stream: () => ((calls += 1), asked.open(), { [Symbol.asyncIterator]: () => ({ next: never }) }) as never } // oxfmt-ignore
     const queued: string[] = []
     const going = turn(session, 'x', { model: slow, id: 'a', onQueuedRun: (_, id) => queued.push(id) })
-    await upTo(going, ({ type }) => type === 'step_start')
-    while (calls === 0) await new Promise((resolve) => setImmediate(resolve))
+    await asked.opened
     isDown = true
     going.cancel()
     expect(await going.result()()).toMatchObject({ left: { _tag: 'Io' } })

@@ -1,10 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { orThrow } from 'indelible'
+import { createSession, orThrow } from 'indelible'
 import { memoryDriver, storeOf, verifyLog, type LogInfo, type Store, type StoreDriver } from 'indelible/store'
 import { ledgerId } from 'indelible/store/kit'
 import { faultyDriver, storeContract, type StorePlace } from '@indelible/testing'
 import type { JsonObject } from '../../src/json/index.ts'
+import { fault } from '../task-results.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
 import {
   encryptedBody,
@@ -140,6 +141,21 @@ describe('a lease', () => {
   const held = { left: { _tag: 'LeaseHeld', id: 's', holder: 'ann', expires: 100, remaining: 1 } }
   const released = row({ holder: undefined })
 
+  it('that a driver answers without a number or a time is a fault, so that nobody waits for it without a pause', async () => {
+    const answers: readonly unknown[] = [
+      right({ number: '1', holder: 'x', expires: 5, remaining: 5, stopRequested: false }),
+      right({}),
+      left({ _tag: 'LeaseHeld', id: 's', holder: 'x', expires: 5 }),
+    ]
+    for (const answer of answers) {
+      const driver = { ...memoryDriver(), lease: async () => answer as never }
+      const store = orThrow(storeOf(driver))
+      const session = await createSession(store, { id: 's' })
+      expect((await fault('Io', session.lease({ holder: 'x', wait: 60_000 }))).cause).toMatchObject({
+        message: expect.stringMatching(/^the driver answered .* for a lease$/) as string,
+      })
+    }
+  })
   it('is taken, renewed, released and stopped by one set of rules', () => {
     const take = { type: 'take', holder: 'bob', ttl: 50 } as const
     const taken = (number: number, now: number): object => {

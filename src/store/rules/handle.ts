@@ -366,8 +366,16 @@ const logCalls = (calls: Calls) => {
 }
 
 const leaseCalls = (calls: Calls) => {
-  const changeLeaseOf = (id: string, change: LeaseChange): Answer<Lease | undefined> =>
-    calls.driver.lease(calls.scope, id, change)
+  const changeLeaseOf = async (id: string, change: LeaseChange): Answer<Lease | undefined> => {
+    const answer = await calls.driver.lease(calls.scope, id, change)
+    // Whoever waits for a lease without a number or a time would ask for it without a pause.
+    const wrong = isLeft(answer)
+      ? answer.left._tag === 'LeaseHeld' && !Number.isFinite(answer.left.remaining)
+      : answer.right !== undefined && !Number.isSafeInteger(answer.right.number)
+    if (wrong)
+      throw new TypeError(`the driver answered ${describe(isLeft(answer) ? answer.left : answer.right)} for a lease`)
+    return answer
+  }
   return {
     lease: (id, given) => {
       const { holder, ttl } = optionsOf('store.lease', given, { holder: true, ttl: true })
