@@ -1,0 +1,193 @@
+/** Which checkpoints the saver lists, keeps and refuses. */
+import { HumanMessage } from '@langchain/core/messages'
+import type { RunnableConfig } from '@langchain/core/runnables'
+import { emptyCheckpoint, MemorySaver, uuid6 } from '@langchain/langgraph-checkpoint'
+import { expect, it } from 'vitest'
+import { memoryStore } from 'indelible'
+import { copyCheckpoints, IndelibleSaver } from '@indelible/langgraph'
+import { put, tuples } from './langgraph-cases.ts'
+
+const at = (thread_id: string, checkpoint_ns = '', checkpoint_id?: string): RunnableConfig => ({
+  configurable: { thread_id, checkpoint_ns, ...(checkpoint_id !== undefined && { checkpoint_id }) },
+})
+const hello = (text: string): HumanMessage => new HumanMessage({ content: text, id: text })
+
+/** Three checkpoints of thread `a`, one in its child, and one of thread `b`. */
+const filled = async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  const first = await put(saver, at('a'), [hello('1')], 1)
+  const second = await put(saver, first, [hello('1'), hello('2')], 2)
+  const third = await put(saver, second, [hello('3')], 3)
+  const child = await put(saver, at('a', 'child:1'), [hello('4')], 4)
+  const other = await put(saver, at('b'), [hello('5')], 5)
+  const idOf = (config: RunnableConfig): string => String(config.configurable?.['checkpoint_id'])
+  const [ids, names] = [[first, second, third, child, other].map(idOf), ['1', '2', '3', 'child', 'other']]
+  const list = async (...asked: Parameters<typeof tuples> extends readonly [unknown, ...infer Rest] ? Rest : never) =>
+    (await tuples(saver, ...asked)).map(({ checkpoint }) => names[ids.indexOf(checkpoint.id)])
+  return { saver, first, second, third, child, other, idOf, list }
+}
+
+it('list returns the checkpoints of a thread, a namespace or all, latest first', async () => {
+  const { list, first, second, third, idOf } = await filled()
+  expect(await list({})).toEqual(['other', 'child', '3', '2', '1'])
+  expect(await list({ configurable: { thread_id: 'a' } })).toEqual(['child', '3', '2', '1'])
+  expect(await list(at('a'))).toEqual(['3', '2', '1'])
+  expect(await list(at('a', 'child:1'))).toEqual(['child'])
+  expect(await list(at('a', '', idOf(second)))).toEqual(['2'])
+  expect(await list({ configurable: { checkpoint_id: idOf(first) } })).toEqual(['1'])
+  for (const none of [at('none'), at('a', 'none'), at('a', '', 'none')]) expect(await list(none)).toEqual([])
+  expect(await list(at('a'), { before: third })).toEqual(['2', '1'])
+  expect(await list(at('a'), { before: first })).toEqual([])
+  for (const before of [{}, { configurable: {} }, at('a')])
+    expect(await list(at('a'), { before })).toEqual(['3', '2', '1'])
+  for (const [limit, found] of [
+    [0, []],
+    [1, ['3']],
+    [2, ['3', '2']],
+    [3, ['3', '2', '1']],
+    [9, ['3', '2', '1']],
+    [undefined, ['3', '2', '1']],
+  ] as const)
+    expect(await list(at('a'), { limit: limit as number })).toEqual(found)
+  expect(await list(at('a'), { filter: { step: 2 } })).toEqual(['2'])
+  expect(await list(at('a'), { filter: { step: 2, source: 'loop' } })).toEqual(['2'])
+  expect(await list(at('a'), { filter: { step: 2, source: 'input' } })).toEqual([])
+  expect(await list(at('a'), { filter: { parents: {} }, limit: 2 })).toEqual(['3', '2'])
+  expect(await list(at('a'), { filter: { step: undefined as never } })).toEqual(['3', '2', '1'])
+  expect(await list(at('a'), { filter: { other: 1 } })).toEqual([])
+})
+
+it('getTuple reads one checkpoint by its id, by its older name, or the last one', async () => {
+  const { saver, first, third, child, idOf } = await filled()
+  const found = async (config: RunnableConfig): Promise<unknown> => (await saver.getTuple(config))?.checkpoint.id
+  expect(await found(first)).toBe(idOf(first))
+  expect(await found({ configurable: { thread_id: 'a', thread_ts: idOf(first) } })).toBe(idOf(first))
+  expect(await found({ configurable: { thread_id: 'a', thread_ts: idOf(first), checkpoint_id: idOf(third) } })).toBe(
+    idOf(third),
+  )
+  for (const last of [at('a'), at('a', '', ''), { configurable: { thread_id: 'a' } }])
+    expect(await found(last)).toBe(idOf(third))
+  expect(await found(at('a', 'child:1'))).toBe(idOf(child))
+  for (const none of [{}, { configurable: { thread_id: 5 } }, at('none'), at('a', '', idOf(child))])
+    expect(await found(none)).toBeUndefined()
+  const tuple = await saver.getTuple(at('a'))
+  expect([tuple?.config, tuple?.parentConfig]).toEqual([
+    third,
+    {
+      configurable: {
+        thread_id: 'a',
+        checkpoint_ns: '',
+        checkpoint_id: (await saver.getTuple(third))?.parentConfig?.configurable?.['checkpoint_id'] as unknown,
+      },
+    },
+  ])
+  expect(await saver.getTuple(first)).not.toHaveProperty('parentConfig')
+})
+
+it('prune keeps the last checkpoints of each namespace, and refuses to keep none', async () => {
+  for (const keep of [0, -1, 1.5, NaN, Infinity, '1'])
+    await expect((await filled()).saver.prune('a', { keep: keep as number })).rejects.toThrow(
+      new TypeError(`keep is ${keep}; expected a whole number of at least 1`),
+    )
+  for (const [keep, pruned, left] of [
+    [undefined, 2, ['child', '3']],
+    [1, 2, ['child', '3']],
+    [2, 1, ['child', '3', '2']],
+    [3, 0, ['child', '3', '2', '1']],
+    [4, 0, ['child', '3', '2', '1']],
+  ] as const) {
+    const { saver, list } = await filled()
+    const { size } = (await saver.record('a')).head()
+    expect(await (keep === undefined ? saver.prune('a') : saver.prune('a', { keep }))).toBe(pruned)
+    expect(await list({ configurable: { thread_id: 'a' } })).toEqual(left)
+    expect((await saver.record('a')).head().size).toBe(size + (pruned > 0 ? 1 : 0))
+    expect(await saver.prune('a', { keep: keep ?? 1 })).toBe(0)
+    expect(await list(at('b'))).toEqual(['other'])
+  }
+})
+
+it('a checkpoint or write without a thread, and a write without a checkpoint, are refused', async () => {
+  const store = memoryStore()
+  const saver = new IndelibleSaver(store)
+  const noThread = new Error(
+    'The passed RunnableConfig is missing a required "thread_id" field in its "configurable" property: graph.invoke(input, { configurable: { thread_id: "my-thread" } }). Nothing was stored.',
+  )
+  const checkpoint = emptyCheckpoint()
+  for (const config of [{}, { configurable: {} }, { configurable: { thread_id: 5 } }]) {
+    await expect(saver.put(config, checkpoint, { source: 'loop', step: 1, parents: {} })).rejects.toThrow(noThread)
+    await expect(saver.putWrites(config, [['a', 1]], 't')).rejects.toThrow(noThread)
+  }
+  await expect(saver.putWrites(at('a'), [['a', 1]], 't')).rejects.toThrow(
+    new Error(
+      'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
+    ),
+  )
+  expect((await store.list()).logs).toEqual([])
+})
+
+it('a write is stored once, except errors and interrupts, which replace the one before', async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  const theirs = new MemorySaver()
+  const first = await put(saver, at('a'), [hello('1')], 1)
+  await put(theirs, at('a'), [hello('1')], 1)
+  const config = at('a', '', uuid6(2))
+  for (const each of [saver, theirs]) {
+    await each.put(at('a'), { ...emptyCheckpoint(), id: String(config.configurable?.['checkpoint_id']) }, { source: 'loop', step: 2, parents: {} }, {}) // oxfmt-ignore
+    await each.putWrites(config, [['x', 1], ['y', [2]], ['__error__', 'e']], 't', 'p') // oxfmt-ignore
+    await each.putWrites(config, [['x', 3], ['y', [4]], ['z', 5], ['__error__', 'f']], 't', 'p') // oxfmt-ignore
+    await each.putWrites(config, [], 'u')
+    await each.putWrites(config, [['x', 6]], 'u')
+  }
+  const pending = async (each: IndelibleSaver | MemorySaver): Promise<unknown> =>
+    (await each.getTuple(config))?.pendingWrites
+  expect(await pending(saver)).toEqual(await pending(theirs))
+  expect((await saver.getTuple(first))?.pendingWrites).toEqual([])
+  const { size } = (await saver.record('a')).head()
+  await saver.putWrites(config, [['x', 7]], 'u')
+  expect((await saver.record('a')).head().size).toBe(size)
+})
+
+it('a delta channel has the writes since the last checkpoint with its value, oldest first', async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  let config = at('a')
+  const configs: RunnableConfig[] = []
+  for (const step of [1, 2, 3, 4]) {
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: step === 2 ? { d: ['two'], e: 'e' } : step === 1 ? { d: ['one'] } : {},
+      channel_versions: { d: step, e: step },
+    }
+    config = await saver.put(config, checkpoint, { source: 'loop', step, parents: {} }, checkpoint.channel_versions)
+    await saver.putWrites(config, [['d', `d${step}`], ['f', `f${step}`], ['d', `again${step}`]], 't') // oxfmt-ignore
+    configs.push(config)
+  }
+  const history = (at: RunnableConfig, ...channels: string[]) => saver.getDeltaChannelHistory({ config: at, channels })
+  const of = (...steps: readonly number[]): unknown =>
+    steps.flatMap((step) => [
+      ['t', 'd', `d${step}`],
+      ['t', 'd', `again${step}`],
+    ])
+  expect(await history(config, 'd')).toEqual({ d: { seed: ['two'], writes: of(2, 3) } })
+  expect(await history(at('a'), 'd', 'f')).toEqual({
+    d: { seed: ['two'], writes: of(2, 3) },
+    f: { writes: [1, 2, 3].map((step) => ['t', 'f', `f${step}`]) },
+  })
+  expect(await history(configs[1] as RunnableConfig, 'd', 'e')).toEqual({
+    d: { seed: ['one'], writes: of(1) },
+    e: { writes: [] },
+  })
+  expect(await history(configs[0] as RunnableConfig, 'd')).toEqual({ d: { writes: [] } })
+  expect(await history(config)).toEqual({})
+  for (const none of [{}, at('none'), at('a', 'child'), at('a', '', 'none')])
+    expect(await history(none, 'd')).toEqual({ d: { writes: [] } })
+})
+
+it('copyCheckpoints copies one thread or all, oldest first, and returns their number', async () => {
+  const { saver } = await filled()
+  const there = new IndelibleSaver(memoryStore())
+  expect([await copyCheckpoints(saver, there, 'none'), await copyCheckpoints(saver, there, 'b')]).toEqual([0, 1])
+  expect((await tuples(there, {})).map(({ config }) => config.configurable?.['thread_id'] as unknown)).toEqual(['b'])
+  expect(await copyCheckpoints(saver, there)).toBe(5)
+  expect(await tuples(there, {})).toEqual(await tuples(saver, {}))
+})
