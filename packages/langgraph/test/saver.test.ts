@@ -1,9 +1,16 @@
 /** Which checkpoints the saver lists, keeps and refuses. */
 import { HumanMessage } from '@langchain/core/messages'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { emptyCheckpoint, MemorySaver, uuid6 } from '@langchain/langgraph-checkpoint'
+import {
+  emptyCheckpoint,
+  JsonPlusSerializer,
+  MemorySaver,
+  TASKS,
+  uuid6,
+  type SerializerProtocol,
+} from '@langchain/langgraph-checkpoint'
 import { expect, it } from 'vitest'
-import { memoryStore } from 'indelible'
+import { memoryStore, textOf } from 'indelible'
 import { copyCheckpoints, IndelibleSaver } from '@indelible/langgraph'
 import { put, tuples } from './langgraph-cases.ts'
 
@@ -190,4 +197,128 @@ it('copyCheckpoints copies one thread or all, oldest first, and returns their nu
   expect((await tuples(there, {})).map(({ config }) => config.configurable?.['thread_id'] as unknown)).toEqual(['b'])
   expect(await copyCheckpoints(saver, there)).toBe(5)
   expect(await tuples(there, {})).toEqual(await tuples(saver, {}))
+})
+
+it('a channel that did not change has the value of the checkpoint before, or that of its version', async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  let count = 0
+  const putOf = async (
+    config: RunnableConfig,
+    values: { readonly [channel: string]: unknown },
+    versions: { readonly [channel: string]: number },
+    changed: { readonly [channel: string]: number } | undefined,
+  ): Promise<RunnableConfig> => {
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(++count), channel_values: { ...values }, channel_versions: { ...versions } } // oxfmt-ignore
+    return saver.put(config, checkpoint, { source: 'loop', step: count, parents: {} }, changed)
+  }
+  const [text, list, messages] = ['text', ['x', 'y'], [hello('hi')]] as const
+  const whole = { text, list, messages }
+  const first = await putOf(at('a'), whole, { text: 1, list: 1, messages: 1 }, undefined)
+  const second = await putOf(first, whole, { text: 1, list: 1, messages: 1 }, {})
+  const third = await putOf(second, { ...whole, text: 'new' }, { text: 2, list: 1, messages: 1 }, { text: 2 })
+  const branch = await putOf(first, { ...whole, text: 'new' }, { text: 2, list: 1, messages: 1 }, {})
+  const unknown = await putOf(third, { ...whole, text: 'never stored' }, { text: 9, list: 1, messages: 1 }, {})
+  const again = await putOf(third, { ...whole, text: 'new' }, { text: 3, list: 2, messages: 2 }, undefined)
+  const noted = (await saver.record('a'))
+    .notes()
+    .toArray()
+    .map((note) => (note.type === 'application' ? (note.content as { readonly values?: unknown }).values : note.type))
+  const same = { same: true }
+  const all = { text: same, list: same, messages: same }
+  expect(noted.slice(1)).toEqual([
+    all,
+    { ...all, text: { whole: ['json', '"new"'] } },
+    { ...all, text: { at: 2 } },
+    { list: same, messages: same },
+    all,
+  ])
+  const shown = async (config: RunnableConfig): Promise<unknown> => {
+    const tuple = await saver.getTuple(config)
+    const { messages: found, ...others } = tuple?.checkpoint.channel_values ?? {}
+    return { ...others, messages: (found as readonly HumanMessage[]).map(({ text: said }) => said) }
+  }
+  const expected = { text, list, messages: ['hi'] }
+  expect(await Promise.all([first, second, third, branch, unknown, again].map(shown))).toEqual([
+    expected,
+    expected,
+    { ...expected, text: 'new' },
+    { ...expected, text: 'new' },
+    { list, messages: ['hi'] },
+    { ...expected, text: 'new' },
+  ])
+})
+
+it('sends of checkpoints before version 4 are found among the writes of the parent', async () => {
+  const savers = [new IndelibleSaver(memoryStore()), new MemorySaver()] as const
+  const ids = [1, 2, 3].map((step) => uuid6(step))
+  const found = await Promise.all(
+    savers.map(async (saver) => {
+      const tuplesOf: unknown[] = []
+      for (const [thread, versions] of [
+        ['a', { x: 1, y: 3 }],
+        ['b', {}],
+      ] as const) {
+        const parent = { ...emptyCheckpoint(), v: 3, id: ids[0] as string, ts: '', channel_versions: { ...versions } }
+        const first = await saver.put(at(thread), parent, { source: 'loop', step: 1, parents: {} }, {})
+        await saver.putWrites(first, [[TASKS, 'send 1'], ['x', 1], [TASKS, 'send 2']], 't') // oxfmt-ignore
+        for (const [step, v] of [
+          [2, 3],
+          [3, 4],
+        ] as const) {
+          const next = {
+            ...emptyCheckpoint(),
+            v,
+            id: ids[step - 1] as string,
+            ts: '',
+            channel_versions: { ...versions },
+          }
+          await saver.put(first, next, { source: 'loop', step, parents: {} }, {})
+          tuplesOf.push((await saver.getTuple(at(thread, '', next.id)))?.checkpoint)
+        }
+        tuplesOf.push((await saver.getTuple(first))?.checkpoint)
+      }
+      return tuplesOf
+    }),
+  )
+  expect(found[0]).toEqual(found[1])
+  expect(found[0]?.[0]).toMatchObject({ channel_values: { [TASKS]: ['send 1', 'send 2'] } })
+})
+
+it('pruning a thread that is not there creates nothing', async () => {
+  const store = memoryStore()
+  expect(await new IndelibleSaver(store).prune('never')).toBe(0)
+  expect((await store.list()).logs).toEqual([])
+})
+
+it('copyCheckpoints fails where its target fails', async () => {
+  const { saver, second } = await filled()
+  await saver.putWrites(second, [['x', 1]], 't')
+  const full = new Error('it is full')
+  for (const wrong of ['put', 'putWrites'] as const) {
+    const target = Object.assign(new MemorySaver(), { [wrong]: () => Promise.reject(full) })
+    await expect(copyCheckpoints(saver, target, 'a')).rejects.toBe(full)
+  }
+})
+
+it('a message is stored once if a write with it is still being serialized when its checkpoint comes', async () => {
+  const inner = new JsonPlusSerializer()
+  let isFirst = true
+  const serde: SerializerProtocol = {
+    dumpsTyped: async (value) => {
+      if (value instanceof HumanMessage && value.text === 'slow' && isFirst) {
+        isFirst = false
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      return inner.dumpsTyped(value)
+    },
+    loadsTyped: (type, text) => inner.loadsTyped(type, text),
+  }
+  const saver = new IndelibleSaver(memoryStore(), { serde })
+  const first = await put(saver, at('a'), [hello('hi')], 1)
+  const writing = saver.putWrites(first, [['messages', [hello('slow')]]], 't')
+  const second = await put(saver, first, [hello('hi'), hello('slow')], 2)
+  await writing
+  expect((await saver.record('a')).view().toArray().map(textOf)).toEqual(['hi', 'slow'])
+  expect((await saver.getTuple(first))?.pendingWrites?.length).toBe(1)
+  expect((await saver.getTuple(second))?.pendingWrites).toEqual([])
 })
