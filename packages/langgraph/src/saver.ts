@@ -291,7 +291,6 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       )
       const writing: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
       await this.#noteWrites(kept, writing, false)
-      if (!writing.isNoted) coming.writes.add(writing)
       return writing
     })()
     coming.noting.add(noting)
@@ -330,9 +329,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       })
       return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
     })
-    if (waits) return
+    const coming = this.#comingOf(kept)
+    if (waits) return void coming.writes.add(one)
     one.isNoted = true
-    this.#comingOf(kept).writes.delete(one)
+    coming.writes.delete(one)
   }
 
   #comingOf(kept: AdapterSession): PendingThread {

@@ -322,3 +322,27 @@ it('a message is stored once if a write with it is still being serialized when i
   expect((await saver.getTuple(first))?.pendingWrites?.length).toBe(1)
   expect((await saver.getTuple(second))?.pendingWrites).toEqual([])
 })
+
+it('checkpoints of one id are listed in the order of their threads, last created first', async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  const checkpoint = { ...emptyCheckpoint(), id: uuid6(1) }
+  for (const thread of ['a', 'b', 'c', 'd'])
+    await saver.put(at(thread), checkpoint, { source: 'loop', step: 1, parents: {} }, {})
+  const threads = (await tuples(saver, {})).map(({ config }) => config.configurable?.['thread_id'] as unknown)
+  expect(threads).toEqual(['d', 'c', 'b', 'a'])
+})
+
+it('messages that are no text leave the conversation as it was, and no messages empty it', async () => {
+  const saver = new IndelibleSaver(memoryStore())
+  const texts = async () => (await saver.record('a')).conversation().toArray().map(textOf)
+  const first = await put(saver, at('a'), [hello('hi'), hello('there')], 1)
+  const odd = [hello('hi'), new Uint8Array([1, 255])] as unknown as HumanMessage[]
+  const second = await put(saver, first, odd, 2)
+  expect(await texts()).toEqual(['hi', 'there'])
+  expect((await saver.getTuple(second))?.checkpoint.channel_values['messages']).toEqual(odd)
+  const third = await put(saver, second, [], 3)
+  expect(await texts()).toEqual([])
+  expect((await saver.getTuple(third))?.checkpoint.channel_values['messages']).toEqual([])
+  await put(saver, third, [hello('anew')], 4)
+  expect(await texts()).toEqual(['anew'])
+})
