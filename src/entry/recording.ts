@@ -27,7 +27,7 @@ export class Recording {
     const encoded = encodeRow(message, page, tagged, hash)
     if (isLeft(encoded)) return encoded
     const { row, blocks } = encoded.right
-    recording.#entries[recording.#entries.length] = freeze({ message, page, row: freeze(row) })
+    recording.#entries[recording.#entries.length] = { message, page, row: freeze(row) }
     for (let index = 0; index < blocks.length; index++)
       recording.#blocks[recording.#blocks.length] = blocks[index] as Uint8Array
     return right(undefined)

@@ -138,7 +138,7 @@ const putTextBack = (message: unknown, path: Path, text: string): boolean => {
   let owner: unknown = message
   for (const step of path.slice(0, -1)) owner = ownField(owner as { readonly [step: string]: unknown }, String(step))
   const last = path.at(-1)
-  if (last === undefined || typeof owner !== 'object' || owner === null) return false
+  if (last === undefined) return false
   define(owner as { [step: string]: unknown }, String(last), text)
   return true
 }

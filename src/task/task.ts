@@ -54,7 +54,7 @@ export const taskOf =
       throw new FaultError(answer.left, seen ? sentence(answer.left) : `${call}: ${sentence(answer.left)}`)
     })
     const observe = (): Promise<unknown> => {
-      if (!seen) value.catch(() => undefined) // a failure is handled by the caller from now on
+      value.catch(() => undefined) // a failure is handled by the caller from now on
       seen = true
       return value
     }

@@ -44,7 +44,6 @@ interface CallItem {
 }
 
 const isCallItem = (item: unknown): item is CallItem => {
-  if (typeof item !== 'object' || item === null) return false
   const { type } = ownFields(item as { readonly type?: unknown })
   return type === 'tool_call_item' || type === 'tool_call_output_item'
 }

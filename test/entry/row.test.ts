@@ -283,6 +283,50 @@ it.each<readonly [string, readonly unknown[], readonly unknown[]]>([
   expect(stubFault('entry', withBlock)).toBeDefined()
 })
 
+it('values beside a long text stay as they are: null, numbers, booleans, empty ones', () => {
+  const data = {
+    none: null,
+    number: -0.5,
+    yes: true,
+    no: false,
+    empty: '',
+    list: [],
+    object: {},
+    deep: [[null, { a: 1 }]],
+  }
+  const message: Message = { ...user('ä'.repeat(4096)), meta: { app: data } }
+  const { row, blocks } = orThrow(encodeRow(message, 'plan', false, hash))
+  const [block = new Uint8Array()] = blocks
+  expect(blocks).toEqual([Buffer.from('ä'.repeat(4096))].map((bytes) => new Uint8Array(bytes)))
+  expect(row.body).toBe(
+    `{"page":"plan","blocks":[{"path":["content",0,"text"],"id":"${idOf(block)}","as":"utf8"}],"message":${JSON.stringify({ ...user(''), meta: { app: data } })}}`,
+  )
+  const history = createHistory<Message>()
+  orThrow(takeRow(history, orThrow(readRow({ ...row, at: 5 })), new Map([[idOf(block), block]]), hash))
+  expect(history.view().toArray()).toEqual([message])
+})
+
+it.each<readonly [string, object, string]>([
+  ['a note', { kind: 'note' }, 'is not a stored message'],
+  ['another kind', { kind: undefined }, 'is not a stored message'],
+  ['a body that is bytes', { body: new Uint8Array(2) }, 'is not a stored message'],
+  ['a body that is an array', { body: ['{"page":"plan","message":{}}'] }, 'is not a stored message'],
+  ['no body', { body: undefined }, 'is not a stored message'],
+  ['a stored text that is not encrypted', { stored: '{"page":"plan","message":{}}' }, 'was never encrypted'],
+  ['an empty stored text', { stored: '' }, 'was never encrypted'],
+  ['a stored value that is no text', { stored: 5 }, 'was never encrypted'],
+  ['a stored null', { stored: null }, 'was never encrypted'],
+  ['an erased row that has a text', { erased: 'ab'.repeat(32) }, 'was erased, and says more than what stands for an erased message'], // oxfmt-ignore
+])('readRow refuses %s', (_, wrong, reason) => {
+  const row = { ...orThrow(encodeRow(user('a'), 'plan', false, hash)).row, at: 5 }
+  const decoded = orThrow(readRow(row))
+  expect([Object.isFrozen(decoded), { ...decoded }]).toEqual([
+    true,
+    { page: 'plan', tagged: false, text: JSON.stringify(user('a')), blocks: [] },
+  ])
+  expect(readRow({ ...row, ...wrong })).toEqual({ _tag: 'Left', left: reason })
+})
+
 it('a recording has its messages in order with their block contents', () => {
   const recording = new Recording()
   for (const message of [user('a'), long, user('b')])

@@ -80,6 +80,15 @@ describe('thread items to messages', () => {
   })
   it.each<readonly [string, unknown, RegExp]>([
     ['no object', 'hello', /^\[0\] should be an object, found "hello"/],
+    ['null', null, /^\[0\] should be an object, found null/],
+    ['a number', 5, /^\[0\] should be an object, found 5/],
+    ['a list', [], /^\[0\] should be an object, found an empty array/],
+    ['an output without an id', { type: 'tool_call_output_item' }, /^\[0\]\.callId should be a string, found nothing/],
+    [
+      'a call without a name',
+      { type: 'tool_call_item', callId: 'c' },
+      /^\[0\]\.name should be a string, found nothing/,
+    ],
     ['an item without a type', { role: 'user' }, /^\[0\]\.type should be a string, found nothing/],
     [
       'an unknown role',
@@ -206,6 +215,171 @@ describe('messages to thread items', () => {
     ])
     expect(encodeThread(again)).toEqual(redacted.map((item) => expect.objectContaining({ type: item.type })))
   })
+})
+
+describe('the items of a message with other data', () => {
+  const approval = { type: 'approval', id: 7 }
+  it.each<readonly [string, Message, readonly object[]]>([
+    [
+      'a tool message with the items that follow it',
+      { ...toolResult('c1', '5'), id: 't', meta: { app: 1, aioc: { after: [approval], keep: 1 } } },
+      [
+        {
+          type: 'tool_call_output_item',
+          callId: 'c1',
+          output: '5',
+          rawItem: {
+            indelible: {
+              role: 'tool',
+              id: 't',
+              meta: { app: 1, aioc: { keep: 1 } },
+              parts: [{ item: 'tool_call_output_item', lacks: {} }],
+              after: 1,
+            },
+          },
+        },
+        approval,
+      ],
+    ],
+    [
+      'a tool message whose only data are the items that follow it',
+      { ...toolResult('c1', '5'), id: 't', meta: { aioc: { after: [approval] } } },
+      [
+        {
+          type: 'tool_call_output_item',
+          callId: 'c1',
+          output: '5',
+          rawItem: {
+            indelible: { role: 'tool', id: 't', parts: [{ item: 'tool_call_output_item', lacks: {} }], after: 1 },
+          },
+        },
+        approval,
+      ],
+    ],
+    [
+      'a text whose item had a `rawItem`, which is that of the message now, before one that keeps its own',
+      {
+        role: 'assistant',
+        id: 'a',
+        content: [
+          { type: 'text', text: 'a', meta: { aioc: { rawItem: 1, at: 2 } } },
+          { type: 'text', text: 'b', meta: { aioc: { rawItem: 1 } } },
+        ],
+      },
+      [
+        {
+          type: 'message',
+          role: 'assistant',
+          content: 'a',
+          at: 2,
+          rawItem: {
+            indelible: {
+              role: 'assistant',
+              id: 'a',
+              parts: [
+                { item: 'message', lacks: { meta: { aioc: { rawItem: 1, at: 2 } } } },
+                { item: 'message', lacks: {} },
+              ],
+            },
+          },
+        },
+        { type: 'message', role: 'assistant', content: 'b', rawItem: 1 },
+      ],
+    ],
+    [
+      'three texts of one speaker',
+      { role: 'user', name: 'ada', content: ['a', 'b', 'c'].map((text) => ({ type: 'text', text })) },
+      [
+        {
+          type: 'message',
+          role: 'user',
+          content: 'a',
+          rawItem: {
+            indelible: {
+              role: 'user',
+              name: 'ada',
+              parts: ['a', 'b', 'c'].map(() => ({ item: 'message', lacks: {} })),
+            },
+          },
+        },
+        { type: 'message', role: 'user', content: 'b' },
+        { type: 'message', role: 'user', content: 'c' },
+      ],
+    ],
+  ])('have it in the first of them: %s', (_, message, items) => {
+    expect(encodeThread([message])).toStrictEqual(items)
+    expect(decoded(items)).toEqual([message])
+  })
+  it('count the items that follow, where the number is one', () => {
+    const [first] = encodeThread([{ ...user('a'), id: 'm' }])
+    const indelible = (first as { readonly rawItem?: { readonly indelible: object } }).rawItem?.indelible
+    const withAfter = (after: unknown): readonly Message[] =>
+      decoded([{ ...first, rawItem: { indelible: { ...indelible, after } } }, approval])
+    for (const after of [undefined, null, '1', true, [1], 0])
+      expect(withAfter(after)).toEqual([{ ...user('a'), id: 'm' }, assistant(provider('aioc', approval))])
+  })
+  it('take a changed output as the first text, longer or shorter', () => {
+    const message = toolResult('c1', [
+      { type: 'text', text: 'ab' },
+      { type: 'text', text: 'c', meta: { app: 1 } },
+    ])
+    const [item] = encodeThread([message])
+    for (const [output, first, second] of [
+      ['abc', 'ab', 'c'],
+      ['xyz', 'xy', 'z'],
+      ['longer than before', 'longer than before', ''],
+      ['x', 'x', ''],
+      ['', '', ''],
+    ])
+      expect(decoded([{ ...item, output }])[0]?.content).toEqual([
+        {
+          type: 'tool_result',
+          callId: 'c1',
+          content: [
+            { type: 'text', text: first },
+            { type: 'text', text: second, meta: { app: 1 } },
+          ],
+        },
+      ])
+  })
+  it('keep texts that look like JSON as texts', () => {
+    for (const text of ['5', '{"a":1}', 'null', '"x"', '']) {
+      const messages = [assistant(toolCall('c1', 'f', text)), toolResult('c1', text)]
+      expect(encodeThread(messages)).toStrictEqual([
+        { type: 'tool_call_item', callId: 'c1', name: 'f', arguments: text },
+        { type: 'tool_call_output_item', callId: 'c1', output: text },
+      ])
+    }
+  })
+})
+
+it('an item type that is a name of every object is an unknown type', () => {
+  const items = ['constructor', 'toString', '__proto__'].map((type) => ({ type, callId: 5 }))
+  expect(decoded(items)).toEqual([assistant(...items.map((item) => provider('aioc', item)))])
+  expect(encodeThread(decoded(items))).toEqual(items)
+  expect(checkThread(items)).toEqual([])
+})
+
+it('a separate part without a place is the first of its message', () => {
+  const part = { type: 'text', text: 'b' }
+  expect(
+    decoded([
+      { type: 'message', role: 'user', content: 'a' },
+      { type: 'part_item', role: 'user', at: [], part },
+    ]),
+  ).toEqual([user('b', 'a')])
+})
+
+it('encodeThread names what it got in place of messages', () => {
+  for (const [given, found] of [
+    [5, '5'],
+    [undefined, 'nothing'],
+    ['text', '"text"'],
+    [{}, 'an empty object'],
+  ])
+    expect(() => encodeThread(given as never)).toThrow(
+      new TypeError(`expected messages: an array, or a view such as history.view(), found ${String(found)}`),
+    )
 })
 
 describe('a part that no runtime item can express', () => {

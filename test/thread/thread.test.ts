@@ -136,6 +136,17 @@ describe('replaceThreadHistory', () => {
     for (const key of ['title', 'history'])
       expect(Object.getOwnPropertyDescriptor(next, key)).toEqual({ value: Reflect.get(next, key) as unknown, ...open })
   })
+  it('keeps the accessors of a frozen thread', () => {
+    const thread = Object.freeze({
+      history: [said('a')],
+      get length(): number {
+        return this.history.length
+      },
+    })
+    const next = replaceThreadHistory(thread, [said('a'), said('b')])
+    expect(next.length).toBe(2)
+    expect(Object.getOwnPropertyDescriptor(next, 'length')).toMatchObject({ configurable: true, set: undefined })
+  })
   it('keeps an own __proto__ key', () => {
     const thread = JSON.parse('{"__proto__": {"admin": true}, "history": []}') as { history: ThreadItem[] }
     const next = replaceThreadHistory(thread, [])
@@ -198,6 +209,16 @@ describe('applyRunResultHistory', () => {
       "can't be compared with the messages of the run: [0].type should be a string",
     )
   })
+  it('replaces the history of any thread with the messages of a run that does not say what it began with', () => {
+    const result = { stopReason: 'done', messages: [user('a'), assistant('b')] }
+    for (const history of [[], [said('a')], [said('another')], [{ role: 'no item' } as unknown as ThreadItem]])
+      expect(applyRunResultHistory({ history }, result).history).toEqual(encodeThread(result.messages))
+    expect(() => applyRunResultHistory({ history: [said('another')] }, { ...result, viewLength: 1 })).toThrow(
+      new TypeError(
+        'applyRunResultHistory: the run did not begin with message 0 of the thread, which would be lost. If it may be lost, use replaceThreadHistory(thread, encodeThread(result.messages))',
+      ),
+    )
+  })
   it("converts a run's messages to items", () => {
     const thread: { history: ThreadItem[] } = { history: [] }
     const next = applyRunResultHistory(thread, { stopReason: 'done', messages: [user('a'), assistant('b')] })
@@ -247,6 +268,12 @@ describe('checkThread', () => {
   })
   it('ignores an output before its call', () => {
     expect(checkThread([output('c1'), call('c1')]).map(({ _tag }) => _tag)).toEqual(['OrphanOutput', 'DanglingCall'])
+  })
+  it('returns a frozen list of frozen problems', () => {
+    const problems = checkThread([call('c1'), output('c2'), { type: 'tool_call_item' }])
+    expect(problems.length).toBe(3)
+    expect([problems, ...problems].every(Object.isFrozen)).toBe(true)
+    expect(Object.isFrozen(checkThread([]))).toBe(true)
   })
   it('skips unknown items', () => {
     expect(checkThread([null, 1, 'x', {}, { type: 'other', callId: 'c1' }])).toEqual([])

@@ -16,13 +16,27 @@ import {
   type UIMessageChunk,
 } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
+import { left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { assistant, orThrow, settle, textOf, toolCall, toolResult, user, type Message } from 'indelible'
+import {
+  assistant,
+  image,
+  orThrow,
+  settle,
+  text,
+  textOf,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type Store,
+} from 'indelible'
 import { refusal } from 'indelible/message'
-import { chatStore, toUIMessageStream } from '@indelible/ai-sdk'
-import { run, scriptedModel, turn, type Model } from 'indelible/run'
+import { aiSdkModel, chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
+import { run, scriptedModel, tool as runTool, toolOutput, turn, type Model } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
+import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 
@@ -311,3 +325,109 @@ const settledText = (message: Message): string =>
     .flatMap((part) => (part.type === 'tool_result' ? part.content : []))
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('')
+
+const chunksOf = async (stream: ReadableStream<UIMessageChunk> | undefined): Promise<UIMessageChunk[]> => {
+  const chunks: UIMessageChunk[] = []
+  for await (const chunk of stream as unknown as AsyncIterable<UIMessageChunk>) chunks.push(chunk)
+  return chunks
+}
+const streamOf = (...chunks: readonly UIMessageChunk[]): ReadableStream<UIMessageChunk> =>
+  new ReadableStream({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+const cutOff: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
+const io = <A>(operation: string) => storeTask(async () => left({ _tag: 'Io', operation, cause: 'full' }), 'store') as A
+
+it('the functions of the AI SDK name a wrong option, and chatStreams what it got in place of a store', async () => {
+  const store = await inMemory.fresh()
+  const wrong = { other: 1 } as never
+  await expect(chatStore(store).createChat(wrong)).rejects.toThrow(
+    new TypeError('createChat has no option "other". Its options: id, metadata'),
+  )
+  await expect(chatStreams(store).publish('c', streamOf(), wrong)).rejects.toThrow(
+    new TypeError('publish has no option "other". Its options: ttl'),
+  )
+  await expect(chatStreams(store).resume('c', wrong)).rejects.toThrow(
+    new TypeError('resume has no option "other". Its options: from'),
+  )
+  const answer = run({ model: scriptedModel([assistant('so')]), view: orThrow(settle([user('hi')])) })
+  expect(() => toUIMessageStream(answer, wrong)).toThrow(
+    new TypeError('toUIMessageStream has no option "other". Its options: messageId, onError'),
+  )
+  await answer.result()
+  expect(() => aiSdkModel('openai/gpt-5', wrong)).toThrow(
+    new TypeError('aiSdkModel has no option "other". Its options: model, name, onLosses'),
+  )
+  expect(() => chatStreams(undefined as never)).toThrow(
+    new TypeError('chatStreams takes a store, such as memoryStore(), found nothing'),
+  )
+})
+
+it('a stream goes on while its publisher lives, however often its reader looks', async () => {
+  const inner = ownStore(await inMemory.fresh())
+  const log = await inner.create({ id: streamLogOf('c'), meta: { 'indelible.stream': { ttl: 2 } }, encrypt: false })
+  const { number } = await inner.lease(log.id, { holder: 'stream', ttl: 600_000 })
+  let looks = 0
+  const leaseOf: Store['leaseOf'] = (id) => ((looks += 1), inner.leaseOf(id))
+  const stream = (await chatStreams({ ...inner, leaseOf }).resume('c')) as ReadableStream<UIMessageChunk>
+  const reading = chunksOf(stream)
+  await expect.poll(() => looks).toBeGreaterThan(3)
+  const { head } = await inner.append(log.id, {
+    expected: log.head,
+    rows: ['{"type":"start"}', '{"type":"finish"}'].map((body) => ({ kind: 'entry' as const, body })),
+  })
+  await inner.append(log.id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })
+  await inner.release(log.id, number)
+  expect(await reading).toEqual([{ type: 'start' }, { type: 'finish' }])
+})
+
+it('a stream whose chunks cannot be stored is cut off, not ended', async () => {
+  const inner = ownStore(await inMemory.fresh())
+  const append: Store['append'] = (id, given) =>
+    given.rows.some(({ body }) => body.includes('finish')) ? io('append') : inner.append(id, given)
+  const chunks = await chunksOf(
+    await chatStreams({ ...inner, append }).publish('c', streamOf({ type: 'start' }, { type: 'finish' }), { ttl: 30 }),
+  )
+  expect(chunks.at(-1)).toEqual(cutOff)
+  expect(chunks).not.toContainEqual({ type: 'finish' })
+})
+
+it('chat streams return the fault of a store that fails', async () => {
+  const inner = ownStore(await inMemory.fresh())
+  const fails = { fault: { _tag: 'Io' } }
+  for (const wrong of [{ create: () => io<never>('create') }, { lease: () => io<never>('lease') }])
+    await expect(chatStreams({ ...inner, ...wrong }).publish('c', streamOf())).rejects.toMatchObject(fails)
+  await inner.remove(streamLogOf('c'))()
+  expect(await chatStreams(inner).resume('c')).toBeUndefined()
+  await inner.create({ id: streamLogOf('c'), meta: {}, encrypt: false })
+  for (const wrong of [
+    { info: () => io<never>('info') },
+    { read: () => io<never>('read') },
+    { leaseOf: () => io<never>('leaseOf') },
+  ])
+    await expect(chatStreams({ ...inner, ...wrong }).resume('c')).rejects.toMatchObject(fails)
+})
+
+it("a client gets the texts of a tool's result, and its failures as errors", async () => {
+  const picture = image({ type: 'url', url: 'https://example.com/a.png' })
+  const look = runTool({
+    name: 'look',
+    parameters: { type: 'object' },
+    run: () => toolOutput([text('a'), picture, text('b')]),
+  })
+  const chunks = await chunksOf(
+    toUIMessageStream(
+      run({
+        model: scriptedModel([assistant(toolCall('c', 'look', '{}')), assistant('so')]),
+        view: orThrow(settle([user('hi')])),
+        tools: [look],
+      }),
+    ),
+  )
+  expect(chunks.filter(({ type }) => type.startsWith('tool-output'))).toEqual([
+    { type: 'tool-output-available', toolCallId: 'c', output: 'a\nb' },
+  ])
+})

@@ -90,11 +90,11 @@ export const claudeSessionStore = (store: Store, options: ClaudeStoreOptions = {
     for (;;) {
       const session = await open(key).read()
       if (session === undefined || fold === undefined) return undefined
-      const { data, folded } = summaryIn(session.metadata())
+      const known = summaryIn(session.metadata())
       const size = session.notes().length
-      const before = data === undefined ? undefined : { sessionId: key.sessionId, mtime, data }
-      if (before !== undefined && folded === size) return before
-      const summary = fold(before, key, entriesIn(session, before === undefined ? 0 : folded), { mtime })
+      const before = known && { sessionId: key.sessionId, mtime, data: known.data }
+      if (known?.folded === size) return before
+      const summary = fold(before, key, entriesIn(session, known?.folded ?? 0), { mtime })
       const updated = session.update((metadata) => {
         metadata['summary'] = { data: JSON.parse(JSON.stringify(summary.data)), folded: size }
       })
@@ -131,12 +131,12 @@ export const claudeSessionStore = (store: Store, options: ClaudeStoreOptions = {
         const found: ClaudeSummary[] = []
         for await (const info of transcripts({ projectKey, subpath: null })) {
           const { sessionId, mtime } = mtimeOf(info)
-          const { data, folded } = summaryIn(info.metadata)
-          // A process died between its append and its summary: fold it now.
+          const known = summaryIn(info.metadata)
+          // Otherwise a process died between its append and its summary: fold it now.
           const summary =
-            data === undefined || folded !== info.head.size - info.len
-              ? await summarize({ projectKey, sessionId }, mtime)
-              : { sessionId, mtime, data }
+            known?.folded === info.head.size - info.len
+              ? { sessionId, mtime, data: known.data }
+              : await summarize({ projectKey, sessionId }, mtime)
           if (summary !== undefined) found.push({ ...summary, mtime })
         }
         return found
@@ -189,25 +189,21 @@ async function* listSessionsWhere(store: Store, where: JsonObject): AsyncGenerat
   for await (const { sessions } of pagesOf((from) => listSessions(store, { ...read, ...from }))) yield* sessions
 }
 
-const markIn = (metadata: JsonObject): JsonObject => {
-  const mark = metadata[namespace]
-  return isObject(mark) ? mark : {}
-}
+// Safe cast: listed sessions are found by their mark.
+const markIn = (metadata: JsonObject): JsonObject => metadata[namespace] as JsonObject
 
 const mtimeOf = ({ metadata, appended }: SessionInfo): { readonly sessionId: string; readonly mtime: number } => ({
   sessionId: String(markIn(metadata)['sessionId']),
   mtime: Math.floor(appended),
 })
 
-const summaryIn = (
-  metadata: JsonObject,
-): { readonly data: Record<string, unknown> | undefined; readonly folded: number } => {
-  const { summary } = metadata
+/** A summary, with the number of notes that it includes; undefined if there is none that `fold` can continue. */
+const summaryIn = ({
+  summary,
+}: JsonObject): { readonly data: Record<string, unknown>; readonly folded: number } | undefined => {
   const { data, folded } = isObject(summary) ? summary : ({} as JsonObject)
-  return {
-    data: isObject(data) ? (structuredClone(data) as Record<string, unknown>) : undefined,
-    folded: typeof folded === 'number' ? folded : 0,
-  }
+  if (!isObject(data) || typeof folded !== 'number') return undefined
+  return { data: structuredClone(data) as Record<string, unknown>, folded }
 }
 
 /** A line as stored. Values that JSON can't express (mostly unpaired surrogates) are tagged. */
@@ -236,16 +232,15 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] =>
   )
 
 /** The ids of a session's lines. Each handle reads each note once. */
-const uuidsIn = (session: Session): ReadonlySet<string> => {
-  const known = seenIds.get(session) ?? { ids: new Set<string>(), notes: 0 }
-  for (const { entry } of linesIn(session, known.notes))
-    if (isObject(entry) && typeof entry['uuid'] === 'string') known.ids.add(entry['uuid'])
+const uuidsIn = (session: Session): ReadonlySet<unknown> => {
+  const known = seenIds.get(session) ?? { ids: new Set<unknown>(), notes: 0 }
+  for (const { entry } of linesIn(session, known.notes)) known.ids.add((entry as ClaudeEntry).uuid)
   known.notes = session.notes().length
   seenIds.set(session, known)
   return known.ids
 }
 
-const seenIds = new WeakMap<Session, { readonly ids: Set<string>; notes: number }>()
+const seenIds = new WeakMap<Session, { readonly ids: Set<unknown>; notes: number }>()
 
 /** The parent ids that no line has. */
 const missingIn = (entries: readonly ClaudeEntry[]): readonly string[] => {

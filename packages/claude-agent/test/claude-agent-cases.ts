@@ -2,7 +2,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openSession, orThrow, textOf, user, type Store } from 'indelible'
-import { listSessions } from 'indelible/session'
 import { claudeSessionStore, type ClaudeEntry, type ClaudeKey, type FoldSummary } from '@indelible/claude-agent'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
@@ -142,13 +141,16 @@ export const claudeCases = ({ fresh }: Place, runs: number): void => {
     expect(await summing.listSessions(key.projectKey)).toEqual([{ sessionId: 's', mtime: summary?.mtime }])
   })
 
-  it('rebuilds a summary whose data is not an object from all lines', async () => {
+  it.each<readonly [string, unknown]>([
+    ['is text', 'none'],
+    ['has data that is not an object', { data: 'none', folded: 2 }],
+    ['does not say how many lines it has', { data: { lines: 2, last: 'b' } }],
+  ])('rebuilds a summary that %s from all lines', async (_, wrong) => {
     const store = await fresh()
     const summing = claudeSessionStore(store, { fold })
     await summing.append(key, [{ type: 'a' }, { type: 'b' }])
-    const { sessions } = await orThrow(listSessions(store))
-    const session = await orThrow(openSession(store, sessions[0]?.id ?? ''))
-    await orThrow(session.update((metadata) => void (metadata['summary'] = { data: 'none', folded: 2 })))
+    const session = await orThrow(openSession(store, summing.idOf(key)))
+    await orThrow(session.update((metadata) => void (metadata['summary'] = wrong as never)))
     await session.close()
     const another = claudeSessionStore(store, { fold }) // the other one has its metadata
     expect((await another.listSessionSummaries?.(key.projectKey))?.map(({ data }) => data)).toEqual([

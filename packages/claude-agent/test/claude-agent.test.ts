@@ -1,5 +1,6 @@
+import { left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Store } from 'indelible'
+import { memoryStore, type Store } from 'indelible'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
 import { storeTask } from '../../../src/store/kit.ts'
@@ -59,4 +60,123 @@ it('lines that are not a transcript load, but cannot be read as a conversation',
   await sessions.append(key, lines)
   expect(await sessions.load(key)).toEqual(lines)
   await expect(sessions.readSession(key)).rejects.toMatchObject({ fault: { _tag: expect.any(String) } })
+})
+
+it('claudeSessionStore names what it got in place of a store, and an unknown option', async () => {
+  expect(() => claudeSessionStore(undefined as never)).toThrow(
+    new TypeError('claudeSessionStore takes a store, such as memoryStore(), found nothing'),
+  )
+  const store = await inMemory.fresh()
+  expect(() => claudeSessionStore(store, { summarize: fold } as never)).toThrow(
+    new TypeError('claudeSessionStore has no option "summarize". Its options: fold, canDelete'),
+  )
+})
+
+it('a session store has the methods that its options ask for', async () => {
+  const store = await inMemory.fresh()
+  const methods = ['append', 'load', 'listSessions', 'listSubkeys', 'readSession', 'idOf']
+  expect(Object.keys(claudeSessionStore(store)).toSorted()).toEqual([...methods, 'delete'].toSorted())
+  expect(Object.keys(claudeSessionStore(store, { fold, canDelete: false })).toSorted()).toEqual(
+    [...methods, 'listSessionSummaries'].toSorted(),
+  )
+})
+
+it('a session that was read names each missing parent once, and is frozen', async () => {
+  const sessions = claudeSessionStore(await inMemory.fresh())
+  const lines = [line('2', '1', 'a'), line('3', '2', 'b'), line('4', '1', 'c'), line('6', '5', 'd')]
+  await sessions.append(key, lines)
+  const read = await sessions.readSession(key)
+  expect(read?.missing).toEqual(['1', '5'])
+  expect([read, read?.missing].map(Object.isFrozen)).toEqual([true, true])
+})
+
+it('a line is stored again in a session that another process removed and wrote anew', async () => {
+  const store = await inMemory.fresh()
+  const [one, other] = [claudeSessionStore(store), claudeSessionStore(store)]
+  await one.append(key, [line('1', null, 'hi'), line('2', '1', 'there')])
+  await other.delete?.(key)
+  await one.append(key, [line('1', null, 'hi')])
+  expect(await other.load(key)).toEqual([line('1', null, 'hi')])
+  await other.delete?.(key)
+  await other.append(key, [line('3', null, 'anew')])
+  await one.append(key, [line('1', null, 'hi')])
+  expect(await other.load(key)).toEqual([line('3', null, 'anew'), line('1', null, 'hi')])
+})
+
+it('an append of no lines creates no session', async () => {
+  const store = await inMemory.fresh()
+  const sessions = claudeSessionStore(store, { fold })
+  await sessions.append(key, [])
+  expect([await sessions.load(key), await sessions.listSessions(key.projectKey)]).toEqual([null, []])
+})
+
+it('summaries have the time of the last append, and a session with a complete one is not read', async () => {
+  let clock = 1000
+  const inner = memoryStore({ now: () => clock })
+  const reads: string[] = []
+  const read: Store['read'] = (id, query) => (reads.push(id), inner.read(id, query))
+  const store = { ...inner, read }
+  await claudeSessionStore(store, { fold }).append(key, [line('1', null, 'hi')])
+  clock = 2000
+  await claudeSessionStore(store).append({ ...key, sessionId: 't' }, [line('1', null, 'hi')])
+  clock = 3000
+  const summaries = [
+    { sessionId: 's', mtime: 1000, data: { lines: 1, last: 'user' } },
+    { sessionId: 't', mtime: 2000, data: { lines: 1, last: 'user' } },
+  ]
+  const list = async (): Promise<unknown> => {
+    reads.length = 0
+    const sessions = claudeSessionStore(store, { fold })
+    return (await sessions.listSessionSummaries?.(key.projectKey))?.toSorted((a, b) => a.mtime - b.mtime)
+  }
+  expect(await list()).toEqual(summaries)
+  expect(new Set(reads)).toEqual(new Set([claudeSessionStore(store).idOf({ ...key, sessionId: 't' })]))
+  expect(await list()).toEqual(summaries)
+  expect(reads).toEqual([])
+})
+
+it('fold gets the summary so far, only the new lines, and the time', async () => {
+  const given: unknown[] = []
+  const store = memoryStore({ now: () => 5 })
+  const sessions = claudeSessionStore(store, {
+    fold: (...all) => (given.push(structuredClone(all)), fold(...all)),
+  })
+  const [one, other] = [line('1', null, 'hi'), line('2', '1', 'there')]
+  await sessions.append(key, [one])
+  await sessions.append(key, [one, other])
+  const summary = { sessionId: 's', mtime: 5, data: { lines: 1, last: 'user' } }
+  expect(given).toEqual([
+    [undefined, key, [one], { mtime: 5 }],
+    [summary, key, [other], { mtime: 5 }],
+  ])
+})
+
+it('an append whose summary cannot be stored is rejected, and the next one makes up for it', async () => {
+  const inner = await inMemory.fresh()
+  let isFull = true
+  const update: Store['update'] = (id, given) =>
+    isFull
+      ? storeTask(async () => left({ _tag: 'Io', operation: 'update', cause: 'full' }), 'store.update')
+      : inner.update(id, given)
+  const sessions = claudeSessionStore({ ...inner, update }, { fold })
+  await expect(sessions.append(key, [line('1', null, 'hi')])).rejects.toMatchObject({ fault: { _tag: 'Io' } })
+  isFull = false
+  await sessions.append(key, [line('1', null, 'hi'), line('2', '1', 'there')])
+  expect(await sessions.listSessionSummaries?.(key.projectKey)).toMatchObject([{ data: { lines: 2 } }])
+})
+
+it('a summary includes what another process appends and folds meanwhile', async () => {
+  const inner = await inMemory.fresh()
+  const other = claudeSessionStore(inner, { fold })
+  await claudeSessionStore(inner).append(key, [line('1', null, 'hi')])
+  let isFirst = true
+  const update: Store['update'] = (id, given) =>
+    storeTask(async () => {
+      if (isFirst) await other.append(key, [line('2', '1', 'there')])
+      isFirst = false
+      return inner.update(id, given)()
+    }, 'store.update')
+  const sessions = claudeSessionStore({ ...inner, update }, { fold })
+  expect(await sessions.listSessionSummaries?.(key.projectKey)).toMatchObject([{ data: { lines: 2 } }])
+  expect(await other.listSessionSummaries?.(key.projectKey)).toMatchObject([{ data: { lines: 2 } }])
 })

@@ -199,7 +199,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
     const versions = checkpoint.channel_versions
     // Store earlier writes first, so that this checkpoint finds their messages in the record.
-    await Promise.allSettled(this.#comingOf(kept).dumps)
+    await Promise.allSettled(this.#comingOf(kept).noting)
     for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
     await kept.change((session) => {
       const thread = this.#thread(session)
@@ -281,19 +281,20 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
       )
     const coming = this.#comingOf(kept)
-    const dump = Promise.all(
-      writes.map(async ([channel, value], at) => ({
-        channel,
-        idx: WRITES_IDX_MAP[channel] ?? at,
-        value: await this.#given(value),
-      })),
-    )
-    coming.dumps.add(dump)
-    const given = await dump.finally(() => coming.dumps.delete(dump))
-    const one: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
-    await this.#noteWrites(kept, one, false)
-    if (one.isNoted) return
-    coming.writes.add(one)
+    const noting = (async (): Promise<PendingWrites> => {
+      const given = await Promise.all(
+        writes.map(async ([channel, value], at) => ({
+          channel,
+          idx: WRITES_IDX_MAP[channel] ?? at,
+          value: await this.#given(value),
+        })),
+      )
+      const writing: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
+      await this.#noteWrites(kept, writing, false)
+      return writing
+    })()
+    coming.noting.add(noting)
+    const one = await noting.finally(() => coming.noting.delete(noting))
     while (!one.isNoted) {
       // LangGraph calls `put` for one checkpoint after the other: the next call comes in this turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 0))
@@ -328,13 +329,14 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       })
       return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
     })
-    if (waits) return
+    const coming = this.#comingOf(kept)
+    if (waits) return void coming.writes.add(one)
     one.isNoted = true
-    this.#comingOf(kept).writes.delete(one)
+    coming.writes.delete(one)
   }
 
   #comingOf(kept: AdapterSession): PendingThread {
-    const coming = this.#coming.get(kept) ?? { puts: new Set(), dumps: new Set(), writes: new Set() }
+    const coming = this.#coming.get(kept) ?? { puts: new Set(), noting: new Set(), writes: new Set() }
     this.#coming.set(kept, coming)
     return coming
   }
@@ -526,7 +528,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
 interface PendingThread {
   readonly puts: Set<Promise<unknown>>
-  readonly dumps: Set<Promise<unknown>>
+  /** Writes that are being serialized or noted. */
+  readonly noting: Set<Promise<unknown>>
   /** Writes whose checkpoint was not stored when they arrived. */
   readonly writes: Set<PendingWrites>
 }

@@ -93,7 +93,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     await this.#change((session) => {
       const there = itemsOf(session.conversation())
       popped = there.at(-1)
-      return popped === undefined ? undefined : replaceItems(session, there.slice(0, -1), there)
+      return replaceItems(session, there.slice(0, -1), there)
     })
     return popped
   }
@@ -170,12 +170,19 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     return this.#kept.change(() => undefined)
   }
 
-  #begin(): Promise<unknown> {
+  /** Appends the first items, if the session is new. After a failure the next call tries again. */
+  async #begin(): Promise<void> {
     const initial = this.#initial
-    return (this.#begun ??=
-      initial === undefined
-        ? Promise.resolve()
-        : this.#kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
+    if (initial === undefined) return
+    const begun = (this.#begun ??= this.#kept.change((session) =>
+      session.head().size === 0 ? { messages: initial } : undefined,
+    ))
+    try {
+      await begun
+    } catch (error) {
+      if (this.#begun === begun) this.#begun = undefined
+      throw error
+    }
   }
 
   async #change(make: (session: Session) => MessagesAndNotes | undefined): Promise<void> {
@@ -271,9 +278,9 @@ function* ownNotes(session: SessionReader): Generator<JsonObject> {
 /** A snapshot of a transaction that the SDK's own session accepts. Throws its errors. */
 const checkItems = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
   const snapshot = snapshotOf(args)
-  const transaction: Partial<SessionHistoryTransactionArgs['transaction']> | undefined = snapshot?.transaction
+  const transaction = snapshot?.transaction as { readonly expectedSuffix?: unknown } | undefined
   // With exactly the expected suffix, a transaction fails only if it is invalid.
-  const suffix = transaction?.type === 'replace_suffix' ? transaction.expectedSuffix : []
+  const suffix = transaction?.expectedSuffix
   const scratch = new MemorySession({ initialItems: Array.isArray(suffix) ? suffix : [] })
   await scratch.applyHistoryTransaction(args)
   return snapshot as SessionHistoryTransactionArgs // the SDK refuses what has none

@@ -4,12 +4,13 @@ import {
   isSessionHistoryRewriteAwareSession,
   isSessionHistoryTransactionAwareSession,
   MemorySession,
+  type AgentInputItem,
   type Session,
 } from '@openai/agents-core'
 import { left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSession, textOf, type Store } from 'indelible'
-import { agentsSession } from '@indelible/openai-agents'
+import { agentsSession, copyItems } from '@indelible/openai-agents'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
 import { agentsCases, answered, call, userItem } from './openai-agents-cases.ts'
 import { eachStepFails, inFiles, inMemory, verified } from '../../../test/session/adapter-stores.ts'
@@ -125,4 +126,137 @@ it('a run waiting for an approval continues in another process', async () => {
   expect(record.openCalls()).toEqual([])
   expect(record.view().slice(-1).toArray().map(textOf)).toEqual(['Done, after 3 items.'])
   await verified(store, 'chat')
+})
+
+it.each<readonly [number | undefined, readonly string[]]>([
+  [undefined, ['a', 'b', 'c']],
+  [Infinity, ['a', 'b', 'c']],
+  [4, ['a', 'b', 'c']],
+  [3, ['a', 'b', 'c']],
+  [2, ['b', 'c']],
+  [1, ['c']],
+  [0, []],
+  [-1, []],
+])('getItems(%s) returns as many last items of a session', async (limit, texts) => {
+  const session = agentsSession(await inMemory.fresh(), { initialItems: ['a', 'b', 'c'].map(userItem) })
+  expect(await session.getItems(limit)).toEqual(texts.map(userItem))
+  expect(await agentsSession(await inMemory.fresh()).getItems(limit)).toEqual([])
+})
+
+it('the options of agentsSession are the id, the first items and the metadata of a new session', async () => {
+  const store = await inMemory.fresh()
+  const options = { sessionId: 's', initialItems: [userItem('hi')], metadata: { user: 'ada' } }
+  const session = agentsSession(store, options)
+  expect(await session.getSessionId()).toBe('s')
+  expect((await session.record()).metadata()).toEqual({ user: 'ada', 'openai-agents': 'session' })
+  const again = agentsSession(store, { ...options, metadata: { user: 'bob' } })
+  expect(await again.getItems()).toEqual([userItem('hi')])
+  expect((await again.record()).metadata()).toEqual({ user: 'ada', 'openai-agents': 'session' })
+  await again.clearSession()
+  expect(await agentsSession(store, options).getItems()).toEqual([]) // no longer new
+  const [one, other] = [agentsSession(store), agentsSession(store)]
+  expect(await one.getSessionId()).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+  expect(await one.getSessionId()).not.toBe(await other.getSessionId())
+  expect(() => agentsSession(store, { id: 's' } as never)).toThrow(
+    new TypeError('agentsSession has no option "id". Its options: sessionId, initialItems, metadata'),
+  )
+})
+
+it('the first items that could not be stored are stored by the next call', async () => {
+  const inner = await inMemory.fresh()
+  let isFull = true
+  const create: Store['create'] = (given) =>
+    isFull
+      ? storeTask(async () => left({ _tag: 'Io', operation: 'create', cause: 'full' }), 'store.create')
+      : inner.create(given)
+  const session = agentsSession({ ...inner, create }, { sessionId: 's', initialItems: [userItem('hi')] })
+  const full = { fault: { _tag: 'Io' } }
+  for (const call of [
+    () => session.getItems(),
+    () => session.record(),
+    () => session.popItem(),
+    () => session.clearSession(),
+    () => session.addItems([userItem('there')]),
+  ])
+    await expect(call()).rejects.toMatchObject(full)
+  const together = await Promise.allSettled([session.getItems(), session.addItems([userItem('there')])])
+  expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  isFull = false
+  await session.addItems([userItem('there')])
+  expect(await session.getItems()).toEqual([userItem('hi'), userItem('there')])
+})
+
+it('a change that changes nothing appends nothing', async () => {
+  const session = agentsSession(await inMemory.fresh(), { sessionId: 's' })
+  const size = async (): Promise<number> => (await session.record()).head().size
+  await session.clearSession()
+  expect([await session.popItem(), await size()]).toEqual([undefined, 0])
+  await session.addItems([])
+  expect(await size()).toBe(0)
+  await session.addItems([userItem('hi')])
+  const replacement = call('1', 'renamed')
+  await session.applyHistoryMutations({ mutations: [{ type: 'replace_function_call', callId: '1', replacement }] })
+  expect(await size()).toBe(1)
+  await session.clearSession()
+  expect(await size()).toBe(3) // a retraction, and a note that forgets operations
+  await session.clearSession()
+  expect([await session.popItem(), await size()]).toEqual([undefined, 3])
+})
+
+it('clearing a session forgets its operations, also if it has no items', async () => {
+  const session = agentsSession(await inMemory.fresh(), { sessionId: 's' })
+  const transaction = { type: 'append_items' as const, items: [userItem('hi')] }
+  const apply = () => session.applyHistoryTransaction({ operationId: 'o', transaction })
+  await apply()
+  await session.popItem()
+  await apply()
+  expect(await session.getItems()).toEqual([])
+  await session.clearSession()
+  await apply()
+  expect(await session.getItems()).toEqual([userItem('hi')])
+})
+
+it('a refused transaction names the session, the operation and the reason', async () => {
+  const session = agentsSession(await inMemory.fresh(), { sessionId: 's', initialItems: [userItem('a')] })
+  const apply = (expectedSuffix: AgentInputItem[], operationId = 'o') =>
+    session.applyHistoryTransaction({
+      operationId,
+      transaction: { type: 'replace_suffix', expectedSuffix, replacement: [userItem('c')] },
+    })
+  await expect(apply([userItem('b')])).rejects.toThrow(
+    new Error('session s, operation o: suffix no longer matches the transaction precondition. Nothing was changed.'),
+  )
+  await apply([userItem('a')])
+  await expect(apply([userItem('c')])).rejects.toThrow(
+    new Error('session s, operation o: already applied with a different transaction. Nothing was changed.'),
+  )
+  await apply([], 'other') // an empty suffix is the end of any conversation
+  expect(await session.getItems()).toEqual([userItem('c'), userItem('c')])
+})
+
+it('items that cannot be read as messages are stored raw, beside those that can', async () => {
+  const unreadable = [
+    {},
+    { role: 'tool', content: 'x' },
+    { type: 'function_call', callId: '1', arguments: '{}' },
+    { type: 'message', role: 'user', content: 5 },
+  ] as unknown as AgentInputItem[]
+  const session = agentsSession(await inMemory.fresh(), { sessionId: 's' })
+  for (const item of unreadable) await session.addItems([userItem('before'), item, answered('after')])
+  const all = unreadable.flatMap((item) => [userItem('before'), item, answered('after')])
+  expect(await session.getItems()).toEqual(all)
+  const record = await session.record()
+  expect(record.view().toArray().slice(0, 3).map(textOf)).toEqual(['before', '', 'after'])
+  for (const item of all.toReversed()) expect(await session.popItem()).toEqual(item)
+})
+
+it('copyItems copies into an empty session only, and returns the number of items', async () => {
+  const store = await inMemory.fresh()
+  const from = new MemorySession({ initialItems: [userItem('a'), answered('b')] })
+  const to = agentsSession(store, { sessionId: 's' })
+  expect([await copyItems(new MemorySession(), to), await copyItems(from, to)]).toEqual([0, 2])
+  expect(await to.getItems()).toEqual(await from.getItems())
+  await expect(copyItems(from, to)).rejects.toThrow(
+    new Error('the target session already has items; expected an empty one. Nothing was copied.'),
+  )
 })
