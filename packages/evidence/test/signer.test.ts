@@ -231,6 +231,8 @@ describe('the checkpoints of a ledger', () => {
   it('are none before the first one, then those that were signed, frozen', async () => {
     const store = memoryStore()
     expect([await listCheckpoints(store), await lastCheckpoint(store)]).toEqual([[], undefined])
+    await ownStore(store).create({ id: 'indelible.checkpoints', encrypt: false }) // and of a log without rows
+    expect([await listCheckpoints(store), await lastCheckpoint(store)]).toEqual([[], undefined])
     await growLedger(store, 'a')
     const first = await signLedger(store, { origin, signers: [signer] })
     await growLedger(store, 'b')

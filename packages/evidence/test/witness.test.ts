@@ -277,8 +277,9 @@ it('each witness is named in the order of the question, signed or refused, and a
   expect(Object.isFrozen(first)).toBe(true)
   expect(orThrow(parseNote(first.note)).signatures.map(({ name }) => name)).toEqual([origin, 'x.example', 'w.example'])
   // Nobody is asked again, and nothing is stored again.
-  const none = await witnessLedger(own, two, { fetch: () => Promise.reject(new Error('it was asked')) })
-  expect(none).toEqual(first)
+  const silent = () => Promise.reject(new Error('it was asked'))
+  expect(await witnessLedger(own, two, { fetch: silent })).toEqual(first)
+  expect(await witnessLedger(own, two.slice(0, 1), { fetch: silent })).toEqual({ ...first, signedBy: ['x.example'] })
   expect(await listCheckpoints(own)).toHaveLength(2)
   const nobody = await witnessLedger(own, [])
   expect(nobody).toEqual({ ...(await lastCheckpoint(own)), signedBy: [], refusals: [] })
@@ -301,4 +302,19 @@ it('each witness is named in the order of the question, signed or refused, and a
   })
   expect(next.signedBy).toEqual(['x.example', 'w.example'])
   expect(next.refusals).toMatchObject([{ reason: 'none of its signatures is by "y.example"' }])
+})
+
+it('a witness with another key of the same name adds its signature to that of the first', async () => {
+  const own = await signedStore()
+  const signed = await textOf(own)
+  const second = newKey('w.example', 'witness')
+  const lineBy = { [keys.vkey]: lineOf(signed), [second.vkey]: lineOf(signed, orThrow(signerOf(second.skey))) }
+  for (const vkey of [keys.vkey, second.vkey])
+    await witnessLedger(own, [{ url: witness.url, vkey }], {
+      fetch: async () => ({ status: 200, text: async () => lineBy[vkey] as string }),
+    })
+  const { signatures } = orThrow(parseNote((await lastCheckpoint(own))?.note as string))
+  expect(signatures.map(({ name, keyId }) => `${name}+${keyId}`)).toEqual(
+    [signers[0]?.vkey, keys.vkey, second.vkey].map((vkey) => vkey?.split('+').slice(0, 2).join('+')),
+  )
 })
