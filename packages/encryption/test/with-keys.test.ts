@@ -1,5 +1,5 @@
 /** A store with keys, call by call: the exact answers, also of a store below it that fails. */
-import { createSession, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
+import { createSession, file, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
 import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { holdSession, readLedger } from '@indelible/evidence'
 import { describeSession, eraseMessages } from 'indelible/session'
@@ -367,6 +367,24 @@ describe('attachments of a store with keys', () => {
     expect(await ok(store.getBlocks([]))).toEqual([])
   })
 
+  it('that are gone, or whose log was altered, are missing, and an erasure does not list them', async () => {
+    const inner = memoryStore()
+    const store = withKeys(inner, ring)
+    const ids = await ok(store.putBlocks([Buffer.from('one'), Buffer.from('two')]))
+    const content = ids.map((id) => file({ type: 'block', id, mediaType: 'text/plain' }))
+    await ok(createSession(store, { id: 's', messages: [user(...content)] }))
+    const [log, other] = (await idsOf(inner)).filter((id) => id.startsWith('indelible.block.')) as [string, string]
+    await ok(ownStore(inner).remove(log))
+    const left = (await ok(store.hasBlocks(ids))).indexOf(true)
+    const expected = await ok(store.info('s'))
+    const { blocks } = await ok(store.erase({ logs: [{ id: 's', expected: expected.head, rows: [{ position: 0, stub }] }] })) // oxfmt-ignore
+    expect(blocks).toEqual([{ block: ids[left], rows: 0, kept: true }])
+    const { version } = await ok(inner.info(other))
+    await ok(ownStore(inner).update(other, { expected: version, meta: { 'indelible.block': 'altered' } }))
+    expect(await ok(store.hasBlocks(ids))).toEqual([false, false])
+    expect(await ok(store.getBlocks(ids))).toEqual([undefined, undefined])
+  })
+
   it('that are not what their key encrypted are damage', async () => {
     const inner = memoryStore()
     const ids = await ok(withKeys(inner, ring).putBlocks([Buffer.from('an attachment')]))
@@ -440,6 +458,23 @@ describe('an update of metadata in a store with keys', () => {
     expect(await fault('NoSuchLog', store.update('none', { expected: 0, meta: {} }))).toMatchObject({ id: 'none' })
     expect((await ok(store.info('s'))).meta).toEqual(changed.meta)
   })
+})
+
+it('an update that comes after metadata that nobody with the keys wrote is damage', async () => {
+  const inner = memoryStore()
+  const { version, meta } = await ok(withKeys(inner, ring).create({ id: 's', encrypt: true, meta: { a: 1, clear: 1 } }))
+  const late: Store = {
+    ...inner,
+    update: (id, update) =>
+      storeTask(async () => {
+        const stored = await orThrow(inner.info(id))
+        const forged = { ...stored.meta, clear: 2 }
+        await orThrow(ownStore(inner).update(id, { expected: stored.version, meta: forged }))
+        return inner.update(id, update)()
+      }, 'store.update'),
+  }
+  const updated = withKeys(late, ring).update('s', { expected: version, meta: { ...meta, a: 2 } })
+  expect(await fault('DamagedLog', updated as never)).toMatchObject({ id: 's', position: 0 })
 })
 
 describe('a search of a store with keys', () => {
