@@ -687,7 +687,7 @@ describe('redaction of call records', () => {
   })
 })
 
-it.each([5, null, {}, { toWellFormed: () => 5 }, ''])(
+it.each([5, null, {}, { toWellFormed: Number }, ''])(
   'an id of %j from newId is replaced by a random one',
   async (id) => {
     const log = createCallLog({ newId: () => id as never })
