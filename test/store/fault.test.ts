@@ -61,7 +61,7 @@ it.each<readonly [StoreFault, string]>([
     'a.db was opened read-only, because no disk space was left; nothing was changed: free space, and open the store again',
   ],
   [
-    { _tag: 'Conflict', id: 's', expected: head(2), actual: head(3) },
+    { _tag: 'Conflict', id: 's', expected: head(2), actual: head(3), missed: [] },
     'another writer appended to "s" first: it has 3 rows, and 2 were expected; nothing was appended: continue from its new end, or fork it at 2',
   ],
   [

@@ -573,7 +573,7 @@ it('states of an encrypted log are encrypted with its key, and ignored if they a
 it('a log without keys in a store with keys is made, forked and listed as before', async () => {
   const inner = memoryStore()
   const store = withKeys(inner, ring)
-  await ok(store.create({ id: 'list', meta: { a: 1 } }))
+  await ok(store.create({ id: 'list', meta: { a: 1 }, encrypt: false }))
   await ok(store.fork('list', { id: 'fork', at: 0 }))
   expect((await ok(store.list({ by: 'id' }))).logs.map(({ id }) => id)).toEqual(['fork', 'list'])
   expect(await ok(store.info('list'))).toEqual(await ok(inner.info('list')))

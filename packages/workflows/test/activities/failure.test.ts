@@ -5,11 +5,14 @@ import { failureOf } from '../../src/activities/failure.ts'
 
 const id = 'ab'.repeat(32) as never
 const secret = new Error('SECRET')
-const model = (more: object): ActivityFault => ({ _tag: 'ModelFailed', model: 'm', cause: secret, ...more })
+const model = (more: object): ActivityFault => ({
+  ...{ _tag: 'ModelFailed', model: 'm', step: 0, reason: 'SECRET', partialText: 'SECRET', partial: {} as never },
+  ...{ cause: secret, ...more },
+})
 const throwing = (cause: unknown): ActivityFault => ({ _tag: 'Unexpected', cause })
 const threw = 'Unexpected: a function passed to the activities threw; onFailure received the error'
 
-it.each<readonly [ActivityFault, boolean, string, object?]>([
+const failures: readonly (readonly [ActivityFault, boolean, string, object?])[] = [
   [model({}), true, 'ModelFailed: m failed'],
   [model({ cause: new TypeError('no such method') }), false, 'ModelFailed: m failed'],
   [model({ cause: new RangeError('no') }), false, 'ModelFailed: m failed'],
@@ -19,11 +22,15 @@ it.each<readonly [ActivityFault, boolean, string, object?]>([
   [model({ cause: new TypeError('failed', { cause: secret }) }), true, 'ModelFailed: m failed'],
   ...[408, 409, 429, 500, 599].map((status): readonly [ActivityFault, boolean, string, object] => [
     model({ status, retryAfter: 5 }),
-    ...([true, `ModelFailed: m failed with HTTP ${status}`, { status, retryAfter: 5 }] as const),
+    true,
+    `ModelFailed: m failed with HTTP ${status}`,
+    { status, retryAfter: 5 },
   ]),
   ...[400, 401, 407, 410, 428, 430, 499].map((status): readonly [ActivityFault, boolean, string, object] => [
     model({ status, retryAfter: 5 }),
-    ...([false, `ModelFailed: m failed with HTTP ${status}`, { status }] as const),
+    false,
+    `ModelFailed: m failed with HTTP ${status}`,
+    { status },
   ]),
   [throwing(secret), true, threw],
   [throwing('SECRET'), true, threw],
@@ -58,11 +65,16 @@ it.each<readonly [ActivityFault, boolean, string, object?]>([
     { _tag: 'FailedBefore', action: 'a', failure: { tag: 'ModelFailed', message: 'as before', status: 503 } },
     ...([false, 'as before', { status: 503, tag: 'ModelFailed' }] as const),
   ],
-])('the failure for %o', (fault, retryable, message, more = {}) => {
-  const failure = failureOf(fault)
-  expect(failure).toBeInstanceOf(retryable ? RetryableFailure : PermanentFailure)
-  expect({ ...failure, message: failure.message }).toEqual({
-    ...{ name: retryable ? 'RetryableFailure' : 'PermanentFailure', retryable, message, tag: fault._tag },
-    ...more,
-  })
-})
+]
+
+it.each(failures.map(([fault, retryable, message, more = {}]) => ({ fault, retryable, message, more })))(
+  'the failure for $fault',
+  ({ fault, retryable, message, more }) => {
+    const failure = failureOf(fault)
+    expect(failure).toBeInstanceOf(retryable ? RetryableFailure : PermanentFailure)
+    expect({ ...failure, message: failure.message }).toEqual({
+      ...{ name: retryable ? 'RetryableFailure' : 'PermanentFailure', retryable, message, tag: fault._tag },
+      ...more,
+    })
+  },
+)
