@@ -216,6 +216,27 @@ describe('a note key', () => {
     expect(openNote(note, [orThrow(verifierOf(pair.vkey))])._tag).toBe('Right')
   })
 
+  it('may be held by a service that uses its Buffer again', async () => {
+    const [pair, other] = [newKey('example.com/hsm'), newKey('example.com/other')]
+    const buffer = Buffer.alloc(64)
+    const keys = [pair, other].map(({ vkey, skey }) => {
+      const { sign } = orThrow(signerOf(skey))
+      return orThrow(
+        remoteSigner(vkey, async (bytes) => {
+          buffer.set(await sign(bytes))
+          return buffer
+        }),
+      )
+    })
+    const note = await signNote('text\n', keys)
+    expect(
+      openNote(
+        note,
+        keys.map(({ vkey }) => orThrow(verifierOf(vkey))),
+      )._tag,
+    ).toBe('Right')
+  })
+
   // Cases of transparency-dev/formats, note/note_cosigv1_test.go and note_verifier_test.go.
   it.each([
     ['log', 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'],
