@@ -1,6 +1,6 @@
 import { faultMessage } from 'indelible'
 import { DatabaseSync } from 'node:sqlite'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { BlockId } from '../../src/proof/kit.ts'
 import {
@@ -13,6 +13,7 @@ import {
 } from 'indelible/store'
 import { blockContract, keyValueContract, type KeyValuePlace } from '@indelible/testing'
 import { keyValueMap } from './key-value-map.ts'
+import { storeTask } from '../../src/store/kit.ts'
 
 for (const { name, run } of keyValueContract('a map', async () => ({ store: keyValueMap() }))) it(name, run)
 
@@ -226,6 +227,26 @@ describe('a cache of blocks', () => {
     expect(await cachedBlocks(scoped('b'), cache).getBlocks(isRight(put) ? put.right : [])()).toMatchObject({
       right: [undefined],
     })
+  })
+  it('returns copies, also of a Buffer, whose `slice` copies nothing', async () => {
+    const inner = memoryStore()
+    const put = await inner.putBlocks([bytes(10, 1)])()
+    const ids = isRight(put) ? put.right : []
+    const getBlocks: BlockStore['getBlocks'] = () =>
+      storeTask(async () => right([Buffer.from(bytes(10, 1))]), 'store.getBlocks')
+    const cached = cachedBlocks({ ...inner, getBlocks }, blockCache())
+    for (let read = 0; read < 3; read++) {
+      const found = await cached.getBlocks(ids)()
+      const [block] = isRight(found) ? found.right : []
+      expect(block).toEqual(bytes(10, 1))
+      block?.fill(0) // the caller's own
+    }
+    // Nor is it changed with the bytes that were written through it.
+    const given = Buffer.from(bytes(10, 2))
+    const stored = cached.putBlocks([given])
+    given.fill(0)
+    const written = await stored()
+    expect(await cached.getBlocks(isRight(written) ? written.right : [])()).toMatchObject({ right: [bytes(10, 2)] })
   })
   it('holds at most its limit, the most recently used', async () => {
     const { asked, scoped } = counting()

@@ -138,5 +138,5 @@ export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefin
  */
 export const decryptBlock = (key: string, bytes: Uint8Array): Uint8Array | undefined => {
   const secret = fromBase64(key)
-  return secret?.length === 32 ? openBytes(secret, bytes) : undefined
+  return secret && openBytes(secret, bytes)
 }

@@ -271,7 +271,7 @@ const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 const keyBinding = (name: string, scope: string): string => `key ${name} of ${scope}`
 
 const unwrapKey = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
-  if (!(key instanceof Uint8Array && key.length === 32)) return undefined
+  if (!(key instanceof Uint8Array)) return undefined
   const secret = openText(deriveKey(key, 'wrap'), text, keyBinding(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)
 }

@@ -688,7 +688,7 @@ class EncryptingStore {
     for (const [index, block] of attached.entries()) {
       if (there[index] !== true) continue
       const { rows } = yield* this.#containing([block])
-      blocks.push({ block, rows: rows.length, kept: true })
+      blocks.push(Object.freeze({ block, rows: rows.length, kept: true }))
     }
     return blocks
   }

@@ -52,11 +52,14 @@ it('encrypted bodies of earlier versions open', () => {
   for (const [place, body] of stored) expect([place, open(place, body)]).toEqual([place, 'said before'])
 })
 
-it('the portable cipher is used where the runtime has no modules of its own', async () => {
-  const { getBuiltinModule } = process
-  const apart = '../src/aes.ts?sandbox'
-  Object.assign(process, { getBuiltinModule: () => undefined })
-  const module = import(apart) as Promise<{ readonly native: unknown }>
-  const loaded = await module.finally(() => Object.assign(process, { getBuiltinModule }))
-  expect(loaded.native).toBeUndefined()
-})
+it.each(['none', 'node:crypto', 'node:buffer'])(
+  'the portable cipher is used where the runtime has not both modules of its own, but only %s',
+  async (only) => {
+    const { getBuiltinModule } = process
+    const apart = `../src/aes.ts?only=${only}`
+    Object.assign(process, { getBuiltinModule: (name: string) => (name === only ? getBuiltinModule(name) : undefined) })
+    const module = import(apart) as Promise<{ readonly native: unknown }>
+    const loaded = await module.finally(() => Object.assign(process, { getBuiltinModule }))
+    expect(loaded.native).toBeUndefined()
+  },
+)

@@ -103,7 +103,7 @@ export const signNote = async (text: string, signers: readonly NoteSigner[]): Pr
     throw new TypeError(`a note has at most ${maxSignatures} signatures, found ${signers.length} signers`)
   const signatures: NoteSignature[] = []
   for (const { name, keyId, vkey, sign } of signers) {
-    const signature = (await sign(utf8Of(text))).slice()
+    const signature = new Uint8Array(await sign(utf8Of(text)))
     const verifier = verifierOf(vkey)
     const isOwn = !isLeft(verifier) && verifier.right.name === name && verifier.right.keyId === keyId
     if (!isOwn || verifier.right.verify(utf8Of(text), signature) === undefined)

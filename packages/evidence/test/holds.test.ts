@@ -255,3 +255,124 @@ const ledgerTask = (store: Store) => storeTask(async () => ledgerContent(store),
 it('a ledger needs a store', () => {
   expect(() => withLedger(undefined as never)).toThrow(/^withLedger /)
 })
+
+describe('a hold', () => {
+  const rowsOf = async (store: Store): Promise<readonly unknown[]> =>
+    (await store.read(ledgerId)).map(({ body }) => JSON.parse(body) as unknown)
+
+  it('and its release are rows with the head, the reason and the person, as they were at the call', async () => {
+    const store = memoryStore()
+    const { head } = await createSession(store, { id: 's', messages: [user('a')] })
+    const logs = (await store.identities('s')).map(({ log, from }) => ({ log, from }))
+    const [why, over] = [
+      { reason: 'case 14', by: 'ann' },
+      { reason: 'closed', by: 'bea' },
+    ]
+    const holding = holdSession(store, 's', why)()
+    why.reason = 'another'
+    expect(orThrow(await holding)).toEqual((await readLedger(store)).head)
+    const { held } = await readLedger(store)
+    expect(held.get('s')).toEqual({ id: 's', logs, row: 0, at: expect.any(Number), reason: 'case 14', by: 'ann' })
+    expect(await holdSession(store, 's', { reason: 'again' })).toEqual((await readLedger(store)).head)
+    const releasing = releaseSession(store, 's', over)()
+    over.reason = 'another'
+    expect(orThrow(await releasing)).toEqual((await readLedger(store)).head)
+    expect(await releaseSession(store, 's')).toEqual((await readLedger(store)).head)
+    const row = { id: 's', ...head() }
+    expect(await rowsOf(store)).toEqual([
+      { type: 'held', ...row, logs, reason: 'case 14', by: 'ann' },
+      { type: 'released', ...row, reason: 'closed', by: 'bea' },
+    ])
+  })
+
+  it('of a session that is missing or unreadable is released with its last head in the ledger, or an empty one', async () => {
+    const driver = memoryDriver()
+    const store = orThrow(storeOf(driver))
+    const { head } = await createSession(store, { id: 's', messages: [user('a')] })
+    await updateLedger(store)
+    await createSession(store, { id: 'new', messages: [user('a')] })
+    for (const id of ['s', 'new']) {
+      await holdSession(store, id)
+      await driver.remove('default', id, undefined)
+      await releaseSession(store, id)
+    }
+    const empty = { size: 0, root: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' }
+    expect((await rowsOf(store)).filter((row) => (row as { type: string }).type === 'released')).toEqual([
+      { type: 'released', id: 's', ...head() },
+      { type: 'released', id: 'new', ...empty },
+    ])
+  })
+
+  it('on a session that is restored with another head adds no row for that head', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('a')] })
+    await removeRecorded(store, 's')
+    const { head } = await createSession(store, { id: 's', messages: [user('b')] })
+    await holdSession(store, 's')
+    expect((await rowsOf(store)).slice(1)).toMatchObject([{ type: 'held', ...head() }])
+    await updateLedger(store)
+    expect((await rowsOf(store)).slice(2)).toEqual([{ type: 'head', id: 's', ...head() }])
+  })
+
+  it('on a session that was not removed, or was never in the ledger, adds only its own row', async () => {
+    const store = memoryStore()
+    for (const id of ['listed', 'new']) {
+      await createSession(store, { id, messages: [user('a')] })
+      if (id === 'listed') await updateLedger(store)
+      await holdSession(store, id)
+    }
+    expect((await rowsOf(store)).map((row) => (row as { type: string }).type)).toEqual(['head', 'held', 'held'])
+  })
+
+  it('is taken back if the session is removed before the row is written, with the fault', async () => {
+    const inner = memoryStore()
+    await createSession(inner, { id: 's' })
+    await updateLedger(inner)
+    const store: Store = {
+      ...inner,
+      append: (id, append) =>
+        storeTask(async () => {
+          await inner.remove('s')() // somebody without a ledger
+          return inner.append(id, append)()
+        }, 'store.append'),
+    }
+    expect(await fault('NoSuchLog', holdSession(store, 's'))).toEqual({ _tag: 'NoSuchLog', id: 's' })
+    expect((await readLedger(inner)).held.size).toBe(0)
+  })
+
+  it('is not possible for a key that the ledger lists as destroyed: the fault has the session, the key and the reason', async () => {
+    const ring = keyRing([newHostKey()])
+    const store = withKeys(memoryStore(), ring)
+    await createSession(store, { id: 's' })
+    await destroyKey(store, 's', ring)
+    const [key] = (await readLedger(store)).destroyed.keys()
+    expect(await fault('NoKey', holdSession(store.encryption?.bare ?? store, 's'))).toEqual({
+      ...{ _tag: 'NoKey', id: 's', key, reason: 'the ledger records that its key was destroyed' },
+    })
+  })
+
+  it('protects a number of messages, whatever notes are between them, frozen', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('0')] })
+    await session.note({ type: 'pin', position: 0 })
+    await session.append(user('1'))
+    for (const [id, at] of [
+      ['none', 0],
+      ['one', 1],
+      ['two', 2],
+    ] as const) {
+      await forkSession(store, 's', { id, at })
+      await holdSession(store, id, { reason: id })
+    }
+    await session.note({ type: 'pin', position: 1 })
+    const holds = await listHolds(store, 's')
+    expect(holds.map(({ hold, messages }) => [hold.reason, messages])).toEqual([
+      ['one', 1],
+      ['two', 2],
+    ])
+    for (const one of [holds, ...holds]) expect(Object.isFrozen(one)).toBe(true)
+    const plain = memoryStore()
+    await createSession(plain, { id: 's' })
+    expect(Object.isFrozen(await listHolds(plain, 's'))).toBe(true)
+  })
+})

@@ -755,3 +755,263 @@ it.each([NaN, -1, 0.5, Infinity])('a quorum of %s is invalid', (quorum) => {
   const said = `quorum is ${quorum}; expected a whole number of witnesses, at least 0 and at most 1000`
   expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(new TypeError(said))
 })
+
+it.each<[string, (store: Store) => Promise<unknown>]>([
+  ['readLedger', async (store) => await readLedger(store)],
+  ['updateLedger', async (store) => await updateLedger(store)],
+  ['removeRecorded', async (store) => await removeRecorded(store, 's')],
+  ['verifyLedger', async (store) => await verifyLedger(store)],
+  ['signLedger', async (store) => await signLedger(store, { origin, signers })],
+  ['proveHead', async (store) => await proveHead(store, 's')],
+  ['proveInLedger', async (store) => await proveInLedger(store, 's', 0)],
+  ['listHolds', async (store) => await listHolds(store, 's')],
+])('%s needs a store', async (name, call) => {
+  const message = `${name} takes a store, such as memoryStore(), found nothing`
+  await expect(async () => call(undefined as never)).rejects.toThrow(new TypeError(message))
+})
+
+describe('a ledger', () => {
+  const withSessions = async (...ids: readonly string[]): Promise<Store> => {
+    const store = memoryStore()
+    for (const id of ids) await createSession(store, { id, messages: [user(id), user('more')] })
+    await updateLedger(store)
+    return store
+  }
+  /** The same store, but the logs with these ids have this fault. */
+  const withFault = (store: Store, fault: { readonly _tag: string }, ...ids: readonly string[]): Store => ({
+    ...store,
+    list: (query) =>
+      storeTask(async () => {
+        const page = await store.list(query)()
+        return mapRight(page, ({ logs, ...rest }) => ({ ...rest, logs: logs.filter(({ id }) => !ids.includes(id)) }))
+      }, 'list'),
+    info: (id) => (ids.includes(id) ? storeTask(async () => left(fault as never), 'info') : store.info(id)),
+  })
+  const io = { _tag: 'Io', operation: 'read', cause: 'gone' } as const
+  const busy = { _tag: 'Busy', operation: 'read', cause: 'locked' } as const
+  const damage = { _tag: 'DamagedLog', id: 'a', position: 1, reason: 'its text was changed' } as const
+
+  it('has the sessions in the order of their creation', async () => {
+    const store = await withSessions('c', 'a', 'b')
+    const rows = await store.read(ledgerId)
+    expect(rows.map(({ body }) => (JSON.parse(body) as { id: string }).id)).toEqual(['c', 'a', 'b'])
+  })
+
+  it('is read up to a size, or whole', async () => {
+    const store = await withSessions('a', 'b')
+    const first = await readLedger(store, 1)
+    expect([first.head.size, [...first.sessions.keys()]]).toEqual([1, ['a']])
+    expect([...(await readLedger(store)).sessions.keys()]).toEqual(['a', 'b'])
+    const { head } = await describeSession(store, 'a')
+    expect(first).toEqual({
+      head: first.head,
+      sessions: new Map([['a', { id: 'a', row: 0, at: expect.any(Number), head, removed: false }]]),
+      ...{ held: new Map(), destroyed: new Map(), erasures: [] },
+    })
+    ;(first.sessions as Map<string, unknown>).clear() // a copy
+    expect((await readLedger(store, 1)).sessions.size).toBe(1)
+  })
+
+  it('has exactly what differs: the head that it records, and the one found', async () => {
+    const store = await withSessions('cut', 'gone', 'replaced', 'good')
+    const { sessions } = await readLedger(store)
+    const expected = (id: string) => sessions.get(id)?.head
+    for (const id of ['cut', 'gone', 'replaced']) await store.remove(id)
+    const cut = await createSession(store, { id: 'cut', messages: [user('cut')] })
+    const replaced = await createSession(store, { id: 'replaced', messages: [user('x'), user('y'), user('z')] })
+    const mismatches = [
+      { id: 'cut', what: 'cut', expected: expected('cut'), found: cut.head() },
+      { id: 'gone', what: 'missing', expected: expected('gone') },
+      { id: 'replaced', what: 'replaced', expected: expected('replaced'), found: replaced.head() },
+    ]
+    const sorted = (found: readonly { readonly id: string }[]) => found.toSorted((x, y) => (x.id < y.id ? -1 : 1))
+    expect(sorted((await updateLedger(store)).mismatches)).toEqual(mismatches)
+    const verified = (await verifyLedger(store)()) as { left: { mismatches: readonly { id: string }[] } }
+    expect(sorted(verified.left.mismatches)).toEqual(mismatches)
+    expect(Object.isFrozen(verified.left.mismatches)).toBe(true)
+    for (const id of ['cut', 'gone', 'gone', 'replaced', 'good', 'unknown'])
+      expect(await updateLedger(store, [id, id])).toMatchObject({
+        recorded: 0,
+        mismatches: mismatches.filter((one) => one.id === id),
+      })
+  })
+
+  it('of which a session can not be described is not updated, or has it as altered or missing', async () => {
+    const store = await withSessions('a', 'b')
+    const { sessions } = await readLedger(store)
+    const expected = sessions.get('a')?.head
+    for (const fault of [io, busy]) {
+      expect(await updateLedger(withFault(store, fault, 'a'))()).toEqual(left(fault))
+      expect(await updateLedger(withFault(store, fault, 'a'), ['a'])()).toEqual(left(fault))
+      expect(await updateLedger(withFault(store, fault, 'a'), ['b'])).toMatchObject({ recorded: 0, mismatches: [] })
+    }
+    const altered = { id: 'a', what: 'altered', expected, position: 1, reason: damage.reason }
+    const missing = { id: 'a', what: 'missing', expected }
+    expect((await updateLedger(withFault(store, damage, 'a'))).mismatches).toEqual([altered])
+    // The damage of another log is none of its own.
+    expect((await updateLedger(withFault(store, { ...damage, id: 'b' } as never, 'a'))).mismatches).toEqual([missing])
+    expect(await verifyLedger(withFault(store, damage, 'a'))()).toEqual(
+      left({ _tag: 'LedgerMismatch', mismatches: [altered] }),
+    )
+  })
+
+  it('has a session as altered whose earlier head can not be computed, and no fault of the store', async () => {
+    const store = await withSessions('a')
+    const expected = (await readLedger(store)).sessions.get('a')?.head
+    await (await openSession(store, 'a')).append(user('grown'))
+    const nodesOf = (fault: { readonly _tag: string }): Store => ({
+      ...store,
+      nodes: (id, wanted) =>
+        id === 'a' ? storeTask(async () => left(fault as never), 'nodes') : store.nodes(id, wanted),
+    })
+    expect(await updateLedger(nodesOf(damage))).toMatchObject({
+      recorded: 0,
+      mismatches: [{ id: 'a', what: 'altered', expected, position: 1, reason: damage.reason }],
+    })
+    expect(await updateLedger(nodesOf(io))()).toEqual(left(io))
+    expect(await updateLedger(store)).toMatchObject({ recorded: 1, mismatches: [] })
+  })
+
+  it('that grows by rows of others in between is compared anew', async () => {
+    const store = await withSessions('a')
+    for (const text of ['x', 'y']) {
+      await (await openSession(store, 'a')).append(user(text))
+      await createSession(store, { id: text })
+      await updateLedger(store, [text])
+      expect(await updateLedger(store)).toMatchObject({ recorded: 1, mismatches: [] })
+    }
+    expect((await readLedger(store)).sessions.get('a')?.head.size).toBe(4)
+  })
+})
+
+describe('the removal of a session', () => {
+  const damage = { _tag: 'DamagedLog', id: 's', position: 0, reason: 'its text was changed' } as const
+  const damaged = (store: Store): Store => ({
+    ...store,
+    info: (id) => (id === 's' ? storeTask(async () => left(damage), 'info') : store.info(id)),
+  })
+  const rowsOf = async (store: Store): Promise<readonly unknown[]> =>
+    (await store.read(ledgerId)).map(({ body }) => JSON.parse(body) as unknown)
+
+  it('that is damaged is recorded with its last head in the ledger, if it has one', async () => {
+    for (const isKnown of [true, false]) {
+      const store = memoryStore()
+      const { head } = await createSession(store, { id: 's', messages: [user('a')] })
+      if (isKnown) await updateLedger(store)
+      await removeRecorded(damaged(store), 's', { reason: 'damaged' })
+      expect(await store.info('s')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+      const row = { id: 's', ...head() }
+      const recorded = [
+        { type: 'head', ...row },
+        { type: 'removed', ...row, reason: 'damaged' },
+      ]
+      expect(await rowsOf(store)).toEqual(isKnown ? recorded : [])
+    }
+  })
+
+  it('that was made again after a removal is recorded again, and so is another head', async () => {
+    const store = memoryStore()
+    const kept: Store = { ...store, remove: () => store.remove('none') } // the process dies before it removes
+    const session = await createSession(store, { id: 's', messages: [user('a')] })
+    for (let count = 0; count < 2; count++) await removeRecorded(kept, 's')()
+    expect(await rowsOf(store)).toEqual([{ type: 'removed', id: 's', ...session.head() }])
+    await session.append(user('b'))
+    const head = await removeRecorded(store, 's', { reason: 'Art. 17', by: 'ann' })
+    expect(head).toEqual((await readLedger(store)).head)
+    expect((await rowsOf(store)).slice(1)).toEqual([
+      { type: 'removed', id: 's', ...session.head(), reason: 'Art. 17', by: 'ann' },
+    ])
+  })
+
+  it("of the library's own logs is refused", async () => {
+    const store = memoryStore()
+    await updateLedger(store)
+    expect(await removeRecorded(store, ledgerId)()).toMatchObject({ left: { _tag: 'InvalidId', what: 'log' } })
+    expect((await readLedger(store)).head.size).toBe(0)
+  })
+})
+
+describe('the verification of a ledger', () => {
+  const three = async (): Promise<Store> => {
+    const store = memoryStore()
+    for (const [index, id] of ['a', 'b', 'c'].entries())
+      await createSession(store, { id, messages: Array.from({ length: index + 1 }, () => user(id)) })
+    await updateLedger(store)
+    return store
+  }
+  /** The same store; once its sessions are listed, this happens. */
+  const afterList = (store: Store, change: () => Promise<unknown>): Store => {
+    let isDone = false
+    return {
+      ...store,
+      list: (query) =>
+        storeTask(async () => {
+          const page = await store.list(query)()
+          if (!isDone) await change()
+          isDone = true
+          return page
+        }, 'list'),
+    }
+  }
+
+  it('reports exactly what it found, frozen, and the rows that it read so far', async () => {
+    const store = await three()
+    await holdSession(store, 'c')
+    await removeRecorded(store, 'a')
+    await eraseMessages(store, 'b', [0, 1], { reason: 'asked to' })
+    await createSession(store, { id: 'new' })
+    const seen: number[] = []
+    const report = await verifyLedger(store, undefined, { progress: (rows) => void seen.push(rows) })
+    const { head } = await readLedger(store)
+    const expected = { head, headsOnly: false, good: 2, removed: 1, held: ['c'], erased: 2, unrecorded: ['new'] }
+    expect(report).toEqual(expected)
+    for (const one of [report, report.held, report.unrecorded]) expect(Object.isFrozen(one)).toBe(true)
+    expect([seen.at(-1), seen.toSorted((one, other) => one - other)]).toEqual([5, seen])
+    expect(await verifyLedger(store, undefined, { headsOnly: true })).toEqual({ ...expected, headsOnly: true })
+  })
+
+  it('with headsOnly reads no row of a session', async () => {
+    const store = await three()
+    const asked: string[] = []
+    const watched: Store = { ...store, read: (id, range) => (asked.push(id), store.read(id, range)) }
+    await verifyLedger(watched, undefined, { headsOnly: true, progress: () => asked.push('progress') })
+    expect(new Set(asked)).toEqual(new Set([ledgerId]))
+  })
+
+  it('has a session as replaced, cut or missing that changes before its rows are read', async () => {
+    for (const what of ['replaced', 'missing'] as const) {
+      const store = await three()
+      const expected = (await readLedger(store)).sessions.get('b')?.head
+      const changing = afterList(store, async () => {
+        await store.remove('b')
+        if (what === 'replaced') await createSession(store, { id: 'b', messages: [user('x'), user('y')] })
+      })
+      const found = what === 'replaced' ? { found: expect.objectContaining({ size: 2 }) as unknown } : {}
+      const verified = await verifyLedger(changing)()
+      expect(verified).toEqual(left({ _tag: 'LedgerMismatch', mismatches: [{ id: 'b', what, expected, ...found }] }))
+      expect(Object.isFrozen((verified as { left: { mismatches: readonly unknown[] } }).left.mismatches[0])).toBe(true)
+    }
+  })
+
+  it('compares with a head from elsewhere as it was when it was called', async () => {
+    const store = await three()
+    const { head } = await readLedger(store)
+    const earlier = { ...head }
+    const verifying = verifyLedger(store, earlier)()
+    earlier.root = '0'.repeat(64)
+    expect((await verifying)._tag).toBe('Right')
+    expect(await verifyLedger(store, earlier)()).toMatchObject({ left: { _tag: 'Diverged', id: ledgerId } })
+  })
+
+  it('has no other options, and the fault of a callback', async () => {
+    const store = await three()
+    expect(() => verifyLedger(store, undefined, { headOnly: true } as never)).toThrow(/no option "headOnly"/)
+    const cause = new Error('the terminal is gone')
+    const progress = () => {
+      throw cause
+    }
+    expect(await verifyLedger(store, undefined, { progress })()).toMatchObject({
+      left: { _tag: 'CallbackThrew', cause },
+    })
+  })
+})

@@ -12,11 +12,11 @@ import {
   type NoteSigner,
   type SignerMemory,
 } from '@indelible/evidence'
-import { lastCheckpoint, ledgerId, listCheckpoints, signSession } from '../src/kit.ts' // oxfmt-ignore
+import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signSession, checkpointText } from '../src/kit.ts' // oxfmt-ignore
 import type { Head } from 'indelible/store'
 import { ownStore, storeTask } from '../../../src/store/kit.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fault } from '../../../test/task-results.ts'
 
 const origin = 'example.com/log'
@@ -74,6 +74,9 @@ it('nothing is signed that does not continue the last own signature, whatever fo
   await ownStore(store).append('indelible.checkpoints', { expected: head, rows: [{ kind: 'note', body: note }] })
   expect((await lastCheckpoint(store))?.head).toEqual((await readLedger(store)).head)
   await fault('Diverged', signLedger(store, { origin, signers: [signer] }) as never)
+  // Of another log it has signed nothing.
+  const renamed = await signLedger(store, { origin: `${origin}/2`, signers: [signer] })
+  expect(await lastCheckpoint(store)).toEqual(renamed)
 })
 
 it('nothing is signed that contradicts one of several memories, and each memory is updated', async () => {
@@ -222,4 +225,146 @@ it.each(['a\tb', 'a\nb', 'a\ud800', ''])(
 it('an option that signLedger does not have is refused: a misspelled memory would remember nothing', () => {
   const options = { origin, signers: [signer], memroy: memoryOf() }
   expect(() => signLedger(memoryStore(), options as CheckpointOptions)).toThrow(/no option "memroy".*`memory`/)
+})
+
+describe('the checkpoints of a ledger', () => {
+  it('are none before the first one, then those that were signed, frozen', async () => {
+    const store = memoryStore()
+    expect([await listCheckpoints(store), await lastCheckpoint(store)]).toEqual([[], undefined])
+    await ownStore(store).create({ id: 'indelible.checkpoints', encrypt: false }) // and of a log without rows
+    expect([await listCheckpoints(store), await lastCheckpoint(store)]).toEqual([[], undefined])
+    await growLedger(store, 'a')
+    const first = await signLedger(store, { origin, signers: [signer] })
+    await growLedger(store, 'b')
+    const second = await signLedger(store, { origin, signers: [signer] })
+    expect(second.head).toEqual((await readLedger(store)).head)
+    const all = await listCheckpoints(store)
+    expect([all, await lastCheckpoint(store)]).toEqual([[first, second], second])
+    for (const one of [all, ...all, first]) expect(Object.isFrozen(one)).toBe(true)
+  })
+
+  it('can not be read once one of them is damaged, and nothing is signed', async () => {
+    const store = memoryStore()
+    await growLedger(store, 'a')
+    const { head } = await signLedger(store, { origin, signers: [signer] })
+    const { head: expected } = await store.info('indelible.checkpoints')
+    for (const [body, tag] of [
+      ['no note', 'BadNote'],
+      ['no checkpoint\n\n\u2014 a AAAAAAA=\n', 'BadCheckpoint'],
+    ] as const) {
+      const damaged: Store = {
+        ...store,
+        read: (id, range) =>
+          storeTask(async () => {
+            const rows = await store.read(id, range)()
+            if (id !== 'indelible.checkpoints' || isLeft(rows)) return rows
+            return { _tag: 'Right', right: rows.right.map((row) => Object.assign({}, row, { body })) }
+          }, 'store.read'),
+      }
+      await fault(tag, listCheckpoints(damaged) as never)
+      await fault(tag, lastCheckpoint(damaged) as never)
+      await fault(tag, signLedger(damaged, { origin, signers: [signer] }) as never)
+    }
+    expect((await store.info('indelible.checkpoints')).head).toEqual(expected)
+    expect(head.size).toBe(1)
+  })
+
+  it('of the same head keep the signatures of other keys, and have one of each key', async () => {
+    const store = memoryStore()
+    await growLedger(store, 'a')
+    const names = async (): Promise<readonly string[]> =>
+      orThrow(parseNote((await lastCheckpoint(store))?.note as string)).signatures.map(({ name }) => name)
+    await signLedger(store, { origin, signers: [signer] })
+    await signLedger(store, { origin, signers: [another] })
+    expect(await names()).toEqual([another.name, signer.name])
+    await signLedger(store, { origin, signers: [signer] })
+    expect(await names()).toEqual([signer.name, another.name])
+    // A key with the name of another one is another key.
+    const namesake = orThrow(signerOf(newKey(origin).skey))
+    await signLedger(store, { origin, signers: [namesake] })
+    expect(await names()).toEqual([namesake.name, signer.name, another.name])
+    // Another text has none of them.
+    await signLedger(store, { origin, signers: [signer], extensions: ['more'] })
+    expect(await names()).toEqual([signer.name])
+  })
+
+  it('are kept in a log that another signer makes at the same time', async () => {
+    const store = memoryStore()
+    await growLedger(store, 'a')
+    const both = await Promise.all(
+      [signer, another].map((one) => signLedger(store, { origin, signers: [one], extensions: [one.name] })),
+    )
+    expect(new Set(await listCheckpoints(store))).toEqual(new Set(both))
+  })
+
+  it('need a scope whose ledger was signed: the fault says which of the two is missing', async () => {
+    const store = memoryStore()
+    const ask = () => fault('NoLedger', witnessLedger(store, []) as never)
+    expect(await ask()).toEqual({ _tag: 'NoLedger', scope: 'default' })
+    await growLedger(store, 'a')
+    expect(await ask()).toEqual({ _tag: 'NoLedger', scope: 'default', missing: 'checkpoint' })
+  })
+})
+
+it('a memory that fails has nothing signed: the fault has its cause', async () => {
+  const store = memoryStore()
+  await growLedger(store, 'a')
+  const cause = new Error('the disk is gone')
+  for (const method of ['read', 'advance'] as const) {
+    const memory = { ...memoryOf(), [method]: () => Promise.reject(cause) }
+    const signed = await signLedger(store, { origin, signers: [signer], memory })()
+    expect(signed).toEqual({ _tag: 'Left', left: { _tag: 'CallbackThrew', callback: `memory.${method}`, cause } })
+  }
+  expect(await listCheckpoints(store)).toEqual([])
+})
+
+it('a memory that another signer advances meanwhile is read again', async () => {
+  const store = memoryStore()
+  await growLedger(store, 'a')
+  const memory = memoryOf()
+  let advances = 0
+  const contended: SignerMemory = {
+    ...memory,
+    advance: async (...given) => (++advances === 1 ? false : memory.advance(...given)),
+  }
+  const { head } = await signLedger(store, { origin, signers: [signer], memory: contended })
+  expect([advances, memory.heads, (await listCheckpoints(store)).length]).toEqual([2, [head], 1])
+})
+
+it('the fault of a ledger that does not continue its checkpoint has both heads, if it is shorter or other', async () => {
+  const store = memoryStore()
+  for (const id of ['a', 'b']) await growLedger(store, id)
+  const { head: expected } = await signLedger(store, { origin, signers: [signer] })
+  for (const ids of [['x'], ['x', 'y']]) {
+    await ownStore(store).remove(ledgerId)
+    for (const id of ids) {
+      await createSession(store, { id })()
+      await updateLedger(store, [id])
+    }
+    const actual = (await readLedger(store)).head
+    expect(actual.size).toBe(ids.length)
+    const refused = await fault('Diverged', signLedger(store, { origin, signers: [signer] }) as never)
+    expect(refused).toEqual({ _tag: 'Diverged', id: ledgerId, expected, actual })
+  }
+})
+
+it('a checkpoint without signers is a mistake, and one of a session is that of its head', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  await updateLedger(store)
+  await expect(signLedger(store, { origin, signers: [] })()).rejects.toThrow('a note needs at least one signer')
+  await expect(signSession(store, 's', { origin, signers: [] })()).rejects.toThrow('a note needs at least one signer')
+  const note = await signSession(store, 's', { origin, signers: [signer], extensions: ['more'] })
+  expect(orThrow(parseNote(note)).text).toBe(checkpointText({ origin, head: session.head(), extensions: ['more'] }))
+  await fault('NoSuchLog', signSession(store, 'none', { origin, signers: [signer] }) as never)
+})
+
+it('options that change after the call change nothing', async () => {
+  const store = memoryStore()
+  await growLedger(store, 'a')
+  const [signers, extensions, memories] = [[signer], ['one'], [memoryOf()]]
+  const signing = signLedger(store, { origin, signers, extensions, memory: memories })()
+  for (const list of [signers, extensions, memories]) list.splice(0)
+  const { text, signatures } = orThrow(parseNote(orThrow(await signing).note))
+  expect([text.split('\n').slice(3), signatures.length]).toEqual([['one', ''], 1])
 })

@@ -118,7 +118,7 @@ export const observeCall = (
   }
   return {
     piece: (bytes) => {
-      if (hold(bytes.length)) pieces.push(bytes.slice())
+      if (hold(bytes.length)) pieces.push(new Uint8Array(bytes)) // `slice` of a Buffer copies nothing
     },
     sent: (body) => {
       if (body instanceof Error) refused = body
@@ -127,7 +127,7 @@ export const observeCall = (
         refused !== undefined || body instanceof Error
           ? ''
           : body instanceof Uint8Array
-            ? body.slice()
+            ? new Uint8Array(body)
             : (body ?? joinBytes(pieces))
       pieces.length = 0
       const work = async (): Promise<RecordedRequest | undefined> => {
@@ -164,7 +164,7 @@ export const observeCall = (
     chunk: (bytes) => {
       if (firstByte === undefined) setTimeout(() => begin(), 0) // once the caller has it
       firstByte ??= Math.max(0, recording.now() - at)
-      if (encoded !== undefined) encoded.chunks.push(bytes.slice())
+      if (encoded !== undefined) encoded.chunks.push(new Uint8Array(bytes))
       else reader?.take(bytes)
     },
     end: () => finish(),

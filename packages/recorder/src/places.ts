@@ -244,7 +244,7 @@ const listOf = (entries: readonly Entry[]): Json[] => {
 const entriesIn = (list: Either<unknown, unknown>): readonly Entry[] => {
   const entries: Entry[] = []
   const values: readonly unknown[] = !isLeft(list) && Array.isArray(list.right) ? list.right : []
-  for (let index = 0; index + 2 < values.length; index += 3) {
+  for (let index = 0; index < values.length; index += 3) {
     const [named, digest, len] = values.slice(index, index + 3)
     const session = typeof named === 'number' ? values[3 * named] : named
     if (typeof digest !== 'string' || typeof session !== 'string' || typeof len !== 'number') return entries

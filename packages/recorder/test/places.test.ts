@@ -86,3 +86,43 @@ it('places are added and found after the index was removed and made again', asyn
   expect(orThrow(await places.find('c:one'))).toEqual([{ session: 's', len: 9 }])
   expect(orThrow(await places.find('c:other'))).toEqual([{ session: 't', len: 1 }])
 })
+
+it('a look-up reads the rows of a log once, and then only those added since', async () => {
+  const inner = memoryStore()
+  const ranges: unknown[] = []
+  const store: Store = {
+    ...inner,
+    read: (id, range) => {
+      if (id.endsWith('.places')) ranges.push(range)
+      return inner.read(id, range)
+    },
+  }
+  const [writer, reader] = [new Places(inner), new Places(store)]
+  const add = async (from: number, to: number): Promise<void> => {
+    for (let len = from; len < to; len++) orThrow(await writer.add([['c:one', { session: 's', len }]]))
+  }
+  await add(0, 70) // two rows, and a few in the metadata
+  for (let look = 0; look < 3; look++) expect(orThrow(await reader.find('c:one'))).toHaveLength(70)
+  expect(ranges).toEqual([{ from: 0, to: 2 }])
+  await add(70, 100)
+  expect(orThrow(await reader.find('c:one'))).toHaveLength(100)
+  expect(ranges).toEqual([
+    { from: 0, to: 2 },
+    { from: 2, to: 3 },
+  ])
+})
+
+it('an index whose secret can not be read or stored is a fault, and nothing is added', async () => {
+  const inner = memoryStore()
+  const io = { _tag: 'Io', operation: 'x', cause: 'the disk is gone' } as const
+  const failing = (call: 'read' | 'create'): Store => ({
+    ...inner,
+    [call]: () => storeTask(async () => left(io), call),
+  })
+  for (const call of ['read', 'create'] as const) {
+    const places = new Places(failing(call))
+    expect(await places.add([['c:one', { session: 's', len: 1 }]])).toEqual(left(io))
+    expect(await places.find('c:one')).toEqual(left(io))
+  }
+  expect((await ok(inner.list())).logs).toEqual([])
+})

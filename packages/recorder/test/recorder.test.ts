@@ -368,11 +368,27 @@ describe('recording a Chat Completions client', () => {
     )
   })
 
+  it.each([1, 2, 4, 8])('that tries again after a restart, with %d messages, continues its session', async (count) => {
+    const store = memoryStore()
+    const messages = Array.from({ length: count }, (_, index): Chat[number] =>
+      index % 2 === 0 ? said(`question ${index}`) : { role: 'assistant', content: `answer ${index}` },
+    )
+    for (const status of [500, 500]) {
+      const { fetch, openai } = await setting(() => ({ status, body: { error: { message: 'boom' } } }), { store })
+      await openai.chat.completions.create({ model: 'gpt-x', messages }).catch(() => undefined)
+      await fetch.settled()
+      await server?.close()
+    }
+    const sessions = await sessionsOf(store)
+    expect(sessions.map((session) => [session.len, receiptsOf(session).length])).toEqual([[count, 2]])
+  })
+
   it('records the body at the time of fetch, even if its bytes are reused', async () => {
     const { store, fetch, openai } = await setting(counting)
     for (const bytesOf of [
       (bytes: Uint8Array<ArrayBuffer>) => bytes,
       ({ buffer }: Uint8Array<ArrayBuffer>) => buffer,
+      ({ buffer }: Uint8Array<ArrayBuffer>) => Buffer.from(buffer),
       (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]),
     ]) {
       const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-x', messages: [said('said first')] }))
@@ -384,7 +400,7 @@ describe('recording a Chat Completions client', () => {
     await (await fetch(new Request(`${openai.baseURL}/chat/completions`, { method: 'POST', body }))).text()
     await fetch.settled()
     for (const session of await sessionsOf(store)) expect(texts(session)[0]).toBe('said first')
-    expect(fetch.summary()).toMatchObject({ calls: 4, lost: 0, failed: 0 })
+    expect(fetch.summary()).toMatchObject({ calls: 5, lost: 0, failed: 0 })
   })
 
   it('stores no key, and no text with content: false', async () => {

@@ -228,6 +228,13 @@ describe('a change since the call before', () => {
     expect(words(named(), named(...many.slice(1)))).not.toContain('…')
     expect(words(named('a'), ` ${named('a')}`)).toBe('the tools are written differently')
     expect(words('no JSON', '5')).toBe('the tools are written differently')
+    for (const [before, now] of [
+      ['[null]', '["x"]'],
+      ['["x"]', '[null]'],
+      ['[1]', '[2]'],
+    ] as const)
+      // oxfmt-ignore
+      expect(words(before, now)).toBe('tool 0 changed')
     const inner = (description: string, extra?: string) =>
       JSON.stringify([{ function: { name: 'f', description, extra } }])
     expect(words(inner('a'), inner('b'))).toBe('the description of f changed')

@@ -686,3 +686,12 @@ describe('redaction of call records', () => {
     })
   })
 })
+
+it.each([5, null, {}, { toWellFormed: Number }, ''])(
+  'an id of %j from newId is replaced by a random one',
+  async (id) => {
+    const log = createCallLog({ newId: () => id as never })
+    await recordCall(log, { methodName: 'f' }, () => 1)
+    expect(last(log).callId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+  },
+)

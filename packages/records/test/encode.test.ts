@@ -119,6 +119,13 @@ describe('values outside JSON are encoded', () => {
   })
 })
 
+it('toJSON is given the key of its value, as JSON.stringify does', () => {
+  const keyed = { toJSON: (key: unknown) => `<${String(key)}>` }
+  const value = { a: [keyed, { b: keyed }], c: keyed }
+  expect(encodeValue(value)).toStrictEqual({ value: JSON.parse(JSON.stringify(value)), cut: false })
+  expect(encoded(keyed)).toBe('<>')
+})
+
 describe('cycles and shared values', () => {
   it("mark a cycle with the ancestor's path", () => {
     const value: { args: unknown[]; self?: unknown } = { args: [{}] }
@@ -214,6 +221,40 @@ describe('encoding limits', () => {
     const endless = new Proxy([], { get: (_, key) => (key === 'length' ? 2 ** 32 - 1 : (looked += 1)) })
     expect(encodeValue(endless).cut).toBe(true)
     expect(looked).toBeLessThan(100_000)
+  })
+  it('are 16 levels, 10,000 characters of a text and 100,000 in all by default', () => {
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)])
+    expect(encodeValue(nested(16))).toStrictEqual({ value: nested(16), cut: false })
+    expect(JSON.stringify(encodeValue(nested(17)).value)).toBe(`${'['.repeat(16)}"[Array]"${']'.repeat(16)}`)
+    const most = 'x'.repeat(10_000)
+    expect(encodeValue(most)).toStrictEqual({ value: most, cut: false })
+    expect(encodeValue(`${most}x`)).toStrictEqual({ value: `${'x'.repeat(9986)}… (15 more)`, cut: true })
+    const list = (last: number): readonly string[] =>
+      [...Array(10).fill('x'.repeat(9990)), 'y'.repeat(last)] as string[]
+    const room = 100_000 - 2 - 10 * 9993 - 3
+    expect(encodeValue(list(room))).toStrictEqual({ value: list(room), cut: false })
+    expect(encodeValue(list(room + 1)).cut).toBe(true)
+  })
+  it.each([
+    ['depth', 0, 1],
+    ['depth', 501, 500],
+    ['depth', 2.9, 2],
+    ['string', 31, 32],
+    ['string', 40.9, 40],
+    ['size', 255, 256],
+    ['size', 300.9, 300],
+  ] as const)('a %s of %d counts as %d', (name, given, counts) => {
+    let deep: unknown = 1
+    for (let level = 0; level < 502; level++) deep = [deep]
+    const value = name === 'depth' ? deep : 'x'.repeat(1000)
+    const limits = { depth: 500, string: 1000 }
+    const withLimit = (limit: number): unknown => encodeValue(value, { limits: { ...limits, [name]: limit } })
+    expect(withLimit(given)).toStrictEqual(withLimit(counts))
+    expect(withLimit(counts)).not.toStrictEqual(withLimit(name === 'depth' ? counts - 1 || 2 : counts + 1))
+  })
+  it('have no other names', () => {
+    expect(() => encodeValue(1, { limits: { deep: 1 } as never })).toThrow(/^encodeValue: limits has no option "deep"/)
+    expect(() => encodeValue(1, { limit: {} } as never)).toThrow(/^encodeValue has no option "limit"/)
   })
   it('correct odd limits', () => {
     expect(encodeValue('a'.repeat(50), { limits: { string: -1, depth: NaN, size: 0 } }).value).toHaveLength(32)

@@ -85,13 +85,16 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
             if (bytes !== undefined) cacheBlock(id, bytes)
           }
         }
-        return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
+        return right(Object.freeze(ids.map((id) => copyOf(found.get(id)))))
       }, 'store.getBlocks'),
     hasBlocks: (ids) => store.hasBlocks(ids),
   })
   shareIdentity(cached, store)
   return cached
 }
+
+/** `slice` of a Buffer, which a store may return, copies nothing. */
+const copyOf = (bytes: Uint8Array | undefined): Uint8Array | undefined => bytes && new Uint8Array(bytes)
 
 const cacheMaps = new WeakMap<BlockCache, RecentMap<string, Uint8Array>>()
 

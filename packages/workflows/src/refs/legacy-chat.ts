@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
-import { codecs, type Decoded } from 'indelible/codecs'
+import { codecs, type CodecFault, type Decoded } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import { marksByPurpose } from './purposes.ts'
 import { looksLikeKeyedRef } from './saved-refs.ts'
@@ -22,10 +22,7 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
     throw error
   }
   const decoded = codecs['openai-chat'].decode(wire)
-  if (isLeft(decoded))
-    return left(
-      decoded.left._tag === 'UnexpectedWire' ? decoded.left : new Unexpected([], 'an array of chat messages', list),
-    )
+  if (isLeft(decoded)) return left(decoded.left as Extract<CodecFault, ChatProblem>) // a list of JSON has no other fault
   const messages = decoded.right.messages.map((message, position) =>
     keepOtherFields(message, list[position] as JsonObject),
   ) // the codec takes objects only

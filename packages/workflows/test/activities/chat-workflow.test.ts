@@ -156,6 +156,46 @@ it('a chat continues as new at its size limit while messages wait, and loses non
   expect(ends).toEqual(['continue', 'continue', 'ended'])
 })
 
+describe('a chat continues as new once', () => {
+  /** Whether a chat with this limit continues after one answer; otherwise it waits. The bytes of what it called. */
+  const isFull = async (continueAt: ChatOptions['continueAt'], pad = ''): Promise<readonly [boolean, number]> => {
+    const store = memoryStore()
+    let bytes = 0
+    const { stream, ...rest } = historyActivities({ store, registry: registryOf(echo) })
+    const counted: typeof stream = async (input) => {
+      const output = { ...(await stream(input)), pad }
+      bytes += JSON.stringify(input).length + JSON.stringify(output).length
+      return output
+    }
+    const chat = createChat({ id: 'w', model: wanted, ...(continueAt && { continueAt }) })
+    chat.signal(await message(store, 'one'))
+    const waits = new Error('it waits')
+    const running = chat.run({ activities: { ...rest, stream: counted }, wait: () => Promise.reject(waits) })
+    const end = await running.catch((error: unknown) => error)
+    if (end !== waits) expect(end).toMatchObject({ type: 'continue' })
+    return [end !== waits, bytes]
+  }
+
+  it('its calls have as many bytes, in and out, as the limit', async () => {
+    const [, bytes] = await isFull({ bytes: 1e6 })
+    expect((await isFull({ bytes }))[0]).toBe(true)
+    expect((await isFull({ bytes: bytes + 1 }))[0]).toBe(false)
+    expect(await isFull({ bytes: 0 })).toEqual([true, 0])
+  })
+
+  it('they have 25 million bytes, by default', async () => {
+    const [isDefaultFull, bytes] = await isFull(undefined)
+    expect(isDefaultFull).toBe(false)
+    expect((await isFull(undefined, 'x'.repeat(25_000_000 - bytes)))[0]).toBe(true)
+    expect((await isFull(undefined, 'x'.repeat(25_000_000 - bytes - 1)))[0]).toBe(false)
+  })
+
+  it('there are as many calls as the limit', async () => {
+    expect((await isFull({ calls: 1 }))[0]).toBe(true)
+    expect((await isFull({ calls: 2 }))[0]).toBe(false)
+  })
+})
+
 describe('a lost block in a chat', () => {
   /** A chat of these messages in a file, with the blocks of some positions deleted from it; what its model is sent next. */
   const sentAfter = async (

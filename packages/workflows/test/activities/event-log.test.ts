@@ -55,6 +55,7 @@ describe.each(kinds)('workflow events %s', (_, open) => {
     expect(await early).toEqual(late)
     expect(late.map(({ sequence }) => sequence)).toEqual([0, 1, 2])
     expect(late.at(-1)?.event).toEqual(event(1, 2, end))
+    for (const one of late) expect(Object.isFrozen(one)).toBe(true)
   })
   it("continue at a reader's position", async () => {
     const log = await open()
