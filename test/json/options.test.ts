@@ -238,6 +238,13 @@ it('a task in place of a store, and what is no list of messages, is a TypeError 
   expect(() => minFidelity('gossip' as 'plan')).toThrow('"gossip" is not a page kind')
 })
 
+it('options of publish and resume that are passed to chatStreams are refused', () => {
+  for (const options of [{ ttl: 1000 }, { from: 1 }])
+    expect(() => (chatStreams as (...given: unknown[]) => unknown)(store, options)).toThrow(
+      'chatStreams takes only a store: pass `ttl` to publish, and `from` to resume',
+    )
+})
+
 /** Functions with a value of another type: the first words of the error, and the call. */
 const wrongValues: readonly (readonly [error: string, call: (value: never) => unknown])[] = [
   ['textOf takes a message', textOf],

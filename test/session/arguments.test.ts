@@ -10,7 +10,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { copySession, createFork, follow, proveEntry } from 'indelible/session'
+import { copySession, createFork, follow, proveEntry, readRange } from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { fault } from '../task-results.ts'
@@ -80,6 +80,28 @@ describe('a value that is not a store', () => {
       expect(call).toThrow(`found ${found}`)
     }
   })
+})
+
+it.each<readonly [unknown, string]>([
+  [{ from: 1 }, 'an object with "from"'],
+  ['x', '"x"'],
+  [NaN, 'NaN'],
+  [null, 'null'],
+])('readRange refuses %j as a position', (bad, found) => {
+  expect(() => readRange(store, 's', bad as never)).toThrow(`readRange: from is ${found}; expected a position`)
+  expect(() => readRange(store, 's', 0, bad as never)).toThrow(`readRange: to is ${found}; expected a position`)
+})
+
+it.each<readonly [unknown, string]>([
+  ['3:ab', '"3:ab"'],
+  [{}, 'an empty object'],
+  [{ size: 1, root: 'ab' }, 'an object with "size", "root"'],
+  [{ size: -1, root: '0'.repeat(64) }, 'an object with "size", "root"'],
+  [null, 'null'],
+])('verifySession refuses the head %j', (bad, found) => {
+  expect(() => verifySession(store, 's', { head: bad as never })).toThrow(
+    `verifySession: head is ${found}; expected { size, root } as session.head() returns it`,
+  )
 })
 
 it('a value that is not a message is a fault that names it', async () => {

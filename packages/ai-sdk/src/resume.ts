@@ -62,8 +62,10 @@ export interface ChatStreams {
  * const stream = await streams.resume(chatId) // GET
  * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
  */
-export const chatStreams = (given: Store): ChatStreams => {
+export const chatStreams: (store: Store) => ChatStreams = (given: Store, ...more: readonly unknown[]) => {
   checkStore('chatStreams', given)
+  if (isObject(more[0]))
+    throw new TypeError('chatStreams takes only a store: pass `ttl` to publish, and `from` to resume')
   const store = ownStore(given)
   return Object.freeze<ChatStreams>({
     publish: async (chatId, source, options) => {

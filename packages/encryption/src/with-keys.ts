@@ -130,6 +130,8 @@ class EncryptingStore {
   /** The plain sessions seen so far. */
   readonly #plainSessions = new Set<string>()
   readonly #logs = new Map<string, KnownLog>()
+  /** Why logs that were known before have no key any more. */
+  readonly #lost = new Map<string, StoreFaultOf<'NoKey'>>()
   /** The row keys, by the secret from which they are derived. */
   readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
   /** The last append of each log that had to wait. Later appends to the log wait for it, which keeps their order. */
@@ -208,7 +210,7 @@ class EncryptingStore {
         taskOf(async () => {
           const removed = await inner.remove(id, call)()
           if (!isLeft(removed)) {
-            this.#logs.delete(id)
+            this.#forget(id)
             this.#plainSessions.delete(id)
             if (!isOwnId(id)) await this.#vault.unmark(id)
           }
@@ -291,8 +293,13 @@ class EncryptingStore {
 
   /** Forgets the keys of an earlier log with the id of a new one. Those of a log that is there are in use. */
   #forgotten(id: string, made: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> {
-    if (!isLeft(made) || made.left._tag !== 'LogExists') this.#logs.delete(id)
+    if (!isLeft(made) || made.left._tag !== 'LogExists') this.#forget(id)
     return made
+  }
+
+  #forget(id: string): void {
+    this.#logs.delete(id)
+    this.#lost.delete(id)
   }
 
   async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
@@ -330,8 +337,14 @@ class EncryptingStore {
   async #opened(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
     const opened = await this.#openedBy(log)
     // A concurrent append uses what was known before, also if the store or the key store did not answer this time.
-    if (!isLeft(opened)) this.#logs.set(log.id, opened.right.known)
-    else if (isUnreadable(opened.left)) this.#logs.delete(log.id)
+    if (!isLeft(opened)) {
+      this.#lost.delete(log.id)
+      this.#logs.set(log.id, opened.right.known)
+    } else if (isUnreadable(opened.left)) {
+      const { left: fault } = opened
+      const isLost = this.#logs.delete(log.id) || this.#lost.has(log.id)
+      if (isLost && fault._tag === 'NoKey') this.#lost.set(log.id, fault)
+    }
     return opened
   }
 
@@ -404,8 +417,10 @@ class EncryptingStore {
 
   /** Encrypts rows synchronously, for a log that is cached. */
   #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): EncryptedRows {
-    if (!this.#logs.has(id))
-      return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
+    if (!this.#logs.has(id)) {
+      const reason = 'it was not opened through this store'
+      return left(this.#lost.get(id) ?? { ...withoutKeys(id, undefined), reason })
+    }
     const known = this.#logs.get(id)
     const { rows, blocks = [] } = append
     const continued = known === undefined ? this.#continued(id) : right(undefined)

@@ -516,7 +516,9 @@ describe('a destroyed key', () => {
         expect((await store.containing(['three'])).rows.length).toBe(0)
       }
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
-      for (const open of [session, other]) await fault('NoKey', open.append(user('more')))
+      const reason = elsewhere ? 'is not in the store of the key ring' : 'was destroyed at 20'
+      for (const open of [session, other, session, other])
+        expect(faultMessage(await fault('NoKey', open.append(user('more'))))).toContain(reason)
       vi.useRealTimers()
       expect((await ok(bare.info('s'))).head.size).toBe(said.length)
     }

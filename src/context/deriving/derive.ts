@@ -145,7 +145,7 @@ export interface DerivedContext {
   /**
    * Grows with each compaction; 0 before the first. The thousands count how often a record of many budgets has left
    * its older part behind. Between two compactions each context extends the previous one, if each is derived where a
-   * model call can follow: after a user message, or when every call has its result.
+   * model call can follow: after a user message, or after the results of the latest calls.
    */
   readonly epoch: number
   /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */

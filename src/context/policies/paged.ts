@@ -16,7 +16,8 @@ import { leastUsed, type Candidate, type Choice, type Policy, type Selection } f
 export interface PagedOptions {
   /**
    * The share of the budget that a compaction leaves. Default: 0.45. A lower value costs less and
-   * shows less of the past; contexts below 0.45 report `unused:policy`.
+   * shows less of the past; contexts below 0.45 report `unused:policy`. Without effect in a record without tool
+   * calls, where a compaction leaves 60 %.
    */
   readonly lowWater?: number
 }

@@ -1,6 +1,6 @@
 /** Verifies a session: checks that its rows and blocks are unchanged since they were appended. */
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, optionsOf } from '../../json/index.ts'
+import { describe, isLeft, optionsOf } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
@@ -11,6 +11,7 @@ import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, t
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
+import { isHead } from '../erasing/receipt.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
 /** The options of `verifySession`. */
@@ -66,6 +67,10 @@ export const verifySession = (
 ): Task<VerifySessionFault, VerifiedSession> => {
   checkStore('verifySession', store)
   const { head, progress } = optionsOf('verifySession', options, optionNames)
+  if (head !== undefined && !isHead(head))
+    throw new TypeError(
+      `verifySession: head is ${describe(head)}; expected { size, root } as session.head() returns it: a number of rows, and 64 hexadecimal digits`,
+    )
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const missing = new Set<BlockId>()

@@ -1,6 +1,6 @@
 /** Reads a part of a long session. */
 import { checkStore } from './store-of.ts'
-import { present } from '../../json/index.ts'
+import { describe, present } from '../../json/index.ts'
 import { createHistory, type View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { takeMessage } from '../../entry/kit.ts'
@@ -32,9 +32,11 @@ export interface MessageRange {
  * @example
  * const { view } = await readRange(store, 'notes', -50) // the last fifty
  */
-export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
-  sessionSteps(async function* () {
-    checkStore('readRange', store)
+export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> => {
+  checkStore('readRange', store)
+  checkBound('from', from)
+  checkBound('to', to)
+  return sessionSteps(async function* () {
     const rows = yield* need(store.read(id, { only: 'entry', ...present({ from, to }) }))
     const decoded = yield* need(decodeRows(id, rows))
     const blocks = yield* need(blocksOf(store, id, decoded))
@@ -46,3 +48,11 @@ export const readRange = (store: Store, id: string, from?: number, to?: number):
     const times = Object.freeze(rows.map(({ at }) => at))
     return Object.freeze({ from: rows[0]?.index ?? 0, view: history.view(), times })
   }, 'readRange')
+}
+
+const checkBound = (name: string, bound: unknown): void => {
+  if (bound !== undefined && (typeof bound !== 'number' || Number.isNaN(bound)))
+    throw new TypeError(
+      `readRange: ${name} is ${describe(bound)}; expected a position, or a negative number to count from the end`,
+    )
+}

@@ -22,8 +22,8 @@ export type StepActivities = Pick<HistoryActivities, 'stream'> &
  * Messages that `history.receive` takes during the step come after the answer, because the model has not seen them. If
  * the answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
  *
- * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
- * stores the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a
+ * With `tree: true` the activity gets a reference to the history instead of its list, and stores the refs as a tree. At
+ * any length the input names at most 50 refs: 5 kB if each message is one block, 3.4 kB more for each further block. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a
  * call.
  *
  * @param activities the activities, as the engine calls them
@@ -61,7 +61,7 @@ export const chatStep = async (
   }
 }
 
-/** The most refs in one input: about 6 kB. */
+/** The most refs in one input: 5 kB if each is one block. */
 const mostRefs = 50
 
 const keepAll = async ({ keepRefs }: StepActivities, history: RefHistory): Promise<void> => {

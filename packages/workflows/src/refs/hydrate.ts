@@ -34,8 +34,8 @@ import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
  * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before.
  * Attachments must exist, but are not read.
  *
- * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then
- *         O(content) (bench: refs)
+ * Cost    one `getBlocks` with each id once, one more for each level of a tree, and one `hasBlocks` if there are
+ *         attachments; then O(content) (bench: refs)
  *
  * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example

@@ -74,7 +74,7 @@ export interface RefHistory extends RefHistoryBrand {
 /** A reference history as JSON: about 100 bytes a message, however long the message is. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  /** 2 if it has a tree or an inbox, else 1. */
+  /** 2 if it has a tree or an inbox, which may be empty during a step; else 1. */
   readonly version: 1 | 2
   /** The scope of the blocks. */
   readonly scope: string
