@@ -251,7 +251,7 @@ const erasedBefore = async (
     lines: [
       ...[...said].map(([text, { messages, notes }]) => {
         const what = [
-          ...(messages.length === 0 ? [] : [messagesText(messages)]),
+          ...(messages.length === 0 ? [] : [messagesText(messages.toSorted((one, other) => one - other))]),
           ...(notes === 0 ? [] : [countText(notes, 'note')]),
         ]
         return `${id}: ${what.join(' and ')} ${messages.length + notes === 1 ? 'was' : 'were'} erased before,${text}`
@@ -277,7 +277,7 @@ const inputIn = (notes: readonly Note[], input: string, there: ReadonlySet<numbe
   const left = first === undefined || own.some(({ note }) => hasContent(note)) || at.some((one) => there.has(one))
   const before = left ? [] : notes.slice(0, first.index)
   const stubs = before.flatMap((note, index) => (note.type === 'erased' && note.was === 'input' ? [index] : []))
-  return { input, at, left, queued: left || at.length > 0 ? undefined : new Set(stubs) }
+  return { input, at, left, queued: at.length > 0 || stubs.length === 0 ? undefined : new Set(stubs) }
 }
 
 const keyOf = ({ log, row }: ErasedRow): string => `${log} ${row}`
