@@ -15,7 +15,10 @@ export interface ModelConfig {
 
 /** A configured provider. */
 export interface ModelProvider {
-  /** The key. If it is undefined, `modelFor` returns `MissingKey`. Use the empty string for a server without keys. */
+  /**
+   * The key. If it is undefined, or empty and there is a `keyFrom`, `modelFor` returns `MissingKey`. For a server
+   * without keys, use the empty string and no `keyFrom`.
+   */
   readonly apiKey: string | undefined
   /** Where to set the key, for the fault: for example, the name of an environment variable. */
   readonly keyFrom?: string
@@ -31,7 +34,7 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
 /**
  * Finds the model of a configuration.
  *
- * @param config the name of the model and its type
+ * @param config the name of the model, and its type if the name does not imply it
  * @returns the model; or `UnspecifiedModel`, `UnknownModelType`, `UnconfiguredModel`, `MissingKey`
  * @example
  * const apiKey = process.env.ANTHROPIC_API_KEY
@@ -47,7 +50,7 @@ export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): 
     return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
   if (provider === undefined)
     return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configuredPrefixes(registry) })
-  if (provider.apiKey === undefined)
+  if (provider.apiKey === undefined || (provider.apiKey === '' && provider.keyFrom !== undefined))
     return left({
       _tag: 'MissingKey',
       name,

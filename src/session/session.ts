@@ -141,7 +141,8 @@ export interface Session extends SessionReader {
    * guarantees. You can run several appends without awaiting each: they keep their order and share commits.
    *
    * `SessionConflict` means that another writer appended first. The view then has its messages, and
-   * you can append again. If an append fails, the appends called after it fail too.
+   * you can append again. If the store refuses an append, those that wait behind it fail too. One that is refused for
+   * its arguments, or for a conflict that this handle already knows, does not stop the later ones.
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
    *

@@ -51,5 +51,9 @@ describe('modelFor', () => {
       'UnconfiguredModel: x needs the provider anthropic_compatible, which is not configured (configured: openai, openai_compatible, openai_responses_compatible, anthropic); add it to the registry',
     )
     expect(said({ name: 'gpt-5' })).toBe('MissingKey: gpt-5 needs a key of openai; set OPENAI_API_KEY')
+    const empty = { ...mine, keyFrom: 'OPENAI_API_KEY' }
+    expect(said({ name: 'gpt-5' }, { openai: empty })).toBe(
+      'MissingKey: gpt-5 needs a key of openai; set OPENAI_API_KEY',
+    )
   })
 })

@@ -215,13 +215,13 @@ describe('indelible erase', () => {
       /^i: erased 1 note, recorded in the ledger at 1:/,
     )
     indelible(['hold', 'i', ...at])
-    expect(indelible(['erase', 'i', '--all', '--dry-run', ...at]).stdout).toBe(
-      'i: held; 1 message (0) and the rest of its content would stay\n',
+    expect(indelible(['erase', 'i', '--all', '--dry-run', ...at]).lines[0]).toBe(
+      'i: held; 1 message (0) and the rest of its content would stay',
     )
     expect(indelible(['erase', 'i', '--all', '--yes', ...at])).toMatchObject({ status: 1, stdout: '' })
     indelible(['release', 'i', ...at])
     const all = indelible(['erase', 'i', '--all', '--yes', ...at])
-    expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 2 notes, recorded in the ledger at 4:/)
+    expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 1 note, recorded in the ledger at 4:/)
     const again = await sqliteStore({ path })
     const other = await createSession(again, { id: 'j', messages: [user('Hello.')], erasable: true })
     await other.note({ type: 'application', namespace: 'app', content: 'a title' })
@@ -231,6 +231,34 @@ describe('indelible erase', () => {
     expect(indelible(['check-proof', receipt]).stderr).toMatch(/^1 message and 1 note erased for "j", in the ledger/)
     for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
       expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
+  })
+  it('says when, by whom and why an input or the whole content was erased before, and does not claim to erase it again', async () => {
+    const path = join(folder, 'again.db')
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, { id: 's', messages: [user('Hello there.')], erasable: true })
+    const message = { role: 'user', content: [{ type: 'text', text: 'I am Grace Hopper.' }] }
+    await session.note({ type: 'input', id: 'queued', state: 'queued', message })
+    await session.note({ type: 'input', id: 'taken', state: 'taken', at: 0 })
+    await session.note({ type: 'application', namespace: 'app', content: 'a title' })
+    await session.close()
+    await store.close()
+    const at = ['--store', path]
+    const all = (...subject: readonly string[]) => indelible(['erase', 's', ...subject, '--yes', ...at]).stdout
+    const dry = (...subject: readonly string[]) => indelible(['erase', 's', ...subject, '--dry-run', ...at]).stdout
+    const before = ', at \\d{4}-\\S+Z by ann \\(request 812\\)'
+    expect(dry('--input', 'taken')).toBe('s: input taken would be erased\n')
+    all('--input', 'queued', ...why)
+    const queued = `s: input queued was erased before${before}`
+    expect(all('--input', 'queued')).toMatch(new RegExp(`^${queued}, recorded in the ledger at 1:\\w+\\n$`))
+    expect(dry('--input', 'queued')).toMatch(new RegExp(`^${queued}\\n$`))
+    all('--input', 'taken', ...why)
+    const taken = `s: 1 message \\(0\\) was erased before${before}`
+    expect(all('--input', 'taken')).toMatch(new RegExp(`^${taken}, recorded in the ledger at 2:\\w+\\n$`))
+    expect(all('--input', 'taken', '--input', 'queued')).toMatch(new RegExp(`^${taken}.*\\n${queued}.*\\n$`))
+    expect(all('--all')).toMatch(/^s: erased 1 note, recorded in the ledger at 3:\w+\ns: 1 note was erased before/)
+    const over = `^s: 1 note was erased before${before}.*\\n${taken}.*\\ns: 1 note was erased before, at \\S+Z`
+    expect(all('--all')).toMatch(new RegExp(`${over}, recorded in the ledger at 3:\\w+\\n$`))
+    expect(dry('--all')).toMatch(new RegExp(`${over}\\n$`))
   })
   it('refuses missing positions before asking and counts no message twice', async () => {
     const store = await filled()

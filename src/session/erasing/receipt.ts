@@ -77,7 +77,7 @@ export interface ErasureReceipt {
   readonly version: 1
   /** The id of the session, as the proofs name it. It may be a session that shares the messages. */
   readonly session: string
-  /** The positions of the requested messages. */
+  /** The positions of the erased messages: those requested, those of requested inputs, and reminders that quote them. */
   readonly messages: readonly number[]
   /** The ids of the requested inputs. No proof covers them. Default: none. */
   readonly inputs?: readonly string[]

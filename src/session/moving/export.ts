@@ -25,7 +25,7 @@ export interface ExportedSession extends RecordExport {
  *
  * @param store the store that has it
  * @param id the id of the session
- * @returns the rows, the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
+ * @returns the rows (an iterable: `JSON.stringify` writes none), the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
  */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
   sessionSteps(async function* () {

@@ -1,18 +1,20 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf } from 'indelible/store/kit'
+import { actionReasonOf, identityAt, ledgerContent } from 'indelible/store/kit'
+import type { Note } from 'indelible/notes/kit'
+import { hasContent } from 'indelible/session/kit'
 import { isArray, isLeft } from 'indelible/json/kit'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,
   eraseMessages,
   findMessages,
-  proveEntry,
+  openSession,
   type ErasureReceipt,
   type MessageQuery,
   type RemainingData,
   type EraseTarget,
 } from 'indelible/session'
-import type { DamagedEntry, Store } from 'indelible/store'
+import type { DamagedEntry, ErasedRow, Store } from 'indelible/store'
 import {
   parseAge,
   mustConfirm,
@@ -114,10 +116,11 @@ In a terminal the command asks first; type yes to continue.`,
           ? await planInScope(store, query ?? {})
           : await planInSession(store, given, call, query, more)
       const { again } = found
+      const left = leftOf(more, again)
       const { plans, held, unread } = query === undefined && !dry ? found : await separateHeld(store, found, more)
       const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
       const lines = fresh.flatMap(([id, at]) => {
-        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(more)]
+        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(left)]
         return said.length === 0 ? [] : [`${id}: ${said.join(' and ')}`]
       })
       const stay = held.map(
@@ -154,8 +157,19 @@ interface ErasePlan {
   /** The positions under a hold. */
   readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
   readonly unread: readonly DamagedEntry[]
-  /** The given positions that were already erased, with the ledger's information. */
-  readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
+  readonly again: ErasedBefore
+}
+
+/** The given messages and inputs that were already erased, with the ledger's information. */
+interface ErasedBefore {
+  readonly at: ReadonlySet<number>
+  readonly inputs: ReadonlySet<string>
+  /** Whether nothing is left of the session's content. */
+  readonly all: boolean
+  /** All erased rows of the ledger. */
+  readonly rows: ReadonlySet<string>
+  /** When, by whom and why they were erased. */
+  readonly lines: readonly string[]
 }
 
 /** What else to erase besides the found messages. */
@@ -171,7 +185,15 @@ const otherSubjectsIn = ({ input, all }: Call['values']): OtherSubjects =>
 const otherSubjectTexts = (more: OtherSubjects): readonly string[] =>
   more?.all === true ? ['the rest of its content'] : (more?.inputs ?? []).map((id) => `input ${id}`)
 
-const nothingErasedBefore: ErasePlan['again'] = { at: new Set(), lines: [] }
+/** The other subjects that were not erased before. */
+const leftOf = (more: OtherSubjects, again: ErasedBefore): OtherSubjects =>
+  more?.all === true
+    ? again.all
+      ? undefined
+      : more
+    : { inputs: more?.inputs?.filter((id) => !again.inputs.has(id)) ?? [] }
+
+const nothingErasedBefore: ErasedBefore = { at: new Set(), inputs: new Set(), all: false, rows: new Set(), lines: [] }
 
 const messagesText = (at: readonly number[]): string => `${countText(at.length, 'message')} (${ranges(at)})`
 
@@ -187,35 +209,78 @@ const planInSession = async (
   const found = await valueOrUnreadable(findMessages(store, id, query ?? {}))
   if (query !== undefined)
     return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: nothingErasedBefore }
-  if (more?.all === true) return { plans: new Map([[id, found]]), held: [], unread: [], again: nothingErasedBefore }
   const { len } = await valueOrUnreadable(describeSession(store, id))
   const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
   const beyond = at.find((one) => one >= len)
   if (beyond !== undefined) throw new Unreadable(faultText({ _tag: 'BeyondEnd', id, at: beyond, size: len }))
-  const there = new Set(found)
-  return { plans: new Map([[id, at]]), held: [], unread: [], again: await erasedBefore(store, id, at, there) }
+  const asked = more?.all === true ? Array.from({ length: len }, (_, position) => position) : at
+  const again = await erasedBefore(store, id, { messages: asked, ...more }, new Set(found))
+  return { plans: new Map([[id, more?.all === true ? found : at]]), held: [], unread: [], again }
 }
 
-/** The given positions that were already erased, with lines that say when, by whom and why. */
+/** The subjects that were already erased. */
 const erasedBefore = async (
   store: Store,
   id: string,
-  positions: readonly number[],
+  { messages = [], inputs = [], all }: EraseTarget,
   there: ReadonlySet<number>,
-): Promise<ErasePlan['again']> => {
-  const at = new Set(positions.filter((one) => !there.has(one)))
-  const said = new Map<string, number[]>()
-  for (const one of at) {
-    const proof = await proveEntry(store, id, one)()
-    const text = isLeft(proof) && proof.left._tag === 'MessageErased' ? erasedText(proof.left) : ''
-    said.set(text, [...(said.get(text) ?? []), one])
+): Promise<ErasedBefore> => {
+  const { erasures } = await valueOrUnreadable(() => ledgerContent(store))
+  const identities = await valueOrUnreadable(store.identities(id))
+  const own = new Map<number, Pick<ErasedRow, 'kind' | 'index'> & { readonly text: string }>()
+  for (const erasure of erasures)
+    for (const one of erasure.rows)
+      if (one.log === identityAt(identities, one.row)) own.set(one.row, { ...one, text: erasedText(erasure) })
+  const notes = all === true || inputs.length > 0 ? [...(await valueOrUnreadable(openSession(store, id))).notes()] : []
+  const found = inputs.map((input) => inputIn(notes, input, there))
+  const at = new Set([...messages, ...found.flatMap((one) => one.at)].filter((one) => !there.has(one)))
+  const over = found.filter(({ queued }) => queued !== undefined)
+  const said = new Map<string, { readonly messages: number[]; notes: number }>()
+  for (const { kind, index, text } of own.values()) {
+    if (kind === 'note' ? all !== true : !at.has(index)) continue
+    const one = said.get(text) ?? { messages: [], notes: 0 }
+    said.set(text, one)
+    if (kind === 'note') one.notes += 1
+    else one.messages.push(index)
   }
-  const lines = [...said].map(
-    ([text, all]) =>
-      `${id}: ${messagesText(all)} ${all.length === 1 ? 'was' : 'were'} erased before${text === '' ? '' : `,${text}`}`,
-  )
-  return { at, lines }
+  return {
+    at,
+    inputs: new Set(found.flatMap(({ input, left }) => (left ? [] : [input]))),
+    all: !notes.some(hasContent),
+    rows: new Set(erasures.flatMap(({ rows }) => rows.map(keyOf))),
+    lines: [
+      ...[...said].map(([text, { messages, notes }]) => {
+        const what = [
+          ...(messages.length === 0 ? [] : [messagesText(messages.toSorted((one, other) => one - other))]),
+          ...(notes === 0 ? [] : [countText(notes, 'note')]),
+        ]
+        return `${id}: ${what.join(' and ')} ${messages.length + notes === 1 ? 'was' : 'were'} erased before,${text}`
+      }),
+      ...over.map(({ input, queued }) => {
+        const texts = [...own.values()].flatMap(({ kind, index, text }) =>
+          kind === 'note' && queued?.has(index) ? [text] : [],
+        )
+        return `${id}: input ${input} was erased before,${[...new Set(texts)].join(' or')}`
+      }),
+    ],
+  }
 }
+
+/**
+ * The positions of an input's messages, and whether content of it is left. `queued` is set if only the note that queued
+ * it had content: the erased notes of inputs, one of which it was.
+ */
+const inputIn = (notes: readonly Note[], input: string, there: ReadonlySet<number>) => {
+  const own = notes.flatMap((note, index) => (note.type === 'input' && note.id === input ? [{ note, index }] : []))
+  const at = own.flatMap(({ note }) => (note.state === 'taken' && note.at !== undefined ? [note.at] : []))
+  const [first] = own
+  const left = first === undefined || own.some(({ note }) => hasContent(note)) || at.some((one) => there.has(one))
+  const before = left ? [] : notes.slice(0, first.index)
+  const stubs = before.flatMap((note, index) => (note.type === 'erased' && note.was === 'input' ? [index] : []))
+  return { input, at, left, queued: at.length > 0 || stubs.length === 0 ? undefined : new Set(stubs) }
+}
+
+const keyOf = ({ log, row }: ErasedRow): string => `${log} ${row}`
 
 /** Search every session of the scope. */
 const planInScope = async (store: Store, query: MessageQuery): Promise<ErasePlan> => {
@@ -292,19 +357,16 @@ const reasonToSkip = (fault: AnyEvidenceFault): string => {
   }
 }
 
-const tell = async (receipt: ErasureReceipt, again: ErasePlan['again'], terminal: Terminal): Promise<void> => {
+const tell = async (receipt: ErasureReceipt, again: ErasedBefore, terminal: Terminal): Promise<void> => {
   const { session, messages, rows, sharing, remains, residue, ledger } = receipt
-  const notes = rows.filter(({ kind }) => kind === 'note').length
+  const all = rows.filter(({ kind }) => kind === 'note')
+  const notes = all.filter((row) => !again.rows.has(keyOf(row))).length
   const fresh = messages.filter((one) => !again.at.has(one))
   const head = `, recorded in the ledger at ${ledger.size}:${ledger.root}`
-  const what = [
-    ...(fresh.length === 0 ? [] : [messagesText(fresh)]),
-    ...(notes > 0 && again.at.size === 0 ? [countText(notes, 'note')] : []),
-  ]
+  const what = [...(fresh.length === 0 ? [] : [messagesText(fresh)]), ...(notes > 0 ? [countText(notes, 'note')] : [])]
   await terminal.print([
     ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
     ...again.lines.map((line) => `${line}${head}`),
-    ...(notes > 0 && again.at.size > 0 ? [`  ${countText(notes, 'note')} erased with them, now or earlier`] : []),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
     ...remains.map((one) => `  remains: ${remainsText(one)}`),
     ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
