@@ -112,7 +112,7 @@ export const runSentences: Sentences<RunFault> = {
     `step ${fault.step}: nothing was sent: the context has no message that the model could answer; append a user message first`,
   SessionBusy: (fault) => sessionFaultText(fault),
   UnspecifiedModel: (fault) =>
-    `no model was specified; ${fault.configured.length === 0 ? 'configure a provider and specify one of its models' : `specify one of a configured provider: ${fault.configured.join(', ')}`}`,
+    `the name of the model is missing; ${fault.configured.length === 0 ? 'configure a provider and specify one of its models' : `specify one of a configured provider: ${fault.configured.join(', ')}`}`,
   UnknownModelType: (fault) =>
     fault.type === undefined
       ? `no provider can be inferred from the model name ${JSON.stringify(fault.name)}; pass its type: ${modelTypes.join(', ')}`

@@ -36,10 +36,10 @@ describe('modelFor', () => {
   })
   it('has four faults, each with advice', () => {
     expect(said({})).toBe(
-      'UnspecifiedModel: no model was specified; specify one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
+      'UnspecifiedModel: the name of the model is missing; specify one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
     )
     expect(said({ name: '' }, {})).toBe(
-      'UnspecifiedModel: no model was specified; configure a provider and specify one of its models',
+      'UnspecifiedModel: the name of the model is missing; configure a provider and specify one of its models',
     )
     expect(said({ name: 'qwen3' })).toBe(
       'UnknownModelType: no provider can be inferred from the model name "qwen3"; pass its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible, google, ai_sdk',
