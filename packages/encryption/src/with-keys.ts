@@ -311,7 +311,7 @@ class EncryptingStore {
     const missing = await untilFault(() => this.#missing(attached))
     if (isLeft(missing)) return missing
     const created = this.#forgotten(log.id, await this.#inner.create({ ...log, ...rows, meta: sealed.right })())
-    return isLeft(created) ? created : this.#readable(created.right)
+    return isLeft(created) ? created : right(await this.#readableNew(created.right, meta))
   }
 
   async #newKey(): Promise<Either<StoreFault, OwnKey>> {
@@ -413,6 +413,14 @@ class EncryptingStore {
     if (opened.left._tag !== 'NoKey') return opened
     const encryption = encryptionOf(log)
     return right(encryption === undefined ? log : Object.freeze({ ...log, meta: clearMeta(encryption, log.meta) }))
+  }
+
+  /** A log that was just made, with its metadata in clear. It is there, so that a failing read of its keys is no fault. */
+  async #readableNew(log: LogInfo, meta: JsonObject): Promise<LogInfo> {
+    const read = await this.#readable(log)
+    if (!isLeft(read)) return read.right
+    const encryption = encryptionOf(log)
+    return Object.freeze({ ...log, meta: { ...(encryption && clearMeta(encryption, log.meta)), ...meta } })
   }
 
   /** Encrypts rows synchronously, for a log that is cached. */
@@ -582,7 +590,7 @@ class EncryptingStore {
     const forked = this.#marked(fork.id, sameKey ? undefined : name, async () =>
       isLeft(sealed) ? sealed : this.#forgotten(fork.id, await this.#inner.fork(id, { ...fork, meta: sealed.right })()),
     )
-    return yield* need(this.#readable(yield* need(forked)))
+    return this.#readableNew(yield* need(forked), fork.meta ?? {})
   }
 
   /** Encrypted texts can't be searched, so they are decrypted. Logs without a key or with a damaged row are listed. */
