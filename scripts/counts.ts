@@ -26,15 +26,17 @@ type Limits = Readonly<Partial<Counts>>
 
 const counts: Counts = { statements: 0, digests: 0, sums: 0, pages: 0 }
 
-/** PostgreSQL's waiters are told together: how often depends on the time. */
-const isNotice = (given: unknown): boolean =>
-  String((given as { readonly text?: unknown } | undefined)?.text ?? given).startsWith('select pg_notify')
+/** PostgreSQL's waiters are told together, and its search index is looked for again after a while: how often depends on the time. */
+const isByTime = (given: unknown): boolean =>
+  /^select (?:pg_notify|count\(\*\) as tables)/.test(
+    String((given as { readonly text?: unknown } | undefined)?.text ?? given),
+  )
 
 // Before the library is loaded: it takes these when it is.
 const counting = <T extends object, K extends keyof T>(of: T, name: K, what: keyof Counts): void => {
   const real = of[name] as (...given: unknown[]) => unknown
   const counted = function (this: unknown, ...given: unknown[]): unknown {
-    if (!isNotice(given[0])) counts[what] += 1
+    if (!isByTime(given[0])) counts[what] += 1
     return real.apply(this, given)
   }
   Object.defineProperty(of, name, { value: counted })
