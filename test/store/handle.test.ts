@@ -14,7 +14,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeNoticeText, type StoreNotice } from '../../src/store/port/notice.ts'
 import { left, right } from '../../src/json/index.ts'
 import { Signals } from '../../src/store/port/signals.ts'
-import { storeTask } from '../../src/store/kit.ts'
+import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/kit.ts'
 import { followLog } from '../../src/store/rules/follow.ts'
 import { ok } from '../task-results.ts'
 
@@ -364,4 +364,26 @@ it('signals are sent to those who wait for a key or for all, until none is left'
   signals.send('a')
   signals.send()
   expect(heard).toEqual([])
+})
+
+it('two stores of one driver have the same blocks, in the same scope', () => {
+  const driver = memoryDriver()
+  const [one, other] = [orThrow(storeOf(driver)), orThrow(storeOf(driver))]
+  expect(sameBlocks(one, other)).toBe(true)
+  expect(sameBlocks(one, orThrow(one.scoped('default')))).toBe(true)
+  expect(sameBlocks(one, orThrow(one.scoped('other')))).toBe(false)
+  expect(sameBlocks(one, orThrow(storeOf(memoryDriver())))).toBe(false)
+})
+
+it('a row of a ledger that a newer version wrote is skipped', async () => {
+  const store = memoryStore()
+  const head = { type: 'head', id: 's', size: 1, root }
+  await ok(
+    ownStore(store).create({
+      ...{ id: ledgerId, meta: { [ledgerId]: 1 }, encrypt: false },
+      rows: [{ type: 'later', more: 1 }, head].map((said) => ({ kind: 'note', body: JSON.stringify(said) })),
+    }),
+  )
+  const { sessions } = orThrow(await ledgerContent(store))
+  expect([...sessions.values()]).toMatchObject([{ id: 's', row: 1, head: { size: 1, root } }])
 })
