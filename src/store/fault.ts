@@ -290,7 +290,7 @@ export const storeFaultText: (fault: StoreFault | CallbackThrew) => string = sen
 
 /** Whether SQLite reports that the file is damaged or truncated. Source: https://sqlite.org/rescode.html#corrupt */
 const isMalformed = (cause: unknown): boolean =>
-  ((Number((cause as { readonly errcode?: unknown } | null)?.errcode) || 0) & 0xff) === 11
+  (Number((cause as { readonly errcode?: unknown } | null)?.errcode) & 0xff) === 11
 
 const malformedAdvice = (operation: string): string =>
   operation.startsWith('open')

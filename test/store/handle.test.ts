@@ -13,6 +13,9 @@ import {
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeNoticeText, type StoreNotice } from '../../src/store/port/notice.ts'
 import { left, right } from '../../src/json/index.ts'
+import { Signals } from '../../src/store/port/signals.ts'
+import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/kit.ts'
+import { followLog } from '../../src/store/rules/follow.ts'
 import { ok } from '../task-results.ts'
 
 const root = 'ab'.repeat(32)
@@ -292,4 +295,95 @@ it('a store is made of a driver, for a scope with a valid name, and lists logs b
   for (const limit of [0, 1001, 1.5, NaN, '5'])
     expect(() => store.list({ limit: limit as never })).toThrow(/^store\.list: limit is /)
   for (const limit of [1, 1000]) expect(() => store.list({ limit })).not.toThrow()
+})
+
+it('a store closes its driver once, after pending removals; a scope of it closes only itself', async () => {
+  const inner = memoryDriver()
+  const events: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const driver: StoreDriver = {
+    ...inner,
+    remove: async (...given) => {
+      await promise
+      events.push('removed')
+      return inner.remove(...given)
+    },
+    close: async () => void events.push('closed'),
+  }
+  const store = orThrow(storeOf(driver))
+  await ok(store.create({ id: 's', encrypt: false }))
+  await ok(orThrow(store.scoped('other')).close())
+  expect(events).toEqual([])
+  const removing = store.remove('s')()
+  const closing = [store.close()(), store.close()()]
+  expect(events).toEqual([])
+  resolve()
+  await Promise.all(closing)
+  expect(events).toEqual(['removed', 'closed'])
+  expect(await removing).toMatchObject({ _tag: 'Right' })
+})
+
+it('a log is watched once while it is followed, and no longer', async () => {
+  const store = memoryStore()
+  const { head } = await ok(store.create({ id: 's', encrypt: false }))
+  await ok(store.append('s', { expected: head, rows: [...rows, ...rows] }))
+  let [watches, ends] = [0, 0]
+  const watch: Store['watch'] = (id, wake) => {
+    watches += 1
+    return storeTask(async () => {
+      const stop = await orThrow(store.watch(id, wake))
+      return right(() => {
+        ends += 1
+        stop()
+      })
+    }, 'store.watch')
+  }
+  for await (const { position } of followLog({ ...store, watch }, 's')) if (position === 1) break
+  expect([watches, ends]).toEqual([1, 1])
+  const abort = new AbortController()
+  for await (const { position } of followLog({ ...store, watch }, 's', { signal: abort.signal }))
+    if (position === 1) abort.abort()
+  expect([watches, ends]).toEqual([2, 2])
+})
+
+it('signals are sent to those who wait for a key or for all, until none is left', () => {
+  const signals = new Signals()
+  const heard: string[] = []
+  const stops = ['a', 'a', 'b'].map((key, index) => signals.add(key, () => void heard.push(`${key}${index}`)))
+  expect(signals.empty).toBe(false)
+  signals.send('a')
+  expect(heard.splice(0)).toEqual(['a0', 'a1'])
+  signals.send()
+  expect(heard.splice(0)).toEqual(['a0', 'a1', 'b2'])
+  stops[0]?.()
+  stops[0]?.()
+  signals.send('a')
+  expect([heard.splice(0), signals.empty]).toEqual([['a1'], false])
+  for (const stop of stops) stop()
+  expect(signals.empty).toBe(true)
+  signals.send('a')
+  signals.send()
+  expect(heard).toEqual([])
+})
+
+it('two stores of one driver have the same blocks, in the same scope', () => {
+  const driver = memoryDriver()
+  const [one, other] = [orThrow(storeOf(driver)), orThrow(storeOf(driver))]
+  expect(sameBlocks(one, other)).toBe(true)
+  expect(sameBlocks(one, orThrow(one.scoped('default')))).toBe(true)
+  expect(sameBlocks(one, orThrow(one.scoped('other')))).toBe(false)
+  expect(sameBlocks(one, orThrow(storeOf(memoryDriver())))).toBe(false)
+})
+
+it('a row of a ledger that a newer version wrote is skipped', async () => {
+  const store = memoryStore()
+  const head = { type: 'head', id: 's', size: 1, root }
+  await ok(
+    ownStore(store).create({
+      ...{ id: ledgerId, meta: { [ledgerId]: 1 }, encrypt: false },
+      rows: [{ type: 'later', more: 1 }, head].map((said) => ({ kind: 'note', body: JSON.stringify(said) })),
+    }),
+  )
+  const { sessions } = orThrow(await ledgerContent(store))
+  expect([...sessions.values()]).toMatchObject([{ id: 's', row: 1, head: { size: 1, root } }])
 })

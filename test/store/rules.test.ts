@@ -4,6 +4,10 @@ import { emptyRange, portableSha256 as hash } from '../../src/proof/kit.ts'
 import type { CheckedRow } from '../../src/store/port/checked-row.ts'
 import { encryptionKey } from '../../src/store/port/encrypted.ts'
 import { grow, headOf } from '../../src/store/port/tree.ts'
+import { Damaged } from '../../src/store/port/damage-error.ts'
+import { LayeredMap } from '../../src/store/rules/layered-map.ts'
+import { matches, positionsOf } from '../../src/store/rules/lookup.ts'
+import { metaIn, rowIn, wholeIn } from '../../src/store/rules/read-columns.ts'
 import { retry } from '../../src/store/rules/retry.ts'
 import {
   changedFault,
@@ -237,4 +241,114 @@ it('work is tried up to 50 times', async () => {
   expect(await retry(async (isLast) => (seen.push(isLast), isLast ? 'last' : undefined))).toBe('last')
   expect([seen.length, seen.indexOf(true)]).toEqual([50, 49])
   expect(await retry(async () => 'first')).toBe('first')
+})
+
+it('metadata matches a filter if it has the same scalars at the same places', () => {
+  const meta = { a: 1, b: { c: 'x', d: null }, e: [1], f: true }
+  for (const where of [{}, { a: 1 }, { b: { c: 'x' } }, { b: { d: null } }, { b: {} }, { a: 1, f: true }])
+    expect([where, matches(meta, where)]).toEqual([where, true])
+  const others: readonly object[] = [{ a: 2 }, { a: '1' }, { g: null }, { b: 'x' }, { b: { c: 'y' } }, { b: { g: null } }, { a: {} }, { e: {} }, { e: { 0: 1 } }, { a: 1, f: false }, { constructor: {} }] // oxfmt-ignore
+  for (const where of others) expect([where, matches(meta, where as never)]).toEqual([where, false])
+})
+
+it('a range over the rows of one kind is that of their positions', () => {
+  const kinds = 'eennneneeen'.split('').map((letter) => (letter === 'e' ? 'entry' : 'note'))
+  const places = kinds.map((kind, at) => ({ kind, index: kinds.slice(0, at).filter((one) => one === kind).length }))
+  const log = { head: head(kinds.length), entries: kinds.filter((kind) => kind === 'entry').length }
+  for (const only of ['entry', 'note', undefined] as const) {
+    const positions = kinds.flatMap((kind, at) => (only === undefined || kind === only ? [at] : []))
+    const bounds = [undefined, -20, -3, -1, 0, 1, 2, 5, 6, 20]
+    for (const from of bounds)
+      for (const to of bounds) {
+        const wanted = positions.slice(from, to)
+        const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(only && { only }) }
+        const { start, end } = positionsOf(log, range, (at) => places[at] as never)
+        const found = positions.filter((at) => at >= start && at < end)
+        expect([range, found]).toEqual([range, wanted])
+        if (only !== undefined && wanted.length > 0)
+          expect([start, end]).toEqual([wanted[0], (wanted.at(-1) as number) + 1])
+      }
+  }
+  const asked: number[] = []
+  positionsOf(log, { from: 1, to: 3 }, (at) => (asked.push(at), places[at] as never))
+  positionsOf(log, { from: 3, to: 3, only: 'note' }, (at) => (asked.push(at), places[at] as never))
+  expect(asked).toEqual([])
+})
+
+describe('a column of a database', () => {
+  const damage = (read: () => unknown): unknown => {
+    try {
+      return read()
+    } catch (error) {
+      return error instanceof Damaged ? [error.position, error.reason] : error
+    }
+  }
+  const salt = new Uint8Array(16).fill(1)
+  const leaf = new Uint8Array(32).fill(2)
+
+  it('gives a row, or the position of one that can not be read', () => {
+    expect(rowIn(3, 5, 'x', 7, null, null)).toEqual(storedRow(3, { kind: 'note', index: 2 }, 'x', 7, undefined))
+    expect(rowIn(3, 4, 'x', -7, salt, leaf)).toEqual(
+      storedRow(3, { kind: 'entry', index: 2 }, 'x', -7, '01'.repeat(16), '02'.repeat(32)),
+    )
+    const wrong: readonly (readonly [unknown, unknown, unknown, unknown, unknown])[] = [
+      ['5', 'x', 7, null, null],
+      [5, null, 7, null, null],
+      [5, 'x', 7.5, null, null],
+      [5, 'x', 8.64e15 + 1, null, null],
+      [5, 'x', 7, salt.slice(1), null],
+      [5, 'x', 7, leaf, null],
+      [5, 'x', 7, 'salt', null],
+      [5, 'x', 7, undefined, null],
+      [5, 'x', 7, null, salt],
+      [5, 'x', 7, null, undefined],
+    ]
+    for (const columns of wrong)
+      expect([columns, damage(() => rowIn(3, ...columns))]).toEqual([columns, [3, 'its row can not be read']])
+  })
+
+  it('gives metadata, which is an object', () => {
+    expect(metaIn('{"a":1}')).toEqual({ a: 1 })
+    for (const text of ['', '[]', 'null', '5', '{', null, 5, new Uint8Array()])
+      expect([text, damage(() => metaIn(text))]).toEqual([text, [0, 'its metadata can not be read']])
+  })
+
+  it('gives a whole number within its bounds', () => {
+    for (const value of [0n, 5n, '5', BigInt(Number.MAX_SAFE_INTEGER)])
+      expect(wholeIn(value, 'size')).toBe(Number(value))
+    expect([wholeIn(3n, 'size', 3, 5), wholeIn('5', 'size', 3, 5), wholeIn(-1n, 'time', -1)]).toEqual([3, 5, -1])
+    for (const [value, least, most] of [
+      [2n, 3, 5],
+      [6n, 3, 5],
+      [-1n],
+      [2n ** 53n],
+      ['x'],
+      [5],
+      [null],
+      [undefined],
+    ] as const)
+      // oxfmt-ignore
+      expect([value, damage(() => wholeIn(value, 'size', least, most))]).toEqual([value, [0, 'its size can not be read']])
+  })
+})
+
+it('a map in layers has the entries of all of them, in the order in which they came', () => {
+  let layered: ReadonlyMap<string, number> = new Map()
+  const plain = new Map<string, number>()
+  for (let round = 0; round < 60; round++) {
+    const more = new Map(Array.from({ length: round % 4 }, (_, index) => [`k${(round * 7 + index * 3) % 50}`, round]))
+    const before = [...layered]
+    const grown = LayeredMap.grown(layered, more)
+    expect([...layered]).toEqual(before)
+    layered = grown
+    for (const [key, value] of more) plain.set(key, value)
+    expect([layered.size, [...layered.keys()].length]).toEqual([plain.size, plain.size])
+    expect(new Map(layered)).toEqual(plain)
+    const seen: unknown[] = []
+    layered.forEach((value, key, map) => seen.push([key, value, map === layered]))
+    expect(seen).toEqual([...layered].map(([key, value]) => [key, value, true]))
+    expect([...layered.values()]).toEqual([...layered.keys()].map((key) => plain.get(key)))
+    for (const key of ['k0', 'k7', 'none'])
+      expect([layered.has(key), layered.get(key)]).toEqual([plain.has(key), plain.get(key)])
+  }
 })

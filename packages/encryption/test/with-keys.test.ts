@@ -228,6 +228,21 @@ describe('a log of a store with keys', () => {
     expect((await idsOf(keysIn)).filter(isMark)).toHaveLength(1)
     await ok(store.remove('s'))
     expect((await idsOf(keysIn)).filter(isMark)).toEqual([])
+    // Nor has it a key once it could not be made.
+    await ok(createSession(store, { id: 's' }))
+    const keys = await keysOf(keysIn)
+    await fault('LogExists', store.create({ id: 's', encrypt: true }))
+    expect(await keysOf(keysIn)).toEqual(keys)
+  })
+
+  it('in the place of a removed plain session is no plain session', async () => {
+    const inner = memoryStore()
+    await ok(createSession(inner, { id: 's', messages: [user('a')] }))
+    const store = withKeys(inner, ring)
+    await fault('NoKey', openSession(store, 's'))
+    await ok(store.remove('s'))
+    const { head } = await ok(store.create({ id: 's', encrypt: false }))
+    expect((await ok(store.append('s', { expected: head, rows: [rowOf('a')] }))).from).toBe(0)
   })
 
   it("is neither opened nor made while the scope's own key can not be read", async () => {

@@ -81,6 +81,7 @@ const largestOpen = 2 ** 24
 
 export class Spool {
   readonly #options: SpoolOptions
+  readonly #most: number
   #base = ''
   readonly #lock: DatabaseSync
   readonly #key: Uint8Array | undefined
@@ -94,6 +95,7 @@ export class Spool {
   /** Throws Error if its lock can't be created. */
   constructor(options: SpoolOptions) {
     this.#options = options
+    this.#most = options.most ?? 2 ** 28
     let lock: DatabaseSync | undefined
     // Another process may take the new lock first.
     for (let attempt = 1; lock === undefined; attempt++) {
@@ -108,9 +110,8 @@ export class Spool {
 
   /** The file for a new call; undefined if the spool can't store it, so that a kill would lose it. */
   begin(): Segment | undefined {
-    const { most = 2 ** 28 } = this.#options
     const now = this.#now()
-    if (this.#size >= most) return this.#tell(`the spool has ${most} bytes`)
+    if (this.#size >= this.#most) return this.#tell(`the spool has ${this.#most} bytes`)
     const current = this.#current
     if (
       current !== undefined &&
@@ -133,10 +134,9 @@ export class Spool {
    * completely; then no more records of this call may be written.
    */
   write(segment: Segment, records: readonly FrameRecord[]): boolean {
-    const { most = 2 ** 28 } = this.#options
     const length = records.reduce((sum, record) => sum + lengthOf(record), 0)
-    if (this.#size + length > most && length > 100) {
-      this.#tell(`the spool has ${most} bytes`)
+    if (this.#size + length > this.#most && length > 100) {
+      this.#tell(`the spool has ${this.#most} bytes`)
       return false
     }
     try {

@@ -405,6 +405,26 @@ it('traffic continues when the spool is full, unwritable, or its folder is gone'
   answer(observed(gone, 'goes on'))
 })
 
+it('a spool has at most so many bytes, 256 MiB by default; the marks of recorded calls always fit', () => {
+  const record = (length: number) => recordOf({ kind: kinds.chunk, call: 1, at: 0, bytes: new Uint8Array(length) })
+  const large = openTestSpool()
+  expect(large.write(large.begin() as Segment, [record(2 ** 28)])).toBe(false)
+  expect(notices).toEqual([expect.stringMatching(/^the spool has 268435456 bytes/)])
+  large.close()
+  const small = openTestSpool({ most: 1000 })
+  const segment = small.begin() as Segment
+  expect(small.write(segment, [record(200)])).toBe(true)
+  const left = 1000 - segment.size - 17
+  expect(small.write(segment, [record(left + 1)])).toBe(false)
+  expect(small.write(segment, [record(left)])).toBe(true)
+  expect(segment.size).toBe(1000)
+  expect(small.begin()).toBeUndefined()
+  expect(small.write(segment, [record(83)])).toBe(true)
+  expect(small.write(segment, [record(84)])).toBe(false)
+  expect(notices.slice(1)).toEqual([expect.stringMatching(/^the spool has 1000 bytes/)])
+  small.close()
+})
+
 it('a stuck worker loses calls, which are counted, and holds at most 256 MiB', () => {
   const sizes: number[] = []
   const frames = new Frames({ spool: undefined, post: (records) => sizes.push(records.length) })

@@ -18,6 +18,7 @@ import {
 import {
   createChat,
   historyActivities,
+  type Chat,
   type ChatEnd,
   type ChatOptions,
   type ChatSignal,
@@ -193,6 +194,72 @@ describe('a chat continues as new once', () => {
   it('there are as many calls as the limit', async () => {
     expect((await isFull({ calls: 1 }))[0]).toBe(true)
     expect((await isFull({ calls: 2 }))[0]).toBe(false)
+  })
+})
+
+describe('the steps of a turn', () => {
+  const usage = { input: 1, output: 1 }
+  const waits = new Error('it waits')
+  /** A chat whose model calls a tool at each step, or says nothing; what it did until it waited for more. */
+  const stepsOf = async (
+    options: Partial<ChatOptions>,
+    { says = true, during }: { readonly says?: boolean; readonly during?: (chat: Chat, step: number) => void } = {},
+    later: readonly string[] = [],
+  ) => {
+    const store = memoryStore()
+    const { runTool: _, stream: __, ...rest } = historyActivities({ store, registry: registryOf(echo) })
+    const refOf = async (text: string) => (await rest.appendMessage({ action: text, message: user(text) })).ref
+    const chat = createChat({ id: 'w', model: wanted, ...options })
+    const coming = [...later]
+    let steps = 0
+    const refusals: (string | undefined)[] = []
+    chat.signal(await message(store, 'one'))
+    const running = chat.run({
+      activities: {
+        ...rest,
+        stream: async () => {
+          steps += 1
+          during?.(chat, steps)
+          const calls = [{ id: `c${steps}`, name: 'f' }]
+          if (!says) return { reason: 'end_turn', usage, calls: [] }
+          return { ref: await refOf(`step ${steps}`), reason: 'tool_calls', usage, calls }
+        },
+        runTool: async ({ refused, action }) => {
+          refusals.push(refused)
+          return { ref: await refOf(action) }
+        },
+      },
+      wait: async () => {
+        const next = coming.shift()
+        if (next === undefined) throw waits
+        chat.signal(await message(store, next))
+      },
+    })
+    expect(await running.catch((error: unknown) => error)).toBe(waits)
+    return { steps, refusals }
+  }
+
+  it('are at most 50 by default, or as many as the option says', async () => {
+    for (const [options, most] of [
+      [{}, 50],
+      [{ maxSteps: 3 }, 3],
+    ] as const) {
+      const { steps, refusals } = await stepsOf(options)
+      expect([steps, refusals.length]).toEqual([most, most])
+    }
+  })
+
+  it('end with the tools of the step in which the chat is stopped, which are not run', async () => {
+    const stop = (chat: Chat, step: number): void => void (step === 2 && chat.signal({ type: 'stop' }))
+    const { steps, refusals } = await stepsOf({}, { during: stop })
+    expect([steps, refusals.length]).toEqual([2, 2])
+    expect([refusals[0], typeof refusals[1]]).toEqual([undefined, 'string'])
+  })
+
+  it('may be one in which the model says nothing: the next message has its turn', async () => {
+    expect(await stepsOf({}, { says: false }, ['two', 'three'])).toEqual({
+      ...{ steps: 3, refusals: [] },
+    })
   })
 })
 
