@@ -318,6 +318,21 @@ describe('the items of a message with other data', () => {
     for (const after of [undefined, null, '1', true, [1], 0])
       expect(withAfter(after)).toEqual([{ ...user('a'), id: 'm' }, assistant(provider('aioc', approval))])
   })
+  it('swallow no message where an item that followed them is gone', () => {
+    const after = [approval, { type: 'handoff' }]
+    const [first, , second] = encodeThread([{ ...toolResult('c1', '5'), id: 't', meta: { aioc: { after } } }])
+    const next = { type: 'message', role: 'user', content: 'and now?' }
+    for (const items of [
+      [first, next],
+      [first, second, next],
+      [first, next, second],
+    ]) {
+      const messages = decoded(items)
+      expect(messages.find(({ role }) => role === 'user')).toEqual(user('and now?'))
+      expect(messages[0]?.content[0]).toMatchObject({ type: 'tool_result', callId: 'c1' })
+      expect(JSON.stringify(messages[0]?.meta?.['aioc'] ?? null)).not.toContain('and now?')
+    }
+  })
   it('take a changed output as the first text, longer or shorter', () => {
     const message = toolResult('c1', [
       { type: 'text', text: 'ab' },

@@ -224,7 +224,7 @@ const replaceMessages = (
   const wire = encodeMessages(messages) as unknown as readonly Json[]
   const there = encodeMessages(conversation) as unknown as readonly Json[]
   let same = 0
-  while (same < there.length && same < wire.length && jsonEqual(there[same], wire[same])) same += 1
+  while (same < there.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
   const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same), 'saveChat').length
   const kept = same === 0 ? 0 : same === there.length ? conversation.length : messagesFor(conversation, same, from)

@@ -231,7 +231,7 @@ const replaceItems = (
   items: readonly AgentInputItem[],
   there: readonly AgentInputItem[],
 ): MessagesAndNotes | undefined => {
-  const keeps = there.findIndex((item, index) => index >= items.length || !sameValue(item, items[index]))
+  const keeps = there.findIndex((item, index) => !sameValue(item, items[index]))
   const kept = keeps === -1 ? there.length : keeps
   if (kept === there.length && items.length === there.length) return undefined
   const conversation = session.conversation()

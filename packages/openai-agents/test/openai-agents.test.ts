@@ -162,29 +162,32 @@ it('the options of agentsSession are the id, the first items and the metadata of
   )
 })
 
-it('the first items that could not be stored are stored by the next call', async () => {
-  const inner = await inMemory.fresh()
-  let isFull = true
-  const create: Store['create'] = (given) =>
-    isFull
-      ? storeTask(async () => left({ _tag: 'Io', operation: 'create', cause: 'full' }), 'store.create')
-      : inner.create(given)
-  const session = agentsSession({ ...inner, create }, { sessionId: 's', initialItems: [userItem('hi')] })
-  const full = { fault: { _tag: 'Io' } }
-  for (const call of [
-    () => session.getItems(),
-    () => session.record(),
-    () => session.popItem(),
-    () => session.clearSession(),
-    () => session.addItems([userItem('there')]),
-  ])
-    await expect(call()).rejects.toMatchObject(full)
-  const together = await Promise.allSettled([session.getItems(), session.addItems([userItem('there')])])
-  expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-  isFull = false
-  await session.addItems([userItem('there')])
-  expect(await session.getItems()).toEqual([userItem('hi'), userItem('there')])
-})
+it.each(['create', 'append'] as const)(
+  'the first items that could not be stored are stored by the next call: %s',
+  async (step) => {
+    const inner = await inMemory.fresh()
+    let isFull = true
+    const failing = (...given: readonly never[]): unknown =>
+      isFull
+        ? storeTask(async () => left({ _tag: 'Io', operation: step, cause: 'full' }), `store.${step}`)
+        : (inner[step] as (...given: readonly never[]) => unknown)(...given)
+    const store = { ...inner, [step]: failing } as Store
+    const session = agentsSession(store, { sessionId: 's', initialItems: [userItem('hi')] })
+    for (const call of [
+      () => session.getItems(),
+      () => session.record(),
+      () => session.popItem(),
+      () => session.clearSession(),
+      () => session.addItems([userItem('there')]),
+    ])
+      await expect(call()).rejects.toMatchObject({ fault: { _tag: 'Io' } })
+    const together = await Promise.allSettled([session.getItems(), session.addItems([userItem('there')])])
+    expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    isFull = false
+    await session.addItems([userItem('there')])
+    expect(await session.getItems()).toEqual([userItem('hi'), userItem('there')])
+  },
+)
 
 it('a change that changes nothing appends nothing', async () => {
   const session = agentsSession(await inMemory.fresh(), { sessionId: 's' })
