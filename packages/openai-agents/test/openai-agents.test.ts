@@ -263,3 +263,10 @@ it('copyItems copies into an empty session only, and returns the number of items
     new Error('the target session already has items; expected an empty one. Nothing was copied.'),
   )
 })
+
+it('an item of plain JSON is stored as a plain message, without a field for other values', async () => {
+  const session = agentsSession(await inMemory.fresh(), { sessionId: 's' })
+  await session.addItems([userItem('hi'), answered('there'), { ...userItem('odd'), id: undefined } as AgentInputItem])
+  const tagged = (await session.record()).view().toArray().map((message) => JSON.stringify(message).includes('indelible.tags')) // oxfmt-ignore
+  expect(tagged).toEqual([false, false, true])
+})
