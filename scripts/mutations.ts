@@ -45,6 +45,7 @@ export const mutationsOf = (path: string, code: string): readonly Mutation[] => 
     for (const [key, value] of Object.entries(node)) {
       if (key === 'key' && node.computed !== true) continue
       if (key === 'init' && isOptionNames(node['id'], textOf)) continue
+      if (key === 'arguments' && textOf(node['callee']) === 'optionsOf') continue // its names, and what it is called
       for (const child of Array.isArray(value) ? (value as unknown[]) : [value])
         if (isCode(child)) visit(child, node, isTop && !isInside, from)
     }
