@@ -229,10 +229,11 @@ describe('the end of a step', () => {
       ['discard', [{ closed: true }]],
       ['saveMarked', []],
     ] as const) {
-      const { end, tell, journal, handler } = await step()
+      const { end, tell, journal, handler, session } = await step()
       await end(said('Looking.'))
       await tell({ type: 'interrupted', partialText: 'Looking.', behavior })
       await handler.end({} as never)
+      expect(session.notes().length).toBe(1 + then.length) // at once: the lease is released next
       expect((await journal()).slice(1)).toEqual(then)
     }
   })
@@ -281,6 +282,21 @@ describe('the end of a step', () => {
     }
     expect(session.len).toBe(2)
   })
+})
+
+it('a secret is removed from every note and counted once, with the message that has it', async () => {
+  const found: string[] = []
+  const secret = `sk-or-v1-${'0123456789abcdef'.repeat(4)}`
+  const redact = { onRedacted: ({ rule }: { readonly rule: string }) => void found.push(rule) }
+  const { end, tell, session, handler } = await step({ redact })
+  await end(said(`The key is ${secret}`))
+  expect(found).toEqual([])
+  await tell({ type: 'history_delta', id: 'r:0', expectedLen: 1, append: [assistant(`The key is ${secret}`)] })
+  expect(found).toHaveLength(1)
+  await handler({ type: 'tool_call_start', seq: 9, step: 1, call: toolCall('a', 'look', { secret }) })
+  expect(found).toHaveLength(2)
+  expect(JSON.stringify([...session.rows()])).not.toContain(secret)
+  expect([...session.notes()].map(({ type }) => type)).toEqual(['journal', 'journal', 'tool_started'])
 })
 
 it('a journal that the store refuses, with nobody waiting, fails the next event and every one after it', async () => {

@@ -14,6 +14,7 @@ import {
   toolResult,
   user,
   type Message,
+  type Part,
   type Settled,
   type View,
 } from 'indelible'
@@ -367,6 +368,35 @@ describe('run', () => {
     vi.useRealTimers()
     const { events, result } = await all({ model: hangs, limits: { stepTimeout: 10 } })
     expect([result.stopReason, types(events)]).toEqual(['timeout', ['step_start', 'interrupted', 'run_complete']])
+  })
+
+  it.each(['finish', 'interrupt', 'fault', 'end'] as const)("closes a model's stream after its %s", async (how) => {
+    let closed = 0
+    const answer = assistant('Done.')
+    const part = answer.content[0] as Part
+    const block = { index: 0, block: 'text' } as const
+    const events: IteratorResult<ModelEvent>[] = [
+      { done: false, value: { type: 'block_start', ...block } },
+      { done: false, value: { type: 'text_delta', ...block, text: 'Done.' } },
+      { done: false, value: { type: 'block_end', ...block, part } },
+      { done: false, value: { type: 'finish', message: answer, reason: 'end_turn', usage: {} } as ModelEvent },
+    ]
+    const next = async (): Promise<IteratorResult<ModelEvent>> => {
+      if (how !== 'finish' && events.length === 2) {
+        if (how === 'fault') throw new Error('gone')
+        if (how === 'end') return { done: true, value: undefined }
+        return new Promise(() => undefined)
+      }
+      return events.shift() ?? { done: true, value: undefined }
+    }
+    const iterator = { next, return: async () => ((closed += 1), { done: true, value: undefined } as const) }
+    const model: Model = { name: 'm', stream: () => ({ [Symbol.asyncIterator]: () => iterator }) }
+    const stream = run({ model, view: start })
+    for await (const event of stream)
+      if (how === 'interrupt' && event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const tags = { finish: 'Right', interrupt: 'Right', fault: 'Left', end: 'Left' }
+    expect([(await stream.result()())._tag, closed]).toEqual([tags[how], 1])
   })
 
   it("counts a step's limit from the start of that step, and a run's from its own", async () => {

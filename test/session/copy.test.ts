@@ -1,5 +1,5 @@
 /** Copies of sessions in another store: whole, gone on with, and refused. */
-import { storeTask } from '../../src/store/kit.ts'
+import { encryptionOf, keyLogOf, ownStore, storeTask } from '../../src/store/kit.ts'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -170,6 +170,33 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
+})
+
+it.each([
+  ['no scope, as keys had none once', undefined, true],
+  ['the scope that it is copied to', 'there', true],
+  ['the scope that it is copied from', 'here', false],
+])('a wrapped key is copied into another scope without its ring if it has %s', async (_, scope, isCopied) => {
+  const ring = keyRing([newHostKey()])
+  const [from, to] = [memoryStore({ scope: 'here' }), memoryStore({ scope: 'there' })]
+  await createSession(withKeys(from, ring), { id: 's', messages: [user('hello')] })
+  const [key = ''] = encryptionOf(await from.info('s'))?.keys ?? []
+  const log = await from.info(keyLogOf(key))
+  const { scope: _was, ...meta } = log.meta
+  await ownStore(from).update(log.id, { expected: log.version, meta: { ...meta, ...(scope && { scope }) } })
+  const copied = await copySession(from, to, 's')()
+  expect(copied).toMatchObject(
+    isCopied
+      ? { _tag: 'Right' }
+      : {
+          left: {
+            _tag: 'NoKey',
+            id: 's',
+            reason:
+              'its key is wrapped for the scope "here": to copy it into "there", open the source store with its key ring (withKeys)',
+          },
+        },
+  )
 })
 
 describe('blocks named by receipts', () => {

@@ -881,6 +881,21 @@ describe('session forks', () => {
   })
 })
 
+it('a fork redacts what is appended to it, and its metadata, if it was made so', async () => {
+  const { store } = await startSession([user('go')])
+  const secret = `sk-or-v1-${'0123456789abcdef'.repeat(4)}`
+  const shown: boolean[][] = []
+  for (const options of [{ redact: true }, {}] as const) {
+    const fork = await ok(forkSession(store, 's', { metadata: { secret }, ...options }))
+    await ok(fork.append(user(`the key is ${secret}`)))
+    shown.push([fork.metadata(), fork.view().at(-1)].map((said) => JSON.stringify(said).includes(secret)))
+  }
+  expect(shown).toEqual([
+    [false, false],
+    [true, true],
+  ])
+})
+
 describe('reading ranges and listing', () => {
   it('readRange matches slice on messages', async () => {
     const { store, session } = await startSession()

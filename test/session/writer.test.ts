@@ -235,6 +235,67 @@ describe('a custom store', () => {
     expect(texts(await openSession(memory, 's'))).toEqual(['a'])
   })
 
+  it('whose clock throws is a fault that says so, and nothing is appended', async () => {
+    const memory = memoryStore()
+    let isBroken = true
+    const now = (): number => {
+      if (isBroken) throw new Error('no time')
+      return memory.now()
+    }
+    await createSession(memory, { id: 's' })
+    const session = await openSession({ ...memory, now }, 's')
+    const found = await fault('Io', session.append(user('a')))
+    expect([found.operation, found.cause]).toEqual(['read the clock', new Error('no time')])
+    isBroken = false
+    await ok(session.append(user('b')))
+    expect(texts(session)).toEqual(['b'])
+  })
+
+  it('whose turns fail gives a rebase that must wait that fault', async () => {
+    const memory = memoryStore()
+    let turns = 0
+    const turn: NonNullable<Store['turn']> = () =>
+      storeTask(async () => (turns++, left({ _tag: 'Io', operation: 'turn', cause: 'gone' } as const)), 'store.turn')
+    const [other, session] = [await createSession(memory, { id: 's' }), await openSession({ ...memory, turn }, 's')]
+    let calls = 0
+    const make = () => {
+      if (calls++ === 0) void other.append(user('theirs'))()
+      return user('mine')
+    }
+    expect((await fault('Io', session.rebase(make))).operation).toBe('turn')
+    expect([calls, turns, texts(other)]).toEqual([1, 1, ['theirs']])
+  })
+
+  it('that has another record under the id is found when a handle is refreshed, however long that record is', async () => {
+    for (const others of [['x'], ['x', 'y'], ['x', 'y', 'z']]) {
+      let memory = memoryStore()
+      const info: Store['info'] = (id) => memory.info(id)
+      const nodes: Store['nodes'] = (...given) => memory.nodes(...given)
+      const session = await createSession({ ...memory, info, nodes }, { id: 's', messages: [user('a'), user('b')] })
+      const expected = session.head()
+      memory = memoryStore()
+      const other = await createSession(memory, { id: 's', messages: others.map((said) => user(said)) })
+      expect(await fault('Diverged', session.refresh())).toEqual({ _tag: 'Diverged', id: 's', expected, actual: other.head() }) // oxfmt-ignore
+      expect(texts(session)).toEqual(['a', 'b'])
+    }
+  })
+
+  it('that does not give its tree to a refresh is that fault, and the next refresh reads on', async () => {
+    const memory = memoryStore()
+    let isBroken = true
+    const nodes: Store['nodes'] = (...given) =>
+      isBroken
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'nodes', cause: 'gone' } as const), 'store.nodes')
+        : memory.nodes(...given)
+    const session = await createSession(memory, { id: 's', messages: [user('a')] })
+    const other = await openSession({ ...memory, nodes }, 's')
+    await session.append(user('b'))
+    expect((await fault('Io', other.refresh())).operation).toBe('nodes')
+    isBroken = false
+    await ok(other.refresh())
+    expect(texts(other)).toEqual(['a', 'b'])
+  })
+
   it('that throws fails only that call', async () => {
     const memory = memoryStore()
     let broken: 'append' | 'rejects' | 'info' | undefined
