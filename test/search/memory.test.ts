@@ -200,8 +200,8 @@ it.each([
 it('a hit is in the first session that has its row, and a store that does not describe one is a fault', async () => {
   const store = memoryStore()
   for (const id of ['s', 't']) await createSession(store, { id, messages: [user('needle')] })
-  await store.create({ id: 'log', meta: {} })
-  const [row] = (await orThrow(store.read('s'))) as readonly StoredRow[]
+  await store.create({ id: 'log', meta: {}, encrypt: false })
+  const [row] = (await orThrow(store.read('t'))) as readonly StoredRow[]
   const find: RowIndex['find'] = ({ all }) =>
     searched({
       rows: all.some(({ term }) => term === unreadTerm)
