@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { copySession, describeSession, listUnfinished } from 'indelible/session'
+import { copySession, describeSession, exportSession, importRecord, listUnfinished } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { rounds } from '../rounds.ts'
@@ -197,6 +197,21 @@ it.each([
           },
         },
   )
+})
+
+it.each([
+  ['a plain store', () => memoryStore()],
+  ['an encrypted one', () => withKeys(memoryStore(), keyRing([newHostKey()]))],
+])('an import of an erased message into %s is verified there, with the erasure in its ledger', async (_, open) => {
+  const from = memoryStore()
+  const session = await ok(createSession(from, { id: 's', messages: [user('secret'), user('b')], erasable: true }))
+  await ok(session.erase([0], { reason: 'asked to', by: 'ada' }))
+  const to = open()
+  await ok(importRecord(to, await exportSession(from, 's')))
+  await ok(verifySession(to, 's'))
+  const imported = await ok(openSession(to, 's'))
+  expect(imported.view().toArray()).toEqual((await ok(openSession(from, 's'))).view().toArray())
+  expect(imported.view().at(0)?.content).toMatchObject([{ type: 'erased' }])
 })
 
 describe('blocks named by receipts', () => {

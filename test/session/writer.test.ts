@@ -104,6 +104,21 @@ describe('one mechanism for every append', () => {
   })
 })
 
+it('an operation that was never appended has the fault of its place, whether it expects too much or too little', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+  for (const [options, tag] of [
+    [{ expectedLen: 3 }, 'SessionGap'],
+    [{ expectedLen: 1 }, 'SessionConflict'],
+    [{ expectedLen: 2, expectedConversation: 1 }, 'SessionConflict'],
+    [{ expectedHead: { size: 1, root: 'a'.repeat(64) } }, 'SessionConflict'],
+  ] as const)
+    await fault(tag, session.append(user('c'), { operation: 'o', ...options }))
+  expect(texts(await openSession(store, 's'))).toEqual(['a', 'b'])
+  await ok(session.append(user('c'), { operation: 'o', expectedLen: 2, expectedConversation: 2 }))
+  expect(texts(await openSession(store, 's'))).toEqual(['a', 'b', 'c'])
+})
+
 describe('a rebase whose callback appends to the same session', () => {
   it('is a fault, not an endless loop', async () => {
     const session = await createSession(memoryStore(), { messages: [user('a')] })
