@@ -80,6 +80,19 @@ describe('indelible records', () => {
       damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }],
     })
   })
+  it('reports a single repair, and none where nothing was repaired', () => {
+    const whole = {
+      ...{ callId: 'c', timestamp: '2026-01-01T00:00:00.000Z', speaker: 'user', methodName: 'm' },
+      ...{ args: [], kwargs: {}, outcomeSummary: { ok: true, status: 'ok', errorType: null, retriable: false } },
+    }
+    const { args: _, ...lacking } = whole
+    const repairs = (record: object): string | undefined =>
+      /^repaired: [^]*/m.exec(indelible(['records', '-'], { input: JSON.stringify([record]) }).stdout)?.[0]
+    expect([repairs(lacking), repairs(whole)]).toEqual([
+      'repaired: 1 field of the records\n       1 × args is missing: []\n           at entry 0\n',
+      undefined,
+    ])
+  })
   it('reports repairs, each kind once', () => {
     const { stdout } = indelible(['records', log])
     const said = stdout.slice(stdout.indexOf('repaired: '))
