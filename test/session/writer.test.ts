@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
 import { left } from 'fp-ts/lib/Either.js'
 import { storeTask } from '../../src/store/kit.ts'
+import { rangeDigest } from '../../src/notes/kit.ts'
 import { fault, ok } from '../task-results.ts'
 import { createPace, type Pace } from '../../src/session/writing/pace.ts'
 import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
@@ -119,6 +120,44 @@ it('an operation that was never appended has the fault of its place, whether it 
   expect(texts(await openSession(store, 's'))).toEqual(['a', 'b'])
   await ok(session.append(user('c'), { operation: 'o', expectedLen: 2, expectedConversation: 2 }))
   expect(texts(await openSession(store, 's'))).toEqual(['a', 'b', 'c'])
+})
+
+it('an append after a retraction that it does not know has the note of it, and those since', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+  await session.note({ type: 'pin', position: 0 })
+  await session.pop()
+  await session.note({ type: 'pin', position: 0 })
+  const found = await fault('SessionConflict', session.append(user('c'), { expectedLen: 2, expectedConversation: 2 }))
+  expect([found.len, found.expectedLen, found.missed.toArray()]).toEqual([2, 2, []])
+  expect([...found.notes].map(({ type }) => type)).toEqual(['retraction', 'pin'])
+})
+
+it('notes of an append are checked with its messages: what they reach, and the digest of a summary', async () => {
+  const session = await createSession(memoryStore(), { id: 's', messages: [user('a')] })
+  const summary = { type: 'summary', from: 0, to: 1, text: 'all', sourceDigest: rangeDigest([user('a')]) } as const
+  const refused = [
+    [{ type: 'pin', position: 2 }, 'the note needs 3 messages, and the session has 2'],
+    [{ type: 'retraction', from: 0, to: 3 }, 'the note needs 3 messages, and the session has 2'],
+    [{ ...summary, to: 2 }, 'the note needs 2 messages, and the session has 1'],
+    [
+      { ...summary, sourceDigest: '0'.repeat(64) },
+      'the sourceDigest of the summary is not that of the messages from 0 to 1',
+    ],
+    [{ type: 'seal' }, 'use seal() to seal a session'],
+  ] as const
+  for (const [note, reason] of refused) {
+    const given = { messages: [user('b')], notes: [note] } as never
+    expect((await fault('InvalidNote', session.append(given))).reason).toBe(reason)
+  }
+  expect([session.len, session.notes().length]).toEqual([1, 0])
+  await ok(session.append({ messages: [user('b')], notes: [{ type: 'pin', position: 1 }, summary] }))
+  await session.pop()
+  const [last] = [{ ...summary, from: 1, to: 2 }]
+  expect((await fault('InvalidNote', session.append({ messages: [], notes: [last] }))).reason).toBe(
+    'the messages from 1 to 2 were all retracted',
+  )
+  expect([...session.notes()].map(({ type }) => type)).toEqual(['pin', 'summary', 'retraction'])
 })
 
 describe('a rebase whose callback appends to the same session', () => {

@@ -32,9 +32,9 @@ export interface MessageRange {
  * @example
  * const { view } = await readRange(store, 'notes', -50) // the last fifty
  */
-export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
-  sessionSteps(async function* () {
-    checkStore('readRange', store)
+export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> => {
+  checkStore('readRange', store)
+  return sessionSteps(async function* () {
     const rows = yield* need(store.read(id, { only: 'entry', ...present({ from, to }) }))
     const decoded = yield* need(decodeRows(id, rows))
     const blocks = yield* need(blocksOf(store, id, decoded))
@@ -46,3 +46,4 @@ export const readRange = (store: Store, id: string, from?: number, to?: number):
     const times = Object.freeze(rows.map(({ at }) => at))
     return Object.freeze({ from: rows[0]?.index ?? 0, view: history.view(), times })
   }, 'readRange')
+}
