@@ -347,3 +347,11 @@ describe('readTranscript on real transcripts', () => {
     expect(read(readShared('transcripts/swe-function-calling-simple.swe-agent.json')).messages.length).toBe(12)
   })
 })
+
+it('a body is read by the first of its lists that is a conversation', () => {
+  const input = [{ type: 'message', role: 'user', content: 'hi' }]
+  for (const messages of [[5], [{ of: 'nobody' }], []])
+    expect(readTranscript(JSON.stringify({ messages, input }))).toMatchObject({
+      right: { format: 'openai-responses', messages: [{ role: 'user' }] },
+    })
+})
