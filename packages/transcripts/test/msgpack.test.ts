@@ -95,8 +95,8 @@ it.each([
   ['a signed integer of 16 bits', [0xd1]],
 ])('the content of %s is not read as items', (_, header) => {
   const content = [0xdc, 0xff]
-  expect(() => checkItems(bytesOf(0x92, ...header, ...content, 0xc0))).not.toThrow()
-  expect(() => checkItems(bytesOf(0x93, ...header, ...content, 0xc0))).toThrow('announces')
+  expect(() => checkItems(bytesOf(0x94, ...header, ...content, 0xc0, 0xc0, 0xc0))).not.toThrow()
+  expect(() => checkItems(bytesOf(0x95, ...header, ...content, 0xc0, 0xc0, 0xc0))).toThrow('announces')
 })
 
 it.each([
