@@ -41,6 +41,18 @@ describe('indelible records', () => {
     for (const line of indelible(['records', log], { columns }).stdout.split('\n').slice(1))
       expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
+  it.each([
+    [28, 4],
+    [30, 4],
+    [31, 5],
+    [50, 24],
+    [56, 30],
+    [100, 30],
+  ])('draws bars as wide as %i columns leave room for', (columns, room) => {
+    const bars = [...indelible(['records', log], { columns }).stdout.matchAll(/^(\w+) +\d {2}(▪+)$/gm)]
+    const half = Math.round(room / 2)
+    expect(bars.map(([, name, bar = '']) => [name, bar.length])).toEqual([['filter', room], ['map', half], ['count', half]]) // oxfmt-ignore
+  })
   it('--json prints the summary for programs', () => {
     const { status, stdout } = indelible(['records', '--json', log])
     expect(status).toBe(0)
