@@ -35,7 +35,7 @@ const testsOf: { readonly [room: string]: readonly string[] } = {
   records: ['packages/records/test/**/*', 'test/store/own-logs'],
   session: [
     'test/session/{session,conversation.property,copy,tamper,erase,prove,transfer,imports,follow,lease,writer,failing-store}',
-    'test/session/{adapter-ownership,arguments,digests,erased-elsewhere,lease-options,open-or-create,unread-rows}',
+    'test/session/{adapter-ownership,arguments,digests,erased-elsewhere,fault,journal,lease-machine,lease-options,open-or-create,unread-rows}',
   ],
   store: ['test/store/*', 'test/session/{tamper,erase,lease}', 'packages/encryption/test/encryption'],
   workflows: ['packages/workflows/test/**/*', 'packages/encryption/test/every-log'],

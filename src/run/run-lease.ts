@@ -103,7 +103,6 @@ export const acquireRunLease = async (
   let over = false
   if (borrowed === undefined) runLeases.add(taken.right)
   const onLost = (): void => {
-    if (over) return
     const { reason } = signal
     if (isStop(reason)) stop('Somebody asked the run to stop.', false)
     else stop(`The session is held by another run. ${reasonOf(reason)}`, true)

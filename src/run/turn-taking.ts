@@ -191,9 +191,7 @@ export class TurnTaking {
   #unfinished(): Input | undefined {
     const inputs = this.inputs()
     const conversation = this.#session.conversation()
-    let asked = conversation.length - 1
-    while (asked >= 0 && conversation.at(asked)?.role !== 'user') asked -= 1
-    const at = asked < 0 ? undefined : conversation.positionAt(asked)
+    const at = conversation.positionAt(conversation.toArray().findLastIndex(({ role }) => role === 'user'))
     return (
       inputs.find(({ state }) => state === 'taken') ??
       inputs.find(({ state }) => state === 'waiting') ??

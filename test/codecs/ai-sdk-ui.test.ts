@@ -579,3 +579,10 @@ describe('ai-sdk: UI messages', () => {
     void aiUiMessages.encode([user('hi')])
   })
 })
+
+it('a message to the assistant after its last step is the last message, without an empty step behind it', () => {
+  const steering = { type: 'steering-message', id: 'steer', parts: [{ type: 'text', text: 'no, wait' }] }
+  const wire = [{ id: 'a', role: 'assistant', parts: [{ type: 'step-start' }, { type: 'text', text: 'Looking.', state: 'done' }, steering] }] // oxfmt-ignore
+  expectLaw(aiUiMessages, wire)
+  expect(decodeOrFail(aiUiMessages, wire).map(({ role }) => role)).toEqual(['assistant', 'user'])
+})

@@ -834,3 +834,20 @@ describe('an Anthropic response', () => {
     }
   })
 })
+
+it.each([
+  ['a text', [{ type: 'text', text: 'no such file' }]],
+  ['an image', [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }]],
+  ['a text and an image', [{ type: 'text', text: 'no' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }]], // oxfmt-ignore
+  ['a blank text', [{ type: 'text', text: ' ' }]],
+  ['nothing', []],
+])('an error result with %s is written as it was read', (_, content) => {
+  for (const is_error of [true, false])
+    expectLaw(anthropic, {
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'go' }] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', is_error, content }] },
+      ],
+    })
+})

@@ -1,3 +1,4 @@
+import { CallReader } from '../../src/codecs/gemini/calls.ts'
 import { MediaProcessing, type Content, type GenerateContentParameters, type Part as GenaiPart } from '@google/genai'
 import * as fc from 'fast-check'
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
@@ -479,4 +480,28 @@ describe('the Gemini codec', () => {
       expect(transcript).toMatchObject({ right: { format: 'gemini' } })
     }
   })
+})
+
+it('a result without an id answers the first waiting call with its name of the last turn, or a call of its own', () => {
+  const reader = new CallReader(2)
+  const calls = [
+    [undefined, 'f'],
+    ['own', 'f'],
+    [undefined, 'g'],
+  ] as const
+  expect(calls.map(([id, name]) => reader.call(id, name))).toEqual(['call-without-id-2', 'own', 'call-without-id-3'])
+  expect(['g', 'f', 'f', 'f'].map((name) => reader.result(undefined, name))).toEqual([
+    'call-without-id-3',
+    'call-without-id-2',
+    'own',
+    'call-without-id-4',
+  ])
+  expect([reader.call('a', 'f'), reader.result('a', 'f'), reader.result(undefined, 'f')]).toEqual([
+    'a',
+    'a',
+    'call-without-id-5',
+  ])
+  reader.call('b', 'f')
+  reader.turn()
+  expect(reader.result(undefined, 'f')).toBe('call-without-id-6')
 })

@@ -187,3 +187,32 @@ describe('the LangChain codec', () => {
     expect(said([{ type: 'tool', content: '' }])).toMatch(/^\[0\]\.tool_call_id should be a string/)
   })
 })
+
+it.each([
+  ['in the order of the list', ['a', 'b'], ['a', 'b'], ['a', 'look', 'b', 'look']],
+  ['in another order', ['b', 'a'], ['a', 'b'], undefined],
+  ['that the list has not', ['a', 'c'], ['a', 'b'], undefined],
+  ['fewer than the list', ['a'], ['a', 'b'], ['a', 'look', 'b']],
+])(
+  'blocks of calls %s are read as one with the calls or beside them, and written back',
+  (_, blocks, calls, together) => {
+    const input = {}
+    const wire = [
+      {
+        type: 'ai',
+        content: blocks.flatMap((id) => [
+          { type: 'tool_use', id, name: 'f', input },
+          { type: 'text', text: 'look' },
+        ]),
+        tool_calls: calls.map((id) => ({ id, name: 'f', args: {} })),
+      },
+    ]
+    expectLaw(langchainMessages, wire)
+    const [message] = decodeOrFail(langchainMessages, wire)
+    const said = message?.content.map((part) =>
+      part.type === 'tool_call' ? part.id : part.type === 'text' ? part.text : part.type,
+    )
+    const beside = [...blocks.flatMap(() => ['provider', 'look']), ...calls]
+    expect(said).toEqual(together === undefined ? beside : blocks.length < calls.length ? ['a', 'look', 'b'] : together)
+  },
+)

@@ -74,6 +74,24 @@ describe('background summaries', () => {
     }
     expect(told).toEqual(['AppendFailed', 'AppendFailed', 'AppendFailed'])
   })
+  it('append nothing where there is nothing to summarize, or no summary succeeds', async () => {
+    const long = createHistory<Message>({
+      from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
+    })
+    const short = createHistory<Message>({ from: [user('Go.')] })
+    const appended: unknown[] = []
+    const told: string[] = []
+    const summaries = summariesInBackground({
+      summarizer: { model: 'acme-1', summarize: () => Promise.reject(new Error('busy')) },
+      append: (made) => appended.push(made),
+      onFault: ({ _tag }) => told.push(_tag),
+    })
+    for (const history of [short, long]) {
+      summaries.offer(history.view(), [])
+      await summaries.idle()
+    }
+    expect([appended, told]).toEqual([[], ['SummarizerFailed']])
+  })
   it('refuse an unusable text for its range only, and do not pay for it again', async () => {
     const history = createHistory<Message>({
       from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],

@@ -52,6 +52,19 @@ describe('the window policy', () => {
   })
 })
 
+it('the window policy shows a message that fits exactly, with the marker of those before it', () => {
+  const said = [user('long '.repeat(200)), ...Array.from({ length: 30 }, (_, index) => user(`Number ${index}`))]
+  const view = recordOf(said)
+  const isRecorded = new Set(view)
+  const estimate = (message: Message): number => (isRecorded.has(message) ? 50 : 10)
+  const whole = (budget: number): number => {
+    const levels = derive(view, { budget, policy: window, estimate }).residency.toArray()
+    return levels.filter((level) => level === 'full').length
+  }
+  const budgets = [1059, 1060, 1109, 1110]
+  expect(budgets.map(whole)).toEqual([20, 21, 21, 22])
+})
+
 describe('a custom policy that keeps messages', () => {
   it('is followed where the active turn, including its instructions, does not fit', () => {
     const view = recordOf(

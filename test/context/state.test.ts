@@ -139,3 +139,42 @@ describe('a context derived from a saved state', () => {
     expect(derive(recordOf(300), { budget: 2000, policy: window }).state).toBeUndefined()
   })
 })
+
+describe('a call id that was used before', () => {
+  it('keeps its number in a context derived from a saved state', () => {
+    const said: Message[] = [user('Fix the build.')]
+    for (let index = 0; index < 60; index++)
+      said.push(
+        assistant(toolCall('same', 'read', { path: `src/${index}.ts` }), toolCall(`own_${index}`, 'look', {})),
+        toolResult('same', `export const value${index} = ${index}\n`.repeat(8)),
+        toolResult(`own_${index}`, 'seen'),
+        assistant(toolCall('same', 'write', { path: `src/${index}.ts` })),
+        toolResult('same', 'Written.'),
+      )
+    const view = createHistory<Message>({ from: said }).view()
+    const before = derive(view.slice(0, view.length - 5), { budget: 3000 })
+    expect(before.state).toBeDefined()
+    counted = 0
+    const context = derive(view, { budget: 3000, estimate: fresh(), state: before.state })
+    expect(counted).toBeLessThan(view.length / 2)
+    expect(messagesOf(context)).toBe(messagesOf(derive(view, { budget: 3000, previous: before })))
+    expect(context.messages.at(-2)?.content).toMatchObject([{ id: 'same_5' }])
+  })
+})
+
+describe('the context before', () => {
+  it.each([0, 1, 3, 7, 15, 31])('is not continued by a record with another message at %i', (at) => {
+    const view = recordOf(60)
+    const previous = derive(view, { budget: 20_000 })
+    const said = user('Nothing of that.')
+    const other = new Proxy(view, {
+      get: (target, name) => {
+        if (name === 'at') return (index: number) => (index === at ? said : target.at(index))
+        const member: unknown = Reflect.get(target, name, target)
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member
+      },
+    })
+    expect(derive(view, { budget: 20_000, previous }).messages.at(at)).toBe(previous.messages.at(at))
+    expect(messagesOf(derive(other, { budget: 20_000, previous }))).toBe(messagesOf(derive(other, { budget: 20_000 })))
+  })
+})

@@ -364,3 +364,11 @@ it('words of scripts without spaces become pairs, and a mark of theirs inside a 
     '漢',
   ])
 })
+
+it('words are compared by their first 32 characters, and longer ones are not taken apart', () => {
+  const termsOf = (word: string): readonly string[] => [...wordsIn(word)].flatMap(({ terms }) => terms)
+  const [a, b] = ['я'.repeat(31), 'я'.repeat(32)]
+  expect([a, `${a}о`, b, `${b}о`].map(termsOf)).toEqual([[a], [`${a}о`], [b], [b]])
+  const long = `${'я'.repeat(28)}дЁё` // 31 characters, and a hump
+  expect([`${long}о`, `${long}оо`].map((word) => termsOf(word).length)).toEqual([3, 1])
+})

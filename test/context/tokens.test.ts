@@ -121,6 +121,18 @@ describe('attachment tokens', () => {
     expect(tokensOf(gif, 'image/gif')).toBe(imageTokens(400, 300))
     const jpeg = base64([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0xff, 0xc0, 0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3, 1, 1])
     expect(tokensOf(jpeg, 'image/jpeg')).toBe(imageTokens(800, 600))
+    const webp = (kind: string, ...bytes: readonly number[]): string =>
+      base64([...Buffer.from(`RIFF....WEBP${kind}`), ...bytes])
+    const zeros = (count: number): readonly number[] => Array.from({ length: count }, () => 0)
+    const lossy = webp('VP8 ', ...zeros(10), 0xe8, 0x43, 0x20, 0x83)
+    expect(tokensOf(lossy, 'image/webp')).toBe(imageTokens(1000, 800))
+    const lossless = webp('VP8L', ...zeros(5), 0xe7, 0xc3, 0xc7, 0x10)
+    expect(tokensOf(lossless, 'image/webp')).toBe(imageTokens(1000, 800))
+    const extended = webp('VP8X', ...zeros(8), 0x6f, 0x11, 0x01, 0x1f, 0x03, 0x02)
+    expect(tokensOf(extended, 'image/webp')).toBe(imageTokens(70_000, 131_872))
+    expect(tokensOf(png(70_000, 131_872), 'image/png')).toBe(imageTokens(70_000, 131_872))
+    for (const [width, height] of [[0, 5], [5, 0]] as const) expect(tokensOf(png(width, height), 'image/png')).toBe(1600) // oxfmt-ignore
+    expect(tokensOf(png(1, 1), 'image/png')).toBe(imageTokens(1, 1))
     const large = `${png(100, 100)}${'A'.repeat(4_000_000)}`
     expect(tokensOf(large, 'image/png')).toBe(imageTokens(100, 100))
     expect(tokensOf('bm90IGFuIGltYWdl', 'image/png')).toBe(1600)
@@ -140,6 +152,19 @@ describe('attachment tokens', () => {
     const plain = { type: 'base64', data: Buffer.from(words).toString('base64'), mediaType: 'text/plain' } as const
     expect(estimateTokens(user(file(plain))) - frame).toBe(textTokens(words))
   })
+})
+
+it('a JPEG has the size of its first frame, whichever kind, after the blocks before it', () => {
+  const sizeOf = (marker: number): number => {
+    const frame = [0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3, 1, 1]
+    const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe1, 1, 2, ...Buffer.alloc(256), 0xff, marker, ...frame])
+    const part = image({ type: 'base64', data: jpeg.toString('base64'), mediaType: 'image/jpeg' })
+    return estimateTokens(user(part)) - estimateTokens(user(''))
+  }
+  const frames = [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc7, 0xc9, 0xcb, 0xcd, 0xcf]
+  expect(frames.map(sizeOf)).toEqual(frames.map(() => imageTokens(800, 600)))
+  const others = [0xbf, 0xc4, 0xc8, 0xcc, 0xd0]
+  expect(others.map(sizeOf)).toEqual(others.map(() => 1600))
 })
 
 describe('an estimator or tokenizer that returns no number of tokens', () => {

@@ -14,6 +14,7 @@ import {
   toolResult,
   user,
   type Message,
+  type Part,
   type Settled,
   type View,
 } from 'indelible'
@@ -32,6 +33,7 @@ import {
   type RunResult,
   type RunStream,
 } from 'indelible/run'
+import { movedClock, type MovedClock } from './moved-clock.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())
@@ -366,6 +368,56 @@ describe('run', () => {
     vi.useRealTimers()
     const { events, result } = await all({ model: hangs, limits: { stepTimeout: 10 } })
     expect([result.stopReason, types(events)]).toEqual(['timeout', ['step_start', 'interrupted', 'run_complete']])
+  })
+
+  it.each(['finish', 'interrupt', 'fault', 'end'] as const)("closes a model's stream after its %s", async (how) => {
+    let closed = 0
+    const answer = assistant('Done.')
+    const part = answer.content[0] as Part
+    const block = { index: 0, block: 'text' } as const
+    const events: IteratorResult<ModelEvent>[] = [
+      { done: false, value: { type: 'block_start', ...block } },
+      { done: false, value: { type: 'text_delta', ...block, text: 'Done.' } },
+      { done: false, value: { type: 'block_end', ...block, part } },
+      { done: false, value: { type: 'finish', message: answer, reason: 'end_turn', usage: {} } as ModelEvent },
+    ]
+    const next = async (): Promise<IteratorResult<ModelEvent>> => {
+      if (how !== 'finish' && events.length === 2) {
+        if (how === 'fault') throw new Error('gone')
+        if (how === 'end') return { done: true, value: undefined }
+        return new Promise(() => undefined)
+      }
+      return events.shift() ?? { done: true, value: undefined }
+    }
+    const iterator = { next, return: async () => ((closed += 1), { done: true, value: undefined } as const) }
+    const model: Model = { name: 'm', stream: () => ({ [Symbol.asyncIterator]: () => iterator }) }
+    const stream = run({ model, view: start })
+    for await (const event of stream)
+      if (how === 'interrupt' && event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const tags = { finish: 'Right', interrupt: 'Right', fault: 'Left', end: 'Left' }
+    expect([(await stream.result()())._tag, closed]).toEqual([tags[how], 1])
+  })
+
+  it("counts a step's limit from the start of that step, and a run's from its own", async () => {
+    const pass = (name: string, limits: NonNullable<RunOptions['limits']>, clock: MovedClock) =>
+      all({
+        model: scriptedModel([
+          assistant(toolCall('a', name, '{}')),
+          assistant(toolCall('b', name, '{}')),
+          assistant('Done.'),
+        ]),
+        tools: [tool({ name, parameters: {}, run: () => clock.moveTo(clock.now() + 600).then(() => 'ok') })],
+        limits,
+        clock,
+      })
+    const reasons: string[] = []
+    for (const limits of [{ stepTimeout: 601 }, { timeout: 1201 }, { stepTimeout: 600 }, { timeout: 1200 }]) {
+      const clock = movedClock()
+      reasons.push((await pass('wait', limits, clock)).result.stopReason)
+      expect(clock.due()).toEqual([])
+    }
+    expect(reasons).toEqual(['end_turn', 'end_turn', 'timeout', 'timeout'])
   })
 
   it('sends a derived context and reports how much of it is cached', async () => {
@@ -781,6 +833,36 @@ describe('a run failure', () => {
     ).toThrow('tool "t": pass `parameters` as JSON Schema; its schema does not provide one')
     expect(add.parameters).toMatchObject({ type: 'object', required: ['a', 'b'] })
   })
+})
+
+it.each([
+  [{ name: undefined }, 'tool: `name` is nothing; expected the name that the model calls'],
+  [{ name: '' }, 'tool: `name` is ""; expected the name that the model calls'],
+  [{ name: 5 }, 'tool: `name` is 5; expected the name that the model calls'],
+  [{ run: undefined }, 'tool "t": `run` is nothing; expected a function'],
+  [{ run: 'ls' }, 'tool "t": `run` is "ls"; expected a function'],
+  [{ timeout: -1 }, 'tool "t": timeout is -1; expected a number of milliseconds'],
+  [{ parameters: undefined }, 'tool "t": pass `parameters` as JSON Schema; the tool has no schema'],
+])('a tool is refused when it is made: %j, %s', (given, sentence) => {
+  expect(() => tool({ name: 't', parameters: {}, run: () => 'ok', ...given } as never)).toThrow(sentence)
+})
+
+it('a tool has what was given and the defaults of the rest, frozen', () => {
+  const least = tool({ name: 't', parameters: {}, run: () => 'ok' })
+  const { run: _, ...rest } = least
+  expect(rest).toEqual({ name: 't', parameters: {}, schema: undefined, timeout: undefined, alone: false })
+  expect(Object.isFrozen(least)).toBe(true)
+  const given = { description: 'Looks.', alone: true, timeout: 5, needsApproval: true, idempotent: true }
+  expect(tool({ name: 't', parameters: {}, run: () => 'ok', ...given })).toMatchObject(given)
+})
+
+it('a tool output has its parts, and is an error only where that is said', () => {
+  const outputs = [toolOutput('a'), toolOutput('b', { isError: true }), toolOutput([], { isError: false })]
+  expect(outputs.map(({ content, isError }) => [content, isError])).toEqual([
+    [[{ type: 'text', text: 'a' }], false],
+    [[{ type: 'text', text: 'b' }], true],
+    [[], false],
+  ])
 })
 
 describe('built-in run handlers', () => {

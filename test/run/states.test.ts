@@ -1,9 +1,9 @@
 /** The state of a session's contexts between processes: what a turn keeps, who reads it, and when it is gone. */
 import { describe, expect, it } from 'vitest'
-import { assistant, createSession, memoryStore, openSession, user, type Message, type Store } from 'indelible'
+import { assistant, createSession, memoryStore, openSession, toolCall, user, type Message, type Store } from 'indelible'
 import { deriveContext, estimateTokens } from 'indelible/context'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { resume, run, scriptedModel, turn, type ModelRequest } from 'indelible/run'
+import { resume, run, scriptedModel, tool, turn, type ModelRequest } from 'indelible/run'
 import { contextStates, eraseMessages, forkSession } from 'indelible/session'
 
 const said: readonly Message[] = Array.from({ length: 160 }, (_, index) =>
@@ -62,6 +62,21 @@ describe('the context state that a turn stores', () => {
     expect(written).toHaveLength(1)
     await resume(session, { model, budget }).result()
     expect(await store.states?.read('s')).toContain('"segments":')
+  })
+  it('is written once for each compaction, and not before the first', async () => {
+    const look = tool({ name: 'look', parameters: {}, run: () => 'ok' })
+    for (const [budget, compacts] of [
+      [1000, true],
+      [100_000, false],
+    ] as const) {
+      const written: string[] = []
+      const states = { read: async () => undefined, write: async (state: string) => void written.push(state) }
+      const calls = Array.from({ length: 6 }, (_, index) => assistant(toolCall(`c${index}`, 'look', '{}')))
+      const model = scriptedModel([...calls, assistant('Done.')])
+      const view = [...said, user('And now?')] as never
+      const { steps } = await run({ model, view, budget, tools: [look], derive: { states } }).result()
+      expect([steps.length, written.length > 0, new Set(written).size]).toEqual([7, compacts, written.length])
+    }
   })
   it('may be unreadable or unwritable without ending a run', async () => {
     const fails = async (): Promise<never> => Promise.reject(new Error('the disk is gone'))

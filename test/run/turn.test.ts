@@ -282,6 +282,34 @@ describe('turn', () => {
     expect(messageTexts(await openSession(store, 's'))).toEqual([])
   })
 
+  it('reports a store failure while an unanswered input is taken again, and asks no model', async () => {
+    const real = memoryStore()
+    let isFull = false
+    const append: Store['append'] = (...given) =>
+      isFull
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('no disk') }), 'append')
+        : real.append(...given)
+    const session = await createSession({ ...real, append }, { id: 's' })
+    expect(isLeft(await turn(session, 'one', { model: down, id: 'a' }).result()())).toBe(true)
+    isFull = true
+    const again = turn(session, 'one', { model: echo, id: 'a' }).result()
+    expect(await again()).toMatchObject({ left: { _tag: 'Io' } })
+    expect(await resume(session, { model: echo }).result()()).toMatchObject({ left: { _tag: 'Io' } })
+    isFull = false
+    const last = await turn(session, 'one', { model: echo, id: 'a' }).result()
+    expect([last.stopReason, messageTexts(await openSession(real, 's'))]).toEqual([
+      'end_turn',
+      ['user: one', 'assistant: re: one'],
+    ])
+  })
+
+  it('with nothing to continue appends nothing, so a sealed session says so, too', async () => {
+    const session = await createSession(memoryStore(), { id: 's', messages: [user('one'), assistant('done')] })
+    await session.seal()
+    const { stopReason, response } = await resume(session, { model: down }).result()
+    expect([stopReason, response]).toEqual(['end_turn', assistant('done')])
+  })
+
   it('offers recall with a budget, unless a tool has its name', async () => {
     const session = await createSession(memoryStore())
     const offered: string[][] = []

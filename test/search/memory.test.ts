@@ -170,6 +170,111 @@ it.each(['time', 'relevance'] as const)('a page by %s judges at most 5000 propos
   expect(proposed).toBeLessThanOrEqual(5000)
 })
 
+it.each([
+  ['time', 1, 20, 20],
+  ['time', 10, 200, 20],
+  ['relevance', 1, 250, 20],
+  ['relevance', 10, 1250, 20],
+  ['relevance', 1000, 4250, 4],
+] as const)(
+  'a page by %s, of rows of which one in %i matches, examines %i and has %i hits',
+  async (sort, each, needed, hits) => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('hay'), user('needle')] })
+    const [hay, needle] = (await orThrow(store.read('s'))) as readonly StoredRow[]
+    let proposed = 0
+    const find: RowIndex['find'] = ({ all, limit = 0 }) => {
+      if (all.some(({ term }) => term === unreadTerm)) return searched({ rows: [], behind: 0 })
+      const rows = Array.from({ length: limit }, () => ({
+        row: (++proposed % each === 0 ? needle : hay) as StoredRow,
+        logs: ['s'],
+        cursor: `1.${proposed}`,
+      }))
+      return searched({ rows, next: `1.${proposed}`, behind: 0 })
+    }
+    const page = await searchStore({ ...store, index: { ...noIndex, find } }, 'needle', { sort })
+    expect([proposed, page.hits.length]).toEqual([needed, hits])
+  },
+)
+
+it('a hit is in the first session that has its row, and a store that does not describe one is a fault', async () => {
+  const store = memoryStore()
+  for (const id of ['s', 't']) await createSession(store, { id, messages: [user('needle')] })
+  await store.create({ id: 'log', meta: {}, encrypt: false })
+  const [row] = (await orThrow(store.read('t'))) as readonly StoredRow[]
+  const find: RowIndex['find'] = ({ all }) =>
+    searched({
+      rows: all.some(({ term }) => term === unreadTerm)
+        ? []
+        : [{ row: row as StoredRow, logs: ['gone', 'log', 't', 's'], cursor: '1.1' }],
+      behind: 0,
+    })
+  const indexed = { ...store, index: { ...noIndex, find } }
+  expect((await searchStore(indexed, 'needle')).hits).toMatchObject([{ session: 't', position: 0, retracted: false }])
+  const info: Store['info'] = (id) =>
+    id === 't'
+      ? storeTask(async () => left({ _tag: 'Io', operation: 'info', cause: 'gone' } as const), 'store.info')
+      : store.info(id)
+  expect(await searchStore({ ...indexed, info }, 'needle')()).toMatchObject({ left: { _tag: 'Io', operation: 'info' } })
+})
+
+it('a page without an index reads at most 20,000 rows, and the next one those before them', async () => {
+  const inner = memoryStore()
+  await createSession(inner, { id: 's', messages: [user('hay')] })
+  const [row] = (await orThrow(inner.read('s'))) as readonly StoredRow[]
+  const info: Store['info'] = (id) =>
+    storeTask(async () => {
+      const found = await inner.info(id)()
+      return isLeft(found) ? found : right({ ...found.right, head: { ...found.right.head, size: 20_150 } })
+    }, 'store.info') as never
+  const read: Store['read'] = (_, { from = 0, to = 0, only } = {}) =>
+    storeTask(
+      async () =>
+        right(
+          only === 'note'
+            ? []
+            : Array.from({ length: to - from }, (_each, at) => ({
+                ...(row as StoredRow),
+                position: from + at,
+                index: from + at,
+              })),
+        ),
+      'store.read',
+    ) as never
+  const store = { ...inner, info, read }
+  const first = await searchStore(store, 'needle', { session: 's', sort: 'time' })
+  const second = await searchStore(store, 'needle', {
+    session: 's',
+    sort: 'time',
+    ...(first.next && { after: first.next }),
+  })
+  expect([first.read, second.read, second.next]).toEqual([20_000, 150, undefined])
+})
+
+it.each([
+  ['"a b c" b', 'x a b c', [[2, 7]]],
+  [
+    'b "a b c"',
+    'x a b c b',
+    [
+      [2, 7],
+      [8, 9],
+    ],
+  ],
+  ['"a b" "b c"', 'a b c', [[0, 5]]],
+  [
+    'a c',
+    'a b c',
+    [
+      [0, 1],
+      [4, 5],
+    ],
+  ],
+] as const)('the query %s marks each place of %j once, from its first character', (query, text, marks) => {
+  const found = matchIn([{ of: 'text', text } as never], orThrow(parseQuery(query, false)))
+  expect(found?.excerpt).toEqual({ text, marks, cutBefore: false, cutAfter: false })
+})
+
 it('encrypted sessions are listed as they are now, also if the clock is set by days meanwhile', async () => {
   let ids = ['a']
   const encrypted: NonNullable<RowIndex['encrypted']> = () => {

@@ -5,12 +5,26 @@ import {
   forkSession,
   listSessions,
   memoryStore,
+  openOrCreateSession,
   openSession,
   orThrow,
+  readSession,
   user,
   verifySession,
 } from 'indelible'
-import { copySession, createFork, follow, proveEntry, readRange } from 'indelible/session'
+import {
+  copySession,
+  createFork,
+  describeSession,
+  eraseMessages,
+  exportSession,
+  findMessages,
+  follow,
+  listUnfinished,
+  proveEntry,
+  readRange,
+  removeUnfinished,
+} from 'indelible/session'
 import { postgresStore } from '@indelible/postgres'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { fault } from '../task-results.ts'
@@ -71,6 +85,15 @@ describe('a value that is not a store', () => {
       () => createSession(bad),
       () => openSession(bad, 's'),
       () => listSessions(bad),
+      () => listUnfinished(bad),
+      () => removeUnfinished(bad, 's'),
+      () => exportSession(bad, 's'),
+      () => readRange(bad, 's'),
+      () => readSession(bad, 's'),
+      () => describeSession(bad, 's'),
+      () => findMessages(bad, 's', {}),
+      () => eraseMessages(bad, 's', [0], { reason: 'r', by: 'b' }),
+      () => openOrCreateSession(bad, 's'),
       () => verifySession(bad, 's'),
       () => importTranscript(bad, transcript),
       () => copySession(store, bad, 's'),

@@ -1,10 +1,10 @@
 /** Copies of sessions in another store: whole, gone on with, and refused. */
-import { storeTask } from '../../src/store/kit.ts'
+import { encryptionOf, keyLogOf, ownStore, storeTask } from '../../src/store/kit.ts'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { copySession, describeSession, listUnfinished } from 'indelible/session'
+import { copySession, describeSession, exportSession, importRecord, listUnfinished } from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { rounds } from '../rounds.ts'
@@ -170,6 +170,48 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
+})
+
+it.each([
+  ['no scope, as keys had none once', undefined, true],
+  ['the scope that it is copied to', 'there', true],
+  ['the scope that it is copied from', 'here', false],
+])('a wrapped key is copied into another scope without its ring if it has %s', async (_, scope, isCopied) => {
+  const ring = keyRing([newHostKey()])
+  const [from, to] = [memoryStore({ scope: 'here' }), memoryStore({ scope: 'there' })]
+  await createSession(withKeys(from, ring), { id: 's', messages: [user('hello')] })
+  const [key = ''] = encryptionOf(await from.info('s'))?.keys ?? []
+  const log = await from.info(keyLogOf(key))
+  const { scope: _was, ...meta } = log.meta
+  await ownStore(from).update(log.id, { expected: log.version, meta: { ...meta, ...(scope && { scope }) } })
+  const copied = await copySession(from, to, 's')()
+  expect(copied).toMatchObject(
+    isCopied
+      ? { _tag: 'Right' }
+      : {
+          left: {
+            _tag: 'NoKey',
+            id: 's',
+            reason:
+              'its key is wrapped for the scope "here": to copy it into "there", open the source store with its key ring (withKeys)',
+          },
+        },
+  )
+})
+
+it.each([
+  ['a plain store', () => memoryStore()],
+  ['an encrypted one', () => withKeys(memoryStore(), keyRing([newHostKey()]))],
+])('an import of an erased message into %s is verified there, with the erasure in its ledger', async (_, open) => {
+  const from = memoryStore()
+  const session = await ok(createSession(from, { id: 's', messages: [user('secret'), user('b')], erasable: true }))
+  await ok(session.erase([0], { reason: 'asked to', by: 'ada' }))
+  const to = open()
+  await ok(importRecord(to, await exportSession(from, 's')))
+  await ok(verifySession(to, 's'))
+  const imported = await ok(openSession(to, 's'))
+  expect(imported.view().toArray()).toEqual((await ok(openSession(from, 's'))).view().toArray())
+  expect(imported.view().at(0)?.content).toMatchObject([{ type: 'erased' }])
 })
 
 describe('blocks named by receipts', () => {

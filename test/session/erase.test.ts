@@ -221,6 +221,26 @@ it('erasing a result erases notes that know it only by call id', async () => {
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
+it('erasing a message erases a note that has its text: as a whole from 4 characters on, and within another from 12', async () => {
+  const left: string[][] = []
+  for (const said of ['tea', 'teas', 'elevenchars', 'twelve chars']) {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user(said)] })
+    for (const content of [`they like ${said}`, { deep: [said] }, 'they like none'])
+      await session.note({ type: 'application', namespace: 'app', content })
+    await session.erase([0], because)
+    const notes = [...(await openSession(store, 's')).notes()]
+    left.push(notes.flatMap((note) => (note.type === 'application' ? [JSON.stringify(note.content)] : [])))
+  }
+  const none = '"they like none"'
+  expect(left).toEqual([
+    ['"they like tea"', '{"deep":["tea"]}', none],
+    ['"they like teas"', none],
+    ['"they like elevenchars"', none],
+    [none],
+  ])
+})
+
 it('a damaged note in a fork does not stop an erasure', async () => {
   const store = memoryStore()
   await createSession(store, { id: 's', messages: asked })

@@ -5,6 +5,7 @@ import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
 import {
+  checkErased,
   checkErasure,
   checkGrowth,
   checkProof,
@@ -58,7 +59,18 @@ it('proofs, receipts and descriptions are frozen, all the way down', async () =>
   const receipt = await session.erase([0])
   const erased = await proveErased(store, 's', 0)
   const checked = orThrow(checkErasure(receipt))
-  const results = { fork, info: session.info(), log: await store.info('f'), proof, growth, receipt, erased, checked }
+  const checkedErased = orThrow(checkErased(erased))
+  const results = {
+    checkedErased,
+    fork,
+    info: session.info(),
+    log: await store.info('f'),
+    proof,
+    growth,
+    receipt,
+    erased,
+    checked,
+  }
   for (const [name, result] of Object.entries(results)) expect(thawed(result, name)).toBeUndefined()
   await store.close()
   rmSync(folder, { recursive: true })

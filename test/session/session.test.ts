@@ -881,6 +881,31 @@ describe('session forks', () => {
   })
 })
 
+it('only the rows of an erasable session have a salt, whichever handle appends them', async () => {
+  for (const erasable of [true, false]) {
+    const store = memoryStore()
+    const created = await ok(createSession(store, { id: 's', messages: [user('a')], erasable }))
+    await ok(created.append(user('b')))
+    await ok((await ok(openSession(store, 's'))).append(user('c')))
+    expect((await ok(store.read('s'))).map(({ salt }) => salt !== undefined)).toEqual([erasable, erasable, erasable])
+  }
+})
+
+it('a fork redacts what is appended to it, and its metadata, if it was made so', async () => {
+  const { store } = await startSession([user('go')])
+  const secret = `sk-or-v1-${'0123456789abcdef'.repeat(4)}`
+  const shown: boolean[][] = []
+  for (const options of [{ redact: true }, {}] as const) {
+    const fork = await ok(forkSession(store, 's', { metadata: { secret }, ...options }))
+    await ok(fork.append(user(`the key is ${secret}`)))
+    shown.push([fork.metadata(), fork.view().at(-1)].map((said) => JSON.stringify(said).includes(secret)))
+  }
+  expect(shown).toEqual([
+    [false, false],
+    [true, true],
+  ])
+})
+
 describe('reading ranges and listing', () => {
   it('readRange matches slice on messages', async () => {
     const { store, session } = await startSession()

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -30,6 +30,7 @@ import { createFork, exportSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import type { Store } from 'indelible/store'
 import { rangeDigest } from '../../src/notes/kit.ts'
+import { storeTask } from '../../src/store/kit.ts'
 import { ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-unread-'))
@@ -228,5 +229,52 @@ describe('an invalid row by another writer', () => {
     expect(textOf(read.view().at(bad) as Message)).toContain(`[message ${bad} is damaged`)
     expect(read.view().slice(0, bad).toArray()).toEqual(conversation(0, bad))
     expect((await ok(exportSession(store, 's'))).damaged).toHaveLength(1)
+  })
+})
+
+describe('a note row by another writer', () => {
+  it.each([
+    ['is no JSON', 'no note', 'the row is not a note'],
+    ['is no object', '5', 'note'],
+    ['has no position', '{"type":"pin"}', 'position'],
+  ])('is named on open and by verifySession, and has a marker: it %s', async (_, body, reason) => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 's', messages: [user('a')] }))
+    await ok(store.append('s', { expected: session.head(), rows: [{ kind: 'note', body }] }))
+    const damage = { _tag: 'DamagedLog', id: 's', position: 1, reason: expect.stringContaining(reason) }
+    expect(await openSession(store, 's')()).toMatchObject({ left: damage })
+    expect(await verifySession(store, 's')()).toMatchObject({ left: damage })
+    const read = await ok(readSession(store, 's'))
+    expect(read.damaged).toEqual([{ row: 1, reason: damage.reason }])
+    expect([...read.notes()]).toMatchObject([{ namespace: 'indelible.damaged', content: { reason: damage.reason } }])
+    expect([read.len, read.view().toArray()]).toEqual([1, [user('a')]])
+  })
+})
+
+describe('a head that does not match its rows', () => {
+  const other = 'f'.repeat(64)
+  const withOtherHead = (memory: Store): Store => {
+    const info: Store['info'] = (id) =>
+      storeTask(async () => {
+        const found = await memory.info(id)()
+        return isLeft(found) ? found : right({ ...found.right, head: { ...found.right.head, root: other } })
+      }, 'store.info') as never
+    return { ...memory, info }
+  }
+  it('is named at the end where all rows are good', async () => {
+    const memory = memoryStore()
+    await ok(createSession(memory, { id: 's', messages: [user('a'), user('b')] }))
+    const store = withOtherHead(memory)
+    expect(await openSession(store, 's')()).toMatchObject({ left: { _tag: 'DamagedLog' } })
+    const read = await ok(readSession(store, 's'))
+    expect(read.damaged).toEqual([{ row: 2, reason: 'the head does not match the rows' }])
+    expect([read.view().toArray(), read.head().root]).toEqual([[user('a'), user('b')], other])
+  })
+  it('is not named beside a row that is damaged', async () => {
+    const memory = memoryStore()
+    const session = await ok(createSession(memory, { id: 's', messages: [user('a')] }))
+    await ok(memory.append('s', { expected: session.head(), rows: [{ kind: 'entry', body: '{}' }] }))
+    const read = await ok(readSession(withOtherHead(memory), 's'))
+    expect(read.damaged.map(({ row }) => row)).toEqual([1])
   })
 })

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
 import { left } from 'fp-ts/lib/Either.js'
 import { storeTask } from '../../src/store/kit.ts'
+import { rangeDigest } from '../../src/notes/kit.ts'
 import { fault, ok } from '../task-results.ts'
 import { createPace, type Pace } from '../../src/session/writing/pace.ts'
 import { writerTable, type WriterState } from '../../src/session/writing/writer.ts'
@@ -102,6 +103,61 @@ describe('one mechanism for every append', () => {
     await session.pop({ respectLease })
     expect(texts(session)).toEqual(['a', 'b'])
   })
+})
+
+it('an operation that was never appended has the fault of its place, whether it expects too much or too little', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  const expectedHead = session.head()
+  await session.append(user('b'))
+  for (const [options, tag] of [
+    [{ expectedLen: 3 }, 'SessionGap'],
+    [{ expectedLen: 1 }, 'SessionConflict'],
+    [{ expectedLen: 2, expectedConversation: 1 }, 'SessionConflict'],
+    [{ expectedHead }, 'SessionConflict'],
+  ] as const)
+    await fault(tag, session.append(user('c'), { operation: 'o', ...options }))
+  expect(texts(await openSession(store, 's'))).toEqual(['a', 'b'])
+  await ok(session.append(user('c'), { operation: 'o', expectedLen: 2, expectedConversation: 2 }))
+  expect(texts(await openSession(store, 's'))).toEqual(['a', 'b', 'c'])
+})
+
+it('an append after a retraction that it does not know has the note of it, and those since', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+  await session.note({ type: 'pin', position: 0 })
+  await session.pop()
+  await session.note({ type: 'pin', position: 0 })
+  const found = await fault('SessionConflict', session.append(user('c'), { expectedLen: 2, expectedConversation: 2 }))
+  expect([found.len, found.expectedLen, found.missed.toArray()]).toEqual([2, 2, []])
+  expect([...found.notes].map(({ type }) => type)).toEqual(['retraction', 'pin'])
+})
+
+it('notes of an append are checked with its messages: what they reach, and the digest of a summary', async () => {
+  const session = await createSession(memoryStore(), { id: 's', messages: [user('a')] })
+  const summary = { type: 'summary', from: 0, to: 1, text: 'all', sourceDigest: rangeDigest([user('a')]) } as const
+  const refused = [
+    [{ type: 'pin', position: 2 }, 'the note needs 3 messages, and the session has 2'],
+    [{ type: 'retraction', from: 0, to: 3 }, 'the note needs 3 messages, and the session has 2'],
+    [{ ...summary, to: 2 }, 'the note needs 2 messages, and the session has 1'],
+    [
+      { ...summary, sourceDigest: '0'.repeat(64) },
+      'the sourceDigest of the summary is not that of the messages from 0 to 1',
+    ],
+    [{ type: 'seal' }, 'use seal() to seal a session'],
+  ] as const
+  for (const [note, reason] of refused) {
+    const given = { messages: [user('b')], notes: [note] } as never
+    expect((await fault('InvalidNote', session.append(given))).reason).toBe(reason)
+  }
+  expect([session.len, session.notes().length]).toEqual([1, 0])
+  await ok(session.append({ messages: [user('b')], notes: [{ type: 'pin', position: 1 }, summary] }))
+  await session.pop()
+  const [last] = [{ ...summary, from: 1, to: 2 }]
+  expect((await fault('InvalidNote', session.append({ messages: [], notes: [last] }))).reason).toBe(
+    'the messages from 1 to 2 were all retracted',
+  )
+  expect([...session.notes()].map(({ type }) => type)).toEqual(['pin', 'summary', 'retraction'])
 })
 
 describe('a rebase whose callback appends to the same session', () => {
@@ -233,6 +289,67 @@ describe('a custom store', () => {
     const other = await openSession({ ...memory, append }, 's')
     for (let call = 0; call < 2; call++) await fault('Diverged', other.append(user('b')))
     expect(texts(await openSession(memory, 's'))).toEqual(['a'])
+  })
+
+  it('whose clock throws is a fault that says so, and nothing is appended', async () => {
+    const memory = memoryStore()
+    let isBroken = true
+    const now = (): number => {
+      if (isBroken) throw new Error('no time')
+      return memory.now()
+    }
+    await createSession(memory, { id: 's' })
+    const session = await openSession({ ...memory, now }, 's')
+    const found = await fault('Io', session.append(user('a')))
+    expect([found.operation, found.cause]).toEqual(['read the clock', new Error('no time')])
+    isBroken = false
+    await ok(session.append(user('b')))
+    expect(texts(session)).toEqual(['b'])
+  })
+
+  it('whose turns fail gives a rebase that must wait that fault', async () => {
+    const memory = memoryStore()
+    let turns = 0
+    const turn: NonNullable<Store['turn']> = () =>
+      storeTask(async () => (turns++, left({ _tag: 'Io', operation: 'turn', cause: 'gone' } as const)), 'store.turn')
+    const [other, session] = [await createSession(memory, { id: 's' }), await openSession({ ...memory, turn }, 's')]
+    let calls = 0
+    const make = () => {
+      if (calls++ === 0) void other.append(user('theirs'))()
+      return user('mine')
+    }
+    expect((await fault('Io', session.rebase(make))).operation).toBe('turn')
+    expect([calls, turns, texts(other)]).toEqual([1, 1, ['theirs']])
+  })
+
+  it('that has another record under the id is found when a handle is refreshed, however long that record is', async () => {
+    for (const others of [['x'], ['x', 'y'], ['x', 'y', 'z']]) {
+      let memory = memoryStore()
+      const info: Store['info'] = (id) => memory.info(id)
+      const nodes: Store['nodes'] = (...given) => memory.nodes(...given)
+      const session = await createSession({ ...memory, info, nodes }, { id: 's', messages: [user('a'), user('b')] })
+      const expected = session.head()
+      memory = memoryStore()
+      const other = await createSession(memory, { id: 's', messages: others.map((said) => user(said)) })
+      expect(await fault('Diverged', session.refresh())).toEqual({ _tag: 'Diverged', id: 's', expected, actual: other.head() }) // oxfmt-ignore
+      expect(texts(session)).toEqual(['a', 'b'])
+    }
+  })
+
+  it('that does not give its tree to a refresh is that fault, and the next refresh reads on', async () => {
+    const memory = memoryStore()
+    let isBroken = true
+    const nodes: Store['nodes'] = (...given) =>
+      isBroken
+        ? storeTask(async () => left({ _tag: 'Io', operation: 'nodes', cause: 'gone' } as const), 'store.nodes')
+        : memory.nodes(...given)
+    const session = await createSession(memory, { id: 's', messages: [user('a')] })
+    const other = await openSession({ ...memory, nodes }, 's')
+    await session.append(user('b'))
+    expect((await fault('Io', other.refresh())).operation).toBe('nodes')
+    isBroken = false
+    await ok(other.refresh())
+    expect(texts(other)).toEqual(['a', 'b'])
   })
 
   it('that throws fails only that call', async () => {

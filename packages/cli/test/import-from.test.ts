@@ -144,7 +144,12 @@ it('import --from works for Codex, Gemini CLI, pi and opencode', () => {
     insert into session values ('ses_1', 'p', 'A', '1', 1, 1), ('ses_2', 'p', 'B', '1', 2, 2);
     insert into message values ('m1', 'ses_1', 1, '{"role":"user"}'), ('m2', 'ses_2', 1, '{"role":"user"}');
     insert into part values ('p1', 'm1', 'ses_1', '{"type":"text","text":"hi"}'), ('p2', 'm2', 'ses_2', '{"type":"text","text":"ho"}')`)
-  expect(['codex', 'gemini', 'pi', 'opencode'].map((program) => from(program).status)).toEqual([0, 0, 0, 0])
+  expect(['codex', 'gemini', 'pi'].map((program) => from(program).status)).toEqual([0, 0, 0])
+  const first = from('opencode') // each conversation of its database once
+  expect([first.status, first.stdout]).toEqual([
+    0,
+    'ses_1: 1 message stored, 1 in all\nses_2: 1 message stored, 1 in all\n',
+  ])
   expect(list()).toEqual(['codex-1 1', 'gemini-1 1', 'pi-1 1', 'ses_1 1', 'ses_2 1'])
   db.exec(`
     insert into message values ('m3', 'ses_2', 3, '{"role":"user"}');

@@ -591,3 +591,19 @@ it('rename sets the title shown in lists', () => {
   expect(run('list', '--where', 'title=Another title').stdout).toContain('Another title')
   expect(run('rename', 'mine', '').stdout).toBe('mine: has no title of its own\n')
 })
+
+it('diff reads one of its conversations from standard input, and list names a field that no session has', () => {
+  const conversation = JSON.stringify([{ role: 'user', content: 'hi' }])
+  const [file, store] = [writeTestFile('one.json', conversation), join(folder, 'where.db')]
+  for (const args of [
+    ['-', file],
+    [file, '-'],
+  ])
+    expect(indelible(['diff', ...args], { input: conversation }).stdout).toContain('the same: 1 message')
+  const twice = indelible(['diff', '-', '-'], { input: conversation })
+  expect([twice.status, twice.stderr]).toEqual([2, expect.stringContaining('diff can read standard input once')])
+  indelible(['import', file, '--id', 's', '--store', store])
+  const listed = (where: string): string => indelible(['list', '--store', store, '--where', where]).stderr
+  expect(listed('id=other')).not.toContain('has the field')
+  expect(listed('tea=green')).toContain('no session has the field "tea"')
+})

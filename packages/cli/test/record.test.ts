@@ -141,6 +141,16 @@ describe('indelible record', () => {
     expect(listedSessions()).toHaveLength(2)
   })
 
+  it.each(['nope=http://127.0.0.1:9', 'openai', 'openai=ftp://a', 'openai=http://', 'OPENAI=http://a'])(
+    'refuses the upstream %s before anything is recorded',
+    (upstream) => {
+      const { status, stderr } = indelible(['record', '--store', store, '--upstream', upstream, '--', process.execPath, client, 'one']) // oxfmt-ignore
+      expect(status).toBe(2)
+      expect(stderr).toMatch(/--upstream takes NAME=URL, where NAME is one of .*openai.*; not "/)
+      expect(stderr).toContain(`not "${upstream}"`)
+    },
+  )
+
   it('answers for an unreachable provider', () => {
     const to = ['--upstream', 'openai=http://127.0.0.1:9']
     const { status, stderr } = indelible(['record', '--store', store, ...to, '--', process.execPath, client, 'one'])

@@ -41,6 +41,18 @@ describe('indelible records', () => {
     for (const line of indelible(['records', log], { columns }).stdout.split('\n').slice(1))
       expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
+  it.each([
+    [28, 4],
+    [30, 4],
+    [31, 5],
+    [50, 24],
+    [56, 30],
+    [100, 30],
+  ])('draws bars as wide as %i columns leave room for', (columns, room) => {
+    const bars = [...indelible(['records', log], { columns }).stdout.matchAll(/^(\w+) +\d {2}(▪+)$/gm)]
+    const half = Math.round(room / 2)
+    expect(bars.map(([, name, bar = '']) => [name, bar.length])).toEqual([['filter', room], ['map', half], ['count', half]]) // oxfmt-ignore
+  })
   it('--json prints the summary for programs', () => {
     const { status, stdout } = indelible(['records', '--json', log])
     expect(status).toBe(0)
@@ -79,6 +91,19 @@ describe('indelible records', () => {
       entries: 2,
       damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }],
     })
+  })
+  it('reports a single repair, and none where nothing was repaired', () => {
+    const whole = {
+      ...{ callId: 'c', timestamp: '2026-01-01T00:00:00.000Z', speaker: 'user', methodName: 'm' },
+      ...{ args: [], kwargs: {}, outcomeSummary: { ok: true, status: 'ok', errorType: null, retriable: false } },
+    }
+    const { args: _, ...lacking } = whole
+    const repairs = (record: object): string | undefined =>
+      /^repaired: [^]*/m.exec(indelible(['records', '-'], { input: JSON.stringify([record]) }).stdout)?.[0]
+    expect([repairs(lacking), repairs(whole)]).toEqual([
+      'repaired: 1 field of the records\n       1 × args is missing: []\n           at entry 0\n',
+      undefined,
+    ])
   })
   it('reports repairs, each kind once', () => {
     const { stdout } = indelible(['records', log])

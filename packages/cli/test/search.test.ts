@@ -13,6 +13,18 @@ const search = (...args: readonly string[]) => indelible(['search', ...args, '--
 const places = (...args: readonly string[]): readonly string[] =>
   search(...args, '--sort', 'time').lines.flatMap((line) => /^(\S+:\d+) {2}/.exec(line)?.[1] ?? [])
 
+it('an excerpt in a wide terminal ends with its mark only where its message continues', () => {
+  const wide = join(folder, 'wide.db')
+  const after = ' after'.repeat(29) // with the word, 180 characters
+  for (const [id, content] of [
+    ['cut', `needle${after}s`],
+    ['whole', `needle${after}`],
+  ] as const)
+    indelible(['import', writeTestFile(`${id}.json`, said(content)), '--id', id, '--store', wide])
+  const { stdout } = indelible(['search', 'needle', '--sort', 'time', '--store', wide], { columns: 400 })
+  expect(stdout).toBe(`whole:0  user  needle${after}\ncut:0  user  needle${after}…\n`)
+})
+
 it('search finds messages in all sessions with and without an index', () => {
   const long = `${'before '.repeat(60)}the needle${' after'.repeat(60)}`
   indelible([

@@ -278,3 +278,21 @@ describe('a Claude Code session', () => {
     expect(origin.aside['future-kind']).toBe(1)
   })
 })
+
+it('only a user line that holds no results begins anew where it has no parent', () => {
+  const began = lines([
+    asks('a', null, 'one'),
+    answers('b', 'a', 'm1', { type: 'text', text: 'Yes.' }),
+    asks('c', null, [{ type: 'text', text: 'two' }]),
+  ])
+  const answered = lines([
+    asks('a', null, 'one'),
+    answers('b', 'a', 'm1', { type: 'tool_use', id: 't', name: 'f', input: {} }),
+    asks('c', null, [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }]),
+  ])
+  expect([read(began).messages.length, read(began).damage]).toEqual([1, []])
+  expect(read(answered).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+  expect(read(answered).damage).toMatchObject([
+    { line: 3, reason: 'has no parent; read as following the previous entry' },
+  ])
+})

@@ -82,3 +82,34 @@ it.each([
   const payload = encode(value)
   expect(readPython(bytesOf(0xc7, payload.length, type, ...payload))).toEqual(expected)
 })
+
+it.each([
+  ['bytes 8', [0xc4, 2]],
+  ['bytes 16', [0xc5, 0, 2]],
+  ['bytes 32', [0xc6, 0, 0, 0, 2]],
+  ['text 8', [0xd9, 2]],
+  ['text 16', [0xda, 0, 2]],
+  ['text 32', [0xdb, 0, 0, 0, 2]],
+  ['a short text', [0xa2]],
+  ['an integer of 16 bits', [0xcd]],
+  ['a signed integer of 16 bits', [0xd1]],
+])('the content of %s is not read as items', (_, header) => {
+  const content = [0xdc, 0xff]
+  expect(() => checkItems(bytesOf(0x94, ...header, ...content, 0xc0, 0xc0, 0xc0))).not.toThrow()
+  expect(() => checkItems(bytesOf(0x95, ...header, ...content, 0xc0, 0xc0, 0xc0))).toThrow('announces')
+})
+
+it.each([
+  ['16 items', [0xdc, 0, 16], 16],
+  ['16 items in 32 bits', [0xdd, 0, 0, 0, 16], 16],
+  ['15 items', [0x9f], 15],
+  ['8 pairs', [0xde, 0, 8], 16],
+  ['8 pairs in 32 bits', [0xdf, 0, 0, 0, 8], 16],
+  ['7 pairs', [0x87], 14],
+])('a header of %s needs as many bytes', (_, header, needed) => {
+  const nils = (count: number) => Array.from({ length: count }, () => 0xc0)
+  expect(() => checkItems(bytesOf(...header, ...nils(needed)))).not.toThrow()
+  expect(() => checkItems(bytesOf(...header, ...nils(needed - 1)))).toThrow(
+    `announces ${needed} items; ${needed} are expected, and ${needed - 1} bytes remain`,
+  )
+})

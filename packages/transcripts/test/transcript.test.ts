@@ -1,11 +1,12 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, mend, openCalls, settle, textOf } from 'indelible'
+import { decodeMessage, faultMessage, mend, openCalls, orThrow, settle, textOf, user } from 'indelible'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines, read, said } from './reading.ts'
 import { rounds } from '../../../test/rounds.ts'
-import { readTranscript } from '@indelible/transcripts'
+import { exportLines, readTranscript } from '@indelible/transcripts'
+import { thawed } from '../../../test/thawed.ts'
 
 const chat = [
   { role: 'system', content: 'Be brief.' },
@@ -346,4 +347,22 @@ describe('readTranscript on real transcripts', () => {
     expect(plain.messages.map(({ role }) => role).join(' ')).toMatch(/^system user( assistant user)+ assistant$/)
     expect(read(readShared('transcripts/swe-function-calling-simple.swe-agent.json')).messages.length).toBe(12)
   })
+})
+
+it('a body is read by the first of its lists that is a conversation', () => {
+  const input = [{ type: 'message', role: 'user', content: 'hi' }]
+  for (const messages of [[5], [{ of: 'nobody' }], []])
+    expect(readTranscript(JSON.stringify({ messages, input }))).toMatchObject({
+      right: { format: 'openai-responses', messages: [{ role: 'user' }] },
+    })
+})
+
+it('a transcript is frozen, all the way down, with its pages if it is one of ours', () => {
+  const ours = [...exportLines({ id: 's', metadata: {}, rows: [{ message: user('a'), page: 'plan', at: 1 }], head: { size: 1 } } as never)].join('') // oxfmt-ignore
+  const transcript = orThrow(readTranscript(ours))
+  expect(transcript.pages).toEqual(['plan'])
+  for (const text of [ours, '[{"role":"user","content":"a"}]']) {
+    const read = orThrow(readTranscript(text))
+    expect(thawed(read, 'transcript')).toBeUndefined()
+  }
 })

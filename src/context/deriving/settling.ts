@@ -44,7 +44,7 @@ export const placeKey = (position: number, part: number): string => `${position}
 /** @param numbers the numbers of the first calls' ids, if they are known: see `Unit` */
 export const settling = (late: LateResults, numbers: readonly number[] = []): Settling => {
   const borrowed = new Map([...late].map(([call, { position, part }]) => [placeKey(position, part), call]))
-  const pairing = createPairing<Call, true>()
+  const pairing = createPairing<Pick<Call, 'id' | 'answered'>, true>()
   const taken = new Set<string>()
   /** How often each id was used, so that finding a free number for a frequent id stays cheap. */
   const times = new Map<string, number>()
@@ -140,11 +140,7 @@ export const settling = (late: LateResults, numbers: readonly number[] = []): Se
     expectLate: (calls, upTo) => {
       for (const [id, position, part] of calls) {
         unanswered.set(id, [position, part])
-        pairing.call(
-          id,
-          { id, number: 1, name: '', recorded: id, position, part, late: undefined, answered: false },
-          upTo,
-        )
+        pairing.call(id, { id, answered: false }, upTo)
       }
       pairing.other(upTo + 1)
     },

@@ -27,9 +27,9 @@ export interface ExportedSession extends RecordExport {
  * @param id the id of the session
  * @returns the rows (an iterable: `JSON.stringify` writes none), the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
  */
-export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> =>
-  sessionSteps(async function* () {
-    checkStore('exportSession', store)
+export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> => {
+  checkStore('exportSession', store)
+  return sessionSteps(async function* () {
     const opened = yield* need(readReadable(store, id))
     const { mirror, info } = opened
     const { metadata, erasable } = info
@@ -41,6 +41,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const damaged = Object.freeze([...mirror.damaged])
     return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
   }, 'exportSession')
+}
 
 export function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {

@@ -28,9 +28,9 @@ export interface UnfinishedLog {
  * @param store the store to look in
  * @returns the logs
  */
-export const listUnfinished = (store: Store): Task<ListFault, readonly UnfinishedLog[]> =>
-  sessionSteps(async function* () {
-    checkStore('listUnfinished', store)
+export const listUnfinished = (store: Store): Task<ListFault, readonly UnfinishedLog[]> => {
+  checkStore('listUnfinished', store)
+  return sessionSteps(async function* () {
     const found: UnfinishedLog[] = []
     for (const by of ['import', 'copy'] as const) {
       let after: string | undefined
@@ -42,6 +42,7 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
     }
     return Object.freeze(found)
   }, 'listUnfinished')
+}
 
 /**
  * Remove the log of an unfinished import or copy.
@@ -50,10 +51,11 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
  * @param id an id from `listUnfinished`
  * @returns nothing; or `NoSuchLog` if there is no such log, or if it has become a session meanwhile
  */
-export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
-  sessionSteps(async function* () {
-    checkStore('removeUnfinished', store)
+export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> => {
+  checkStore('removeUnfinished', store)
+  return sessionSteps(async function* () {
     const found = yield* need(store.info(id))
     if (!isPartial(found)) return yield* fail({ _tag: 'NoSuchLog', id })
     return yield* need(ownStore(store).remove(id))
   }, 'removeUnfinished')
+}

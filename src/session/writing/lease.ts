@@ -95,7 +95,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     return storeTask(async () => {
       const answer = await call({ number: claim.number })()
       if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
-      if (await claim.isGivenBack()) return call(undefined)() // this handle's own release reached the store first
+      if (claim.isGivenBack) return call(undefined)() // this handle's own release reached the store first
       claim.lose(answer.left)
       return answer
     }, change)
@@ -184,7 +184,8 @@ class Claim {
   #state: LeaseState = 'free'
   #number = 0
   #timer: Timer | undefined
-  #given: Promise<Either<LogFault, void>> | undefined
+  /** Whether this handle has begun to release the lease: the store's answer may be lost. */
+  isGivenBack = false
   /** Ends a pause between attempts. */
   #wake: () => void = () => undefined
 
@@ -259,18 +260,11 @@ class Claim {
     return command === 'release' ? this.#give() : right(undefined)
   }
 
-  #give(): Promise<Either<LogFault, void>> {
-    return (this.#given = (async () => {
-      const released = await guardStore('release', () => this.#store.release(this.#id, this.#number)())
-      this.#on('gone')
-      return released
-    })())
-  }
-
-  /** Whether this handle released the lease, even if the store's answer was lost. Waits for a release that is under way. */
-  async isGivenBack(): Promise<boolean> {
-    await this.#given
-    return this.#given !== undefined
+  async #give(): Promise<Either<LogFault, void>> {
+    this.isGivenBack = true
+    const released = await guardStore('release', () => this.#store.release(this.#id, this.#number)())
+    this.#on('gone')
+    return released
   }
 
   /** Ends the claim when another lease of the same handle replaces it. */

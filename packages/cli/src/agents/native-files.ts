@@ -153,6 +153,6 @@ const importWithOpencode = async ({ id, place, lines }: Native, cwd: string, ter
     if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
     return 'the database of opencode'
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true })
   }
 }

@@ -96,6 +96,26 @@ it('a call that repeats a failed one names the first of them', () => {
   ])
 })
 
+it('a failed call is named by its status or its end, with at most 120 columns of its error', () => {
+  const failures = [
+    { status: 400 },
+    { status: 500, error: 'e'.repeat(120) },
+    { status: 500, error: 'e'.repeat(121) },
+    { cut: true },
+    { error: 'no route' },
+    { status: 399 },
+  ]
+  const figures = figuresWith(failures.map((of, index) => ({ digest: `${index}`, of })))
+  expect(figures.map(({ failed }) => failed)).toEqual([
+    'HTTP 400',
+    `HTTP 500: ${'e'.repeat(120)}`,
+    `HTTP 500: ${'e'.repeat(119)}…`,
+    'the answer broke off',
+    'no answer: no route',
+    undefined,
+  ])
+})
+
 it('the input of a call is divided by its causes', () => {
   const figures = figuresWith([
     { usage: used(2000, 0) },

@@ -2,14 +2,18 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { updateLedger } from '@indelible/evidence'
+import { storeTask } from '../../../../src/store/kit.ts'
 import { createSession, memoryStore, user, type Message, type Store } from 'indelible'
 import type { BlockId } from 'indelible/proof/kit'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { overviewsOf } from '../../src/view/overview.ts'
-import { blocksOf } from '../../src/view/read-view.ts'
+import { blocksOf, evidenceOf } from '../../src/view/read-view.ts'
 import { blocksInFrames, framedBlocks, type Verdict } from '../../src/view/protocol.ts'
-import { Verdicts } from '../../src/view/verdict.ts'
+import { Verdicts, verifyStored } from '../../src/view/verdict.ts'
 import { folder, indelible } from '../indelible.ts'
 
 const never = new AbortController().signal
@@ -158,4 +162,23 @@ it('an altered file of a message is damage of that message', async () => {
     `damaged at row 1 (message 1): block ${image} is not what was appended`,
   )
   await store.close()
+})
+
+it('a session with a row that its keys open to no message is damaged, although its stored form is good', async () => {
+  const store = withKeys(memoryStore(), keyRing([newHostKey()]))
+  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  expect(await verifyStored(store, 's', {})).toMatchObject({ right: { unread: false } })
+  await store.append('s', { expected: session.head(), rows: [{ kind: 'entry', body: '{}' }] })
+  expect(await verifyStored(store, 's', {})).toMatchObject({ left: { _tag: 'DamagedLog', position: 1 } })
+  expect(await verifyStored(store, 'gone', {})).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+})
+
+it('a session has no evidence without a ledger, and otherwise the reason why there is none', async () => {
+  const store = memoryStore()
+  await createSession(store, { id: 's', messages: [user('a')] })
+  expect(await evidenceOf(store, 's')).toBeUndefined()
+  await updateLedger(store)
+  expect(await evidenceOf(store, 's')).toEqual({ why: expect.stringContaining('no signed checkpoint') })
+  const info: Store['info'] = () => storeTask(async () => left({ _tag: 'Io', operation: 'info', cause: 'gone' } as const), 'info') // oxfmt-ignore
+  expect(await evidenceOf({ ...store, info }, 's')).toEqual({ why: expect.stringContaining('info') })
 })
