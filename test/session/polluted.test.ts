@@ -74,6 +74,9 @@ const values: readonly unknown[] = [
   () => 'constraint',
 ]
 
+/** No timer of it fires: how many notes a run's journal has does not depend on how long anything takes. */
+const clock = { now: () => 0, after: () => ({ cancel: () => undefined }) }
+
 /** Every public operation of the record, and what reads and writes the formats of others, in order; what each gave. */
 const everything = async (): Promise<string> => {
   const out: unknown[] = []
@@ -153,22 +156,23 @@ const everything = async (): Promise<string> => {
   const start = (more: Partial<RunOptions>) =>
     run({
       model: scriptedModel([assistant('hi')]),
+      clock,
       view: orThrow(settle(createHistory<Message>({ from: [user('hello')] }).view())),
       ...more,
     }).result()
   await did(async () => (await start({ handlers: [historyHandler(createHistory<Message>())] })).messages)
   await did(async () => {
     const ran = await createSession(store, { id: 'ran', messages: [user('hello')] })
-    await start({ view: orThrow(settle(ran.conversation())), handlers: [sessionHandler(ran)] })
+    await start({ view: orThrow(settle(ran.conversation())), handlers: [sessionHandler(ran, { clock })] })
     return ran.view()
   })
   await did(async () => {
     const session = await createSession(store, { id: 'turns' })
     const model = scriptedModel([assistant(toolCall('c', 'recall', { query: 'hello' })), assistant('hi')])
-    const first = await turn(session, 'hello', { model, budget: 10_000 }).result()
+    const first = await turn(session, 'hello', { model, clock, budget: 10_000 }).result()
     const again = await openSession(store, 'turns')
     await again.append(user('more'))
-    const second = await resume(again, { model: scriptedModel([assistant('there')]) }).result()
+    const second = await resume(again, { model: scriptedModel([assistant('there')]), clock }).result()
     return [first.stopReason, second.stopReason, again.view()]
   })
   await did(async () => [
