@@ -193,7 +193,9 @@ export const waitingStepOf = (
   input: Input | undefined,
 ): OpenAnswer | undefined => {
   const step = stepToContinue(session, input)
-  return step === undefined ? undefined : continuationOf(session, step, tools, unfinished, decisions).open
+  if (step === undefined) return undefined
+  const { open } = continuationOf(session, step, tools, unfinished, decisions)
+  return { ...open, started: open.started?.filter((id) => open.calls.some((call) => call.id === id)) ?? [] }
 }
 
 /**
@@ -239,8 +241,10 @@ const continuationOf = (
       // What was approved before it started does not run it again: that is another decision, with a token of its own.
       waiting.push(withApproval(`${step.step} ${startsOf(session, step, call)}`, call))
       started.push(call.id)
-    } else if (chosen === 'retry' && tool?.idempotent === true) retried.push(approvalOf(step.step, call))
-    else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))
+    } else if (chosen === 'retry' && tool?.idempotent === true) {
+      retried.push(approvalOf(step.step, call))
+      started.push(call.id)
+    } else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))
   }
   const open: OpenAnswer = {
     step: step.step,

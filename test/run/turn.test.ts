@@ -784,10 +784,13 @@ describe('resume', () => {
 
   it('tells the model that a call had started when the host denies it or says something else, or nobody answers', async () => {
     const mayHave = 'The run was interrupted while this tool was running. The tool may have had side effects.'
-    const asked = async () => {
+    const left = async () => {
       const store = memoryStore()
       await dead(store, calls(), [charge([]), hanging], charged)
-      const session = await openSession(store, 's')
+      return openSession(store, 's')
+    }
+    const asked = async () => {
+      const session = await left()
       const options = { model: echo, tools: [charge([]), mail([], false)], unfinished: 'ask' } as const
       return { session, options, open: (await resume(session, options).result()).open }
     }
@@ -801,8 +804,20 @@ describe('resume', () => {
     await turn(other.session, 'never mind', other.options).result()
     expect(messageTexts(other.session).join('\n')).toContain(mayHave)
     expect(messageTexts(other.session).join('\n')).not.toContain('Not run')
-    const left = await asked()
-    expect(left.session.interrupted().map(textIn).join('\n')).toContain(mayHave)
+    const approved = await asked()
+    const approve = (approved.open?.calls ?? []).map(({ approval }) => approval)
+    const again = [
+      [approved.session, { ...approved.options, approve }],
+      [await left(), { ...approved.options, tools: [charge([]), mail([], true)], unfinished: 'retry' }],
+    ] as const
+    for (const [session, options] of again) {
+      const going = resume(session, options)
+      for await (const { type } of going) if (type === 'tool_call_start') break // leaving the loop cancels the run
+      await going.result()
+      expect(messageTexts(session).join('\n')).toContain(`Not run again. The run was cancelled.\n${mayHave}`)
+    }
+    const waits = await asked()
+    expect(waits.session.interrupted().map(textIn).join('\n')).toContain(mayHave)
   })
 
   it('finishes a step whose run a handler ended: no result is lost, and no call is reported as not run', async () => {
