@@ -125,7 +125,7 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
     if (!isOutside(candidate) || isProtected(candidate)) continue
     const room = budget - unused - now.without(index)
     const isWhole = tokensIn(candidates, index) <= room
-    if (isWhole || now.total < fillTarget * budget) raiseToFit(now, index, candidate, budget - unused)
+    if (isWhole || now.total + unused < fillTarget * budget) raiseToFit(now, index, candidate, budget - unused)
     if (!isWhole) break
   }
   return now.levels
