@@ -16,7 +16,7 @@ import {
 import { deriveContext, estimateTokens, paged, window, type DerivedContext, type Policy } from 'indelible/context'
 import { rangeDigest, type Note } from '../../src/notes/kit.ts'
 import { isFull, oneIn, rounds } from '../rounds.ts'
-import { expectLawful, recordOf } from './conversations.ts'
+import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
 const budget = 200
 
@@ -263,6 +263,64 @@ describe('a record of many budgets', () => {
         )
         expect([budget, at, near]).toEqual([budget, at, all])
       }
+  })
+
+  it('window shows what it would show if it read the whole record, for any settled record, tags and budget', () => {
+    const parts = fc.array(conversations({ damaged: false, maxLength: 10 }), { minLength: 20, maxLength: 30 })
+    const budgets = fc.integer({ min: 60, max: 600 })
+    const whole: Policy = { ...window, reads: Infinity }
+    let counted = 0
+    fc.assert(
+      fc.property(parts, tags, fc.boolean(), budgets, (parts, tags, isOneTurn, budget) => {
+        const isSaid = ({ role }: Message, index: number): boolean =>
+          role !== 'system' && (role !== 'user' || index < 10 || !isOneTurn)
+        const view = recordOf([...parts.flat().filter(isSaid), user('ok, continue')], tags)
+        const near = deriveContext(view, { budget, policy: window })
+        const all = deriveContext(view, { budget, policy: whole })
+        const sent = [near, all].map((one) => (isLeft(one) ? one.left.needed : one.right.messages.toArray()))
+        expect(sent[0]).toEqual(sent[1])
+        if (!isLeft(near) && near.right.epoch >= 1000) counted += 1
+      }),
+      { numRuns: rounds(15, 1000) },
+    )
+    expect(counted).toBeGreaterThan(0)
+  })
+
+  it('window shows an old image as a line at any budget, because its marker takes more', () => {
+    const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } as const
+    const said = Array.from({ length: 100 }, () => assistant('word '.repeat(50)))
+    const view = recordOf([user('see', image), system('Be brief.'), ...said, user('What is next?')])
+    for (const budget of [200, 300, 400, 600, 800, 1600]) {
+      const context = orThrow(deriveContext(view, { budget, policy: window }))
+      expect([budget, context.residency.at(0)]).toEqual([budget, 'compressed'])
+    }
+  })
+
+  it('window shows the ends of each long message of a turn at any budget', () => {
+    const view = recordOf([user('Compare these.'), ...[1, 2, 3].map((one) => assistant(`part ${one} `.repeat(400)))])
+    for (let budget = 300; budget < 1200; budget += 50) {
+      const { residency } = orThrow(deriveContext(view, { budget, policy: window }))
+      expect([budget, ...residency.toArray().slice(1)]).toEqual([budget, 'compressed', 'compressed', 'compressed'])
+    }
+  })
+
+  it('a budget of the tokens that a fault of window needs suffices, if calls lack their results', () => {
+    for (let calls = 40; calls < 60; calls++) {
+      const said = Array.from({ length: calls }, (_, call) => [assistant(toolCall(`c${call}`, 'look', {})), user('ok')])
+      const view = recordOf(said.flat())
+      const refused = deriveContext(view, { budget: 20, policy: window })
+      const budget = isLeft(refused) ? refused.left.needed : 20
+      expect([calls, deriveContext(view, { budget, policy: window })._tag]).toEqual([calls, 'Right'])
+    }
+  })
+
+  it.each([paged(), window])('a late result that is a rule stays readable at hundreds of budgets ($name)', (policy) => {
+    const history = createHistory({ from: [user('start'), assistant(toolCall('slow', 'wait', {})), user('go on')] })
+    for (const message of recordOfBudgets(1, false)) history.append(message)
+    history.append(toolResult('slow', 'Never delete a backup.'), 'constraint')
+    for (const message of recordOfBudgets(60, false)) history.append(message)
+    const context = orThrow(deriveContext(history.view(), { budget, policy }))
+    expectLawful(context, history.view())
   })
 
   it('a fault needs what it says, at any length', () => {

@@ -9,7 +9,9 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
+import { minFidelity, type PageKind } from '../../pages/index.ts'
 import { memoizeEstimator } from '../counting/tokens.ts'
+import { largestShare } from '../policies/fit.ts'
 import { budgetsRead } from '../policies/policy.ts'
 import type { Settings } from './settings.ts'
 
@@ -24,6 +26,8 @@ export interface Chapter {
   from: number
   /** The tokens of the latest chapter so far. */
   tokens: number
+  /** The tokens of the latest unit so far, for a policy that chooses at each call. */
+  unit?: number | undefined
   /** Where the last unit begins that starts before the part which the next chapter reads closely too. */
   unitFrom?: number | undefined
   /** What is only counted after this chapter, once that is known. */
@@ -33,15 +37,10 @@ export interface Chapter {
 /** The latest chapter of a view, of which no message is counted yet. */
 export const latestChapter = (view: View<Message>, settings: Settings): Chapter => {
   const chapter = firstChapter()
-  const limit = tokensRead(settings)
-  const tokensOf = memoizeEstimator(settings.estimate)
-  const length = limit < Infinity ? view.length : 0 // without a limit there is one chapter
-  for (let index = 0; index < length; index++) {
-    const message = view.at(index) as Message
-    if (!addToChapter(chapter, message, index, tokensOf(message, view.positionAt(index)), limit))
-      Object.assign(chapter, chapterAfter(chapter, index))
-  }
-  return { ...chapter, tokens: 0, unitFrom: undefined, next: undefined }
+  const length = tokensRead(settings) < Infinity ? view.length : 0 // without a limit there is one chapter
+  for (let index = 0; index < length; index++)
+    if (!addToChapter(chapter, view, index, settings)) Object.assign(chapter, chapterAfter(chapter, index))
+  return { ...chapter, tokens: 0, unit: undefined, unitFrom: undefined, next: undefined }
 }
 
 /** The chapter at the beginning of a record. */
@@ -53,15 +52,20 @@ export const tokensRead = ({ policy, budget }: Settings): number => {
   return budgets === Infinity ? Infinity : budgets * budget
 }
 
-/** Adds a message to its chapter, or returns false: it is the last of the chapter. `limit`: the tokens read closely. */
-export const addToChapter = (
-  chapter: Chapter,
-  { role }: Message,
-  index: number,
-  tokens: number,
-  limit: number,
-): boolean => {
+/** Adds a message to its chapter, or returns false: it is the last of the chapter. */
+export const addToChapter = (chapter: Chapter, view: View<Message>, index: number, settings: Settings): boolean => {
   if (index < chapter.from) return true
+  const message = view.at(index) as Message
+  const { role } = message
+  const limit = tokensRead(settings)
+  let tokens = memoizeEstimator(settings.estimate)(message, view.positionAt(index))
+  if (settings.policy.choose === 'always') {
+    // A long unit may be cut to this share, and a rule to its outline: older messages can still fit beside them.
+    const most = settings.budget * largestShare
+    const before = role === 'tool' ? (chapter.unit ?? 0) : 0
+    chapter.unit = before + tokens
+    tokens = isRule(view, index) ? 0 : Math.min(chapter.unit, most) - Math.min(before, most)
+  }
   if (chapter.tokens + tokens >= limit * shareOfChapter) return false
   if (chapter.next === undefined && role !== 'tool') {
     const over = chapter.tokens / limit - (shareOfChapter - shareBefore)
@@ -78,12 +82,16 @@ export const chapterAfter = ({ number, unitFrom, next }: Chapter, index: number)
   ...(next ?? { counted: unitFrom ?? index, countedAt: index }),
   from: index + 1,
   tokens: 0,
+  unit: undefined,
   unitFrom: undefined,
   next: undefined,
 })
 
 /** Epochs are numbered from here, so that no two contexts of a record with different beginnings have the same. */
 export const firstEpoch = ({ number }: Chapter): number => number * 1000
+
+const isRule = (view: View<Message>, index: number): boolean =>
+  minFidelity(view.pages.at(index) as PageKind) !== 'pointer'
 
 /** A chapter's length, and how much of it the next one reads closely once more, as shares of what the policy reads. */
 const shareOfChapter = 3 / 4

@@ -1,9 +1,8 @@
 /** Compaction: turns a line's segments and a policy's choices into the line of the next epoch. */
 import type { View } from '../../history/index.ts'
-import type { Range } from '../../sequence/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { SummaryNote } from '../../notes/kit.ts'
-import { residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import { pageKinds, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { degrade, measure } from '../policies/degrade.ts'
 import { fittingBriefs, type Brief } from '../showing/brief.ts'
 import { activeFits, fillRoom, keptFits, sum } from '../policies/fit.ts'
@@ -23,7 +22,7 @@ import {
 } from './epoch-line.ts'
 import { joinRanges, markerFor } from '../showing/marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from '../policies/policy.ts'
-import { hiddenRange, withSummaries } from './summaries.ts'
+import { withSummaries } from './summaries.ts'
 import { bestFormsWithin, worthOfMessage, type TalkHistory, type MarkedMessage } from '../policies/talk.ts'
 import { rankOf, type Renderer, type ShownAs, type ShownLevel, type Unit } from './unit.ts'
 
@@ -107,12 +106,14 @@ export const compact = (compaction: Compaction): EpochLine => {
  * else before a position is counted in markers without lines. Earlier compactions make no difference to it.
  */
 export const countOnly = (compaction: Compaction, before: number): EpochLine => {
-  const { segments, policy, renderer, asked, record, epoch } = compaction
+  const { segments, policy, renderer, asked, epoch } = compaction
   const counted: Segment[] = []
-  let hidden: Range | undefined
+  let hidden: Segment[] = []
   const endRange = (): void => {
-    if (hidden !== undefined) counted.push(gap(hiddenRange(hidden.from, hidden.to, record, renderer), [], renderer))
-    hidden = undefined
+    if (policy.choose === 'always' && mayBeCheaper(hidden, renderer)) counted.push(...hidden)
+    else if (hidden.length > 0)
+      counted.push(gap(joinRanges(hidden.map((one) => hiddenOf(one, renderer))), [], renderer))
+    hidden = []
   }
   for (const segment of segments)
     if (
@@ -124,13 +125,25 @@ export const countOnly = (compaction: Compaction, before: number): EpochLine => 
     ) {
       endRange()
       counted.push(showUnit({ ...segment.unit, worth: 0, facts: undefined }))
-    } else hidden = { from: hidden?.from ?? segment.from, to: segment.to }
+    } else hidden.push(segment)
   endRange()
   const line = emptyEpochLine(epoch, renderer)
   const isUnitKept = (unit: Unit): boolean => isKept(unit, policy)
   for (const segment of withSummaries(counted, { ...compaction, budget: 0, pressed: false, isKept: isUnitKept }))
     addSegment(line, segment)
   return line
+}
+
+/** Whether segments take no more tokens than their marker might: then a policy may show them all again. */
+const mayBeCheaper = (segments: readonly Segment[], renderer: Renderer): boolean => {
+  const kinds = new Map(pageKinds.map((kind) => [kind, largestCount]))
+  const marker = markerFor({ from: largestCount, to: 2 * largestCount, kinds, tokens: largestCount }, renderer.recall)
+  let left = renderer.estimate(marker)
+  return segments.every((segment) => {
+    if (segment.type !== 'unit') return false
+    const [whole, short] = (['full', 'compressed'] as const).map((level) => renderer.at(segment.unit, { level }).tokens)
+    return (left -= Math.min(whole as number, short as number)) >= 0
+  })
 }
 
 /** Weighs the new messages in record order, whether they are shown or not. */
@@ -216,12 +229,12 @@ const withMovedAnswers = (
   renderer: Renderer,
 ): readonly PlacedSegment[] => {
   if (own.length === segments.length) return own
-  const ways = new Map(own.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
+  const ways = new Map(own.map(({ segment, as }) => [segment.from, as]))
   let next = 0
   return segments.map((segment): PlacedSegment => {
     const owner = ownerOf(segment)
     if (owner === undefined) return own[next++] as PlacedSegment
-    const way = ways.get(owner)
+    const way = ways.get(owner.from)
     const as = way?.type === 'unit' ? showMoved(way, (segment as ShownUnit).unit, renderer) : undefined
     return { segment, as, briefs: none }
   })

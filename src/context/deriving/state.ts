@@ -44,7 +44,7 @@ import type { Estimator } from '../counting/tokens.ts'
 import type { FullMessage, ShownLevel, Unit } from './unit.ts'
 
 /** Increase this when the same record derives different contexts, so that older states are ignored. */
-const version = 6
+const version = 7
 
 interface StoredState extends Omit<Facts, 'next'> {
   /** The state of the track that goes on after the chapter; null if only the whole record gives it. */

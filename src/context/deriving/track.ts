@@ -22,7 +22,6 @@ import {
   tokensRead,
   type Chapter,
 } from './chapters.ts'
-import { memoizeEstimator } from '../counting/tokens.ts'
 import { compact, countOnly, type Compaction } from './compact.ts'
 import { countsOf, factorAt, recentCallsRead, withCounts, type Count } from './correction.ts'
 import {
@@ -277,12 +276,11 @@ const advance = (track: Track, view: View<Message>, notes: Sequence<Note>): 'cha
   const { settings, settling, samples, chapter } = track
   const isEpochs = settings.policy.choose === 'epochs'
   const limit = tokensRead(settings)
-  const estimate = memoizeEstimator(settings.estimate)
   for (let index = track.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const position = view.positionAt(index) as number
     if (limit < Infinity) {
-      if (!addToChapter(chapter, message, index, estimate(message, position), limit)) return 'chapter'
+      if (!addToChapter(chapter, view, index, settings)) return 'chapter'
       if (settling.open() === undefined) beginCounting(track, view, index)
     }
     const base = annotate(track, view, notes, position)
@@ -472,9 +470,7 @@ const mostGrowth = 0.3
 const segmentForUnit = (unit: Unit, { segments, renderer }: EpochLine): Segment => {
   if (unit.lentTo === undefined || unit.said.length > 0) return showUnit(unit)
   const owner = segmentAt(segments, segments.length, unit.lentTo.from)
-  return owner?.type === 'unit' && owner.unit === unit.lentTo
-    ? showMoved(owner, unit, renderer)
-    : gap(renderer.hidden(unit), [], renderer)
+  return owner?.type === 'unit' ? showMoved(owner, unit, renderer) : gap(renderer.hidden(unit), [], renderer)
 }
 
 /** Whether a view continues exactly the record that a track has read. */

@@ -125,7 +125,7 @@ export const packWindow = (selection: Selection, order: readonly number[]): read
     if (!isOutside(candidate) || isProtected(candidate)) continue
     const room = budget - unused - now.without(index)
     const isWhole = tokensIn(candidates, index) <= room
-    if (isWhole || now.total < fillTarget * budget) raiseToFit(now, index, candidate, budget - unused)
+    if (isWhole || now.total + unused < fillTarget * budget) raiseToFit(now, index, candidate, budget - unused)
     if (!isWhole) break
   }
   return now.levels
@@ -184,7 +184,8 @@ const canShrink = (candidate: Candidate): boolean =>
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
-const largestShare = 1 / 8
+/** The share of the room that one message of the active turn gets while others are cut, too. */
+export const largestShare: number = 1 / 8
 /**
  * When this share of the budget is used, the first message that does not fit is not cut, because a
  * cut changes with every call and invalidates the provider's cache. Slightly more than the required

@@ -44,8 +44,9 @@ export interface Policy {
   readonly talks?: boolean
   /**
    * How much of the end of a long record `select` chooses from, in budgets; between a quarter of it and all of it is
-   * read. Older messages are only counted, in a marker, except rules and positions to keep. Default: 16 with `epochs`,
-   * all of the record (`Infinity`) with `always`.
+   * read. With `always`, a message or a call with its results is at most an eighth of a budget here, and a rule nothing.
+   * Older messages are only counted, in a marker, except rules and positions to keep. Default: 16 with `epochs`, all of
+   * the record (`Infinity`) with `always`.
    */
   readonly reads?: number
   /** Chooses a level for each candidate. Must be pure: the same selection gives the same choices. */

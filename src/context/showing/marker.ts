@@ -21,7 +21,7 @@ export interface HiddenEntries extends Range {
 export type RecallName = string | false
 
 /** Increase this when the texts in this folder or the choices change: contexts of another version have other texts. */
-export const textVersion = 5
+export const textVersion = 6
 
 /** The call with which the model reads a position, between `before` and `after`; empty without a recall tool. */
 export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>
