@@ -102,3 +102,7 @@ it('a refused message at a full chunk changes nothing', () => {
     expectNumbers(history, numbers(0, len + 1))
   }
 })
+
+it.each([undefined, null, 5, 'x', {}])('omitRanges refuses %s, which is no view', (given) => {
+  expect(() => omitRanges(given as never, [])).toThrow(/^omitRanges needs a view/)
+})

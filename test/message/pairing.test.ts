@@ -114,3 +114,8 @@ it('property: a walk pairs like a linear search of a list of calls', () => {
     { numRuns: 300 },
   )
 })
+
+it('an open call is frozen, as the list of them', () => {
+  const open = openCalls([assistant(toolCall('c', 'look', '{}'))])
+  expect([Object.isFrozen(open), open.length, open.every(Object.isFrozen)]).toEqual([true, 1, true])
+})

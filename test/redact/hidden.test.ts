@@ -61,6 +61,12 @@ describe('redaction finds a secret', () => {
     expect(createRedactor().message(named(base64(secret))).content).toEqual(named(base64(mark)).content)
   })
 
+  it('in a provider part that is one text', () => {
+    expect(createRedactor().message(user(provider('p', `key ${secret}`))).content).toEqual([
+      provider('p', `key ${mark}`),
+    ])
+  })
+
   it('in keys of meta and provider parts, and keeps keys distinct', () => {
     const other = `ghp_${letters.slice(1, 37)}`
     const given: Message = {
