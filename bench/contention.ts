@@ -2,7 +2,7 @@
  * One session, and writers (eight) that append to it without a pause, by `rebase`, for some seconds: handles of one process,
  * each with a store of its own, or processes. Fair are writers that do as much as each other and wait as long as each other:
  * "between" is how many appends of others stand between two of one writer, where an even share is one less than the writers.
- * The first second is told apart: each writer opens a second connection in it, and each connection plans its statements.
+ * The first second is listed separately: each writer then opens a second connection, and each connection plans its statements.
  *
  *     node contention.ts [SECONDS [ROUNDS [WRITERS]]] [memory] [sqlite] [postgresql]
  */

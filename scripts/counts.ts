@@ -26,7 +26,7 @@ type Limits = Readonly<Partial<Counts>>
 
 const counts: Counts = { statements: 0, digests: 0, sums: 0, pages: 0 }
 
-/** PostgreSQL's waiters are told together, and its search index is looked for again after a while: how often depends on the time. */
+/** PostgreSQL notifies followers in batches, and looks for its search index every few seconds: how often depends on the time. */
 const isByTime = (given: unknown): boolean =>
   /^select (?:pg_notify|count\(\*\) as tables)/.test(
     String((given as { readonly text?: unknown } | undefined)?.text ?? given),

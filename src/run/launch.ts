@@ -242,7 +242,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   })
 }
 
-/** Throws a TypeError, as the check below, for what plain JavaScript passes. */
+/** Throws a TypeError, as the checks below, for what plain JavaScript passes. */
 const checkHandlers = (handlers: unknown = []): void => {
   if (!Array.isArray(handlers))
     throw new TypeError(

@@ -3,8 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type TurnFault } from './fault.ts'
-import { launchRun, type NothingToRun, type RunStream, type Start } from './launch.ts'
+import type { TurnFault } from './fault.ts'
+import type { NothingToRun, RunStream, Start } from './launch.ts'
 import { choice } from '../task/index.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
@@ -49,13 +49,7 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
     if (held.right !== undefined) return right(held.right)
     return turns.again(decided)
   }
-  return launchRun(
-    settings,
-    begin,
-    turnFaultText,
-    (ended) => turns.finish(ended),
-    () => turns.letGo(),
-  )
+  return turns.launch(begin)
 }
 
 const optionNames: OptionNames<ResumeOptions> = { ...sessionRunOptionNames, whenBusy: true, approve: true, deny: true }

@@ -15,7 +15,7 @@ import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } fr
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
-import { launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
+import { launchRun, type Begin, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingHandler, type SessionHandlerOptions } from './session-handler.ts'
@@ -131,6 +131,17 @@ export class TurnTaking {
       control.cancel(earlyStop)
     }
     return right(undefined)
+  }
+
+  /** Starts a run on the session from what `begin` finds. */
+  launch(begin: Begin<StartFault>): RunStream<TurnFault> {
+    return launchRun<StartFault>(
+      this.#settings,
+      begin,
+      turnFaultText,
+      (ended) => this.finish(ended),
+      () => this.letGo(),
+    )
   }
 
   get isHeld(): boolean {

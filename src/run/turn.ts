@@ -8,18 +8,10 @@ import { contextStates, type Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type InputMismatch, type TurnFault } from './fault.ts'
+import type { InputMismatch, TurnFault } from './fault.ts'
 import { decide, type RequestedInput } from './inputs/decide.ts'
 import { saysSame, type Input } from './inputs/input.ts'
-import {
-  checkTools,
-  settingNames,
-  launchRun,
-  type NothingToRun,
-  type RunSettings,
-  type RunStream,
-  type Start,
-} from './launch.ts'
+import { checkTools, settingNames, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
 import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
@@ -199,13 +191,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       await turns.letGo()
     }
   }
-  return launchRun(
-    settings,
-    begin,
-    turnFaultText,
-    (ended) => turns.finish(ended),
-    () => turns.letGo(),
-  )
+  return turns.launch(begin)
 }
 
 export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {

@@ -234,7 +234,7 @@ const entriesIn = (session: SessionReader, from: number): ClaudeEntry[] =>
 /** The ids of a session's lines. Each handle reads each note once. */
 const uuidsIn = (session: Session): ReadonlySet<unknown> => {
   const known = seenIds.get(session) ?? { ids: new Set<unknown>(), notes: 0 }
-  for (const { entry } of linesIn(session, known.notes)) known.ids.add((entry as ClaudeEntry).uuid)
+  for (const { entry } of linesIn(session, known.notes)) known.ids.add((entry as ClaudeEntry | null)?.uuid)
   known.notes = session.notes().length
   seenIds.set(session, known)
   return known.ids

@@ -21,7 +21,7 @@ const bodyOf = (text: string): string =>
   `{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"${text}"}]}}`
 const rowOf = (text: string): Row => ({ kind: 'entry', body: bodyOf(text) })
 
-/** The same store, but this call has this fault for these ids, once it is told to. */
+/** The same store, except that one call returns a fault for these ids while that is switched on. */
 const failing = (
   store: Store,
   call: 'info' | 'read' | 'hasBlocks' | 'getBlocks' | 'list' | 'create' | 'fork' | 'remove' | 'containing' | 'erase',
