@@ -55,6 +55,7 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
     'store',
     'entry',
     'session',
+    'thread',
   ],
 }
 
