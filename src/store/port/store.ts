@@ -108,11 +108,6 @@ export interface Append extends LeaseClaim, OwnCall {
    * `Diverged` if another log now has the id. Default: not compared.
    */
   readonly ownKey?: string | null
-  /**
-   * If true, yield to writers that have a `turn` or wait for one. The fault is a `Conflict` without
-   * rows. Default: false.
-   */
-  readonly respectTurns?: boolean
 }
 
 /** The result of an append. */
@@ -402,16 +397,6 @@ export interface Store extends BlockStore {
    * `OperationMismatch`, `LeaseLost`, `MissingBlock`
    */
   readonly append: (id: string, append: Append) => Task<AppendFault, AppendedRows>
-  /**
-   * Wait for a turn to append to a log. Writers get turns in the order in which they ask, and appends with
-   * `respectTurns` yield to them. `rebase` takes a turn after a conflict. Absent if this kind of store needs none.
-   *
-   * Cost    a connection while waiting for the turn and holding it. A stopped process loses its
-   *         turn after a third of the store's `timeout`
-   *
-   * @returns a function that ends the turn; or `Busy`
-   */
-  readonly turn?: (id: string) => Task<LogFault, () => void>
   /**
    * Read rows, in order. Cost: O(rows read + log length).
    *

@@ -73,7 +73,6 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   pieces: ['list logs'],
   update: ['update metadata', 'log'],
   append: ['append', 'log'],
-  turn: ['wait for a turn'],
   read: ['read rows'],
   nodes: ['read nodes'],
   fork: ['fork', 'log'],

@@ -214,7 +214,6 @@ const handle = (calls: Calls): Store => {
 
 const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
-  const { turn } = driver
   const inner = innerOf(driver, scope)
   const { pieces } = driver
   return {
@@ -285,9 +284,6 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('append', id, work, append)
     },
-    ...(turn !== undefined && {
-      turn: (id: string) => calls.on<LogFault, () => void>('turn', id, () => turn(scope, id)),
-    }),
     read: (id, given) => {
       const range = optionsOf('store.read', given, readNames)
       return calls.on('read', id, async () => {
@@ -596,7 +592,6 @@ const appendNames: OptionNames<Append> = {
   terms: true,
   attached: true,
   ownKey: true,
-  respectTurns: true,
   ...claimNames,
 }
 const forkNames: OptionNames<Fork> = { id: true, at: true, meta: true, sameKey: true, ...ownNames }

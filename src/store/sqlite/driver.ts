@@ -19,8 +19,8 @@ import { States } from './states.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
-/** All of the port except `turn`, with nothing optional. */
-export interface SqliteDriver extends Omit<Required<StoreDriver>, 'turn'> {
+/** All of the port, with nothing optional. */
+export interface SqliteDriver extends Required<StoreDriver> {
   readonly erasing: Required<ErasingDriver>
   readonly index: Required<IndexDriver>
 }
