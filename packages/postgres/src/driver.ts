@@ -97,27 +97,6 @@ export const postgresDriver = (
       ),
     repair: () => calls.run('repair the store', async () => right(await repairStore(db, driver))),
     index: search,
-    states: {
-      read: (scope, id) =>
-        calls.onLog('read a state', scope, id, async ({ key }) => {
-          const found = await db.read(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
-            scope,
-            key,
-          ])
-          return right(found[0] && String(found[0]['text']))
-        }),
-      // A concurrent removal of the log waits, and then removes the state, too.
-      write: (scope, id, text) =>
-        calls.run('write a state', async () => {
-          const written = await db.write(
-            `insert into ${schema}.state (scope, log, text)
-             select scope, key, $3::text from ${schema}.log where scope = $1::text and id = $2::text for key share
-             on conflict (scope, log) do update set text = excluded.text returning log`,
-            [scope, id, text],
-          )
-          return written.length === 0 ? left({ _tag: 'NoSuchLog', id }) : right(undefined)
-        }),
-    },
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
       await db.idle()

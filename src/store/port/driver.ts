@@ -140,19 +140,6 @@ export interface StoreDriver {
   readonly watch?: (scope: string, id: string, wake: () => void) => Promise<() => void>
   /** The store's search index. Omit it if there can be none. */
   readonly index?: IndexDriver
-  /** The states beside logs. Omit it if the store keeps none. */
-  readonly states?: StateDriver
-}
-
-/**
- * {@link LogStates}: a text beside each log, which may get lost at any time. It is removed with its
- * log, and in the step that erases one of the log's rows, shared or not.
- */
-export interface StateDriver {
-  /** {@link LogStates.read}. */
-  readonly read: (scope: string, id: string) => Answer<string | undefined>
-  /** {@link LogStates.write}. */
-  readonly write: (scope: string, id: string, text: string) => Answer<void>
 }
 
 /** The interface of a search index: the calls of a {@link RowIndex}. */

@@ -309,26 +309,6 @@ export interface StoreEncryption {
 }
 
 /**
- * A text beside each log that can be rebuilt from the log, such as the progress of a run. Appends,
- * heads and proofs ignore it. It is encrypted like its log. It is removed with the log and when one
- * of the log's rows is erased, and is not part of a fork or copy.
- */
-export interface LogStates {
-  /**
-   * Read the text.
-   *
-   * @returns the last text written; undefined if there is none
-   */
-  readonly read: (id: string) => Task<LogFault, string | undefined>
-  /**
-   * Replace the text.
-   *
-   * @returns nothing; or `NoSuchLog`
-   */
-  readonly write: (id: string, text: string) => Task<LogFault, void>
-}
-
-/**
  * A store handle: the logs and blocks of one scope. A method starts its work at once and returns a task. It
  * throws only for a mistake in the program: a TypeError for options that are null, or of the wrong type.
  *
@@ -523,8 +503,6 @@ export interface Store extends BlockStore {
   readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
   /** Encrypts and decrypts its sessions. Absent if the store was opened without keys. */
   readonly encryption?: StoreEncryption
-  /** A text beside each log. Absent if this kind of store keeps none. */
-  readonly states?: LogStates
   /** The search index of the store. Absent if this kind of store keeps none. */
   readonly index?: RowIndex
   /**

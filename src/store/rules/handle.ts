@@ -60,7 +60,6 @@ import type {
   Fork,
   ListQuery,
   LogInfo,
-  LogStates,
   MetaUpdate,
   NewLog,
   RowRange,
@@ -185,7 +184,6 @@ const handle = (calls: Calls): Store => {
     ...logCalls(calls),
     ...leaseCalls(calls),
     ...indexCalls(calls),
-    ...stateCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check', () => checkStore(driver)),
     repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
@@ -408,18 +406,6 @@ const termsOfIntactBlocks =
       const bytes = block(id)
       return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
     })
-
-const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
-  const { driver, scope } = calls
-  const states = ownField(driver, 'states')
-  if (states === undefined) return {}
-  return {
-    states: Object.freeze<LogStates>({
-      read: (id) => calls.on('states.read', id, () => states.read(scope, id)),
-      write: (id, text) => calls.on('states.write', id, () => states.write(scope, id, String(text))),
-    }),
-  }
-}
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   const index = ownField(driver, 'index')

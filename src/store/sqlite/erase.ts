@@ -29,7 +29,6 @@ import { residueIn } from './residue.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { forgetRow } from './search.ts'
-import type { States } from './states.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -39,7 +38,6 @@ interface Parts {
   readonly logs: Logs
   readonly rows: Rows
   readonly leases: Leases
-  readonly states: States
   readonly appender: Appender
   readonly sweeper: Sweeper
   readonly writer: Writer
@@ -131,7 +129,7 @@ export class Eraser {
     { logs: given, ledger }: CheckedErasure,
     needles: Needles,
   ): Either<StoreFault, ErasedInFile> {
-    const { logs, rows, leases, states, appender, sweeper } = this.#parts
+    const { logs, rows, leases, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
       readonly row: StoredRow
@@ -161,7 +159,8 @@ export class Eraser {
         : appender.append(scope, ledger.id, ledger.append),
     )
     if (isLeft(recorded)) return recorded
-    for (const segment of new Set(places.map((place) => place.segment))) states.forget(segment)
+    // Earlier versions stored a text beside a log. It may tell of an erased row.
+    for (const segment of new Set(places.map((place) => place.segment))) this.#sql.forget().run(segment)
     const touched = new Set<number>()
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
@@ -255,6 +254,8 @@ const waiting: Residue = {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
+    forget: `delete from state where log in (select log.key from log where segment in (with recursive kin (key) as
+        (select ? union select segment.key from segment join kin on segment.parent = kin.key) select key from kin))`,
     mark: 'insert or ignore into residue (key) values (1)',
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
