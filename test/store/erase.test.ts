@@ -44,22 +44,6 @@ const erase = async (store: Store, id: string, positions: readonly number[]) =>
   })
 
 describe('a store file with erased rows', () => {
-  it('loses the texts that earlier versions stored beside the logs that share an erased row, and no others', async () => {
-    const path = join(folder(), 'store.db')
-    const store = await sqliteStore({ path })
-    for (const id of ['log', 'other']) await store.create({ id, rows: [entry('a'), entry('b')], encrypt: false })
-    await store.fork('log', { id: 'fork', at: 1 })
-    await store.close()
-    const db = new DatabaseSync(path)
-    db.exec("insert into state (log, text) select key, 'of ' || id from log where id in ('log', 'fork', 'other')")
-    db.close()
-    const again = await sqliteStore({ path })
-    await erase(again, 'log', [0])
-    await again.close()
-    const after = new DatabaseSync(path)
-    expect(after.prepare('select text from state').all()).toEqual([{ text: 'of other' }])
-    after.close()
-  })
   it('treats a row without text as damage unless the ledger records its erasure', async () => {
     const path = join(folder(), 'store.db')
     const store = await sqliteStore({ path })

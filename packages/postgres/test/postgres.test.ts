@@ -339,10 +339,10 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
-  it('opens a schema of format 1 and appends to it', async () => {
+  it.each([1, 2])('opens a schema of format %i and appends to it', async (format) => {
     const schema = fresh()
     await sql(
-      readFileSync(new URL('../../../test/fixtures/store-1.sql', import.meta.url), 'utf8').replaceAll(
+      readFileSync(new URL(`../../../test/fixtures/store-${format}.sql`, import.meta.url), 'utf8').replaceAll(
         /\bfixture(?=[.;])/g,
         () => quoted(schema),
       ),

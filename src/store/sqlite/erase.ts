@@ -76,6 +76,8 @@ export class Eraser {
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
+    const compared = await this.#parts.sweeper.restoreMentions()
+    if (isLeft(compared)) return compared
     const needles = new Needles()
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
@@ -159,8 +161,6 @@ export class Eraser {
         : appender.append(scope, ledger.id, ledger.append),
     )
     if (isLeft(recorded)) return recorded
-    // Earlier versions stored a text beside a log. It may tell of an erased row.
-    for (const segment of new Set(places.map((place) => place.segment))) this.#sql.forget().run(segment)
     const touched = new Set<number>()
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
@@ -176,11 +176,11 @@ export class Eraser {
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
-        | { readonly id: Uint8Array; readonly uses: number; readonly kept: number }
+        | { readonly id: Uint8Array; readonly rows: number; readonly kept: number }
         | undefined
       if (left === undefined) return []
       const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // stored as a block id
-      return [{ block, rows: left.uses, kept: left.kept === 1 }]
+      return [{ block, rows: left.rows, kept: left.kept === 1 }]
     })
     return right({ head: recorded.right.head, blocks })
   }
@@ -254,13 +254,12 @@ const waiting: Residue = {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    forget: `delete from state where log in (select log.key from log where segment in (with recursive kin (key) as
-        (select ? union select segment.key from segment join kin on segment.parent = kin.key) select key from kin))`,
     mark: 'insert or ignore into residue (key) values (1)',
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
     uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
-    block: 'select id, uses, kept from block where key = ?',
+    block:
+      'select id, kept, (select count(*) from mention where mention.block = block.key) as rows from block where key = ?',
     bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
