@@ -123,7 +123,6 @@ export class Loop {
     const begun: RunHandler[] = []
     try {
       await this.#begin(begun)
-      await this.#options.context?.begin?.()
       // A request that ends with a cut answer makes the model continue it in the middle of a word, or is refused.
       if (this.#open === undefined && isCutAnswer(this.#options.view.at(-1)))
         await this.#record(this.#deltaOf([cutAnswerNotice()]))
@@ -137,7 +136,6 @@ export class Loop {
       )
       await this.#recordRest()
     }
-    await this.#options.context?.end?.()
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
     this.#control.end()
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)

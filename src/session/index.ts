@@ -1,4 +1,3 @@
-export { contextStates, type ContextStates } from './opening/context-state.ts'
 export type {
   CreateSessionFault,
   EraseSessionFault,

@@ -225,11 +225,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await createSession(withKeys(store, keyRing([newHostKey('a')])), { id: 's' })
     return [checkKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
-  'states.read': async () => [memoryStore().states?.read('none') ?? memoryStore().info('none')],
-  'states.write': async () => {
-    const { store } = await started()
-    return store.states === undefined ? [] : [store.states.write('\n', 'text'), store.states.write('none', 3 as never)]
-  },
   'encryption.keyFor': async () => {
     const { encryption } = withKeys(memoryStore(), keyRing([newHostKey()]))
     return encryption === undefined ? [] : [encryption.keyFor('none', '\n', 'other'), encryption.keyFor('', 's', '')]

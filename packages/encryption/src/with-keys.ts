@@ -15,7 +15,6 @@ import type {
   EraseRequest,
   Fork,
   LogInfo,
-  LogStates,
   NewLog,
   RemainingBlock,
   RowPlace,
@@ -52,7 +51,7 @@ import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from '
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkKey, checkRing, type KeyRing } from './ring.ts'
 import { rowPrefixOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
-import { deriveKey, openText, sealText } from './sealed.ts'
+import { deriveKey } from './sealed.ts'
 import { Vault } from './vault.ts'
 
 /** The options of `withKeys`. */
@@ -123,8 +122,6 @@ type EncryptedRows = ReturnType<StoreEncryption['rows']>
 type ReadyRows = Extract<EncryptedRows, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
 type Ready = Either<StoreFault, ReadyRows>
 
-const stateBinding = (id: string): string => `state ${id}`
-
 class EncryptingStore {
   readonly #inner: Store
   readonly #vault: Vault
@@ -145,10 +142,8 @@ class EncryptingStore {
     this.#vault = vault
     this.#plain = plain
     const { index: _, ...rest } = inner // encrypted rows are not indexed
-    const { states } = inner
     this.store = Object.freeze<Store>({
       ...rest,
-      ...(states && { states: this.#statesIn(states) }),
       encryption: {
         bare: inner,
         rows: (id, append) => this.#encrypted(id, append),
@@ -239,30 +234,6 @@ class EncryptingStore {
           E.map((scoped) => withKeys(scoped, ring, { plain })),
         ),
     })
-  }
-
-  /** States are encrypted with their log's key. One that can't be decrypted is ignored, because it can be rebuilt. */
-  #statesIn(states: LogStates): LogStates {
-    const keyOf = async (id: string): Promise<Either<StoreFault, OwnKey | undefined>> =>
-      pipe(
-        await this.#knownOf(id),
-        E.map((known) => known?.own),
-      )
-    return {
-      read: (id) =>
-        taskOf(async () => {
-          const own = await keyOf(id)
-          const read = isLeft(own) ? own : await states.read(id)()
-          if (isLeft(own) || isLeft(read) || own.right === undefined || read.right === undefined) return read
-          return right(openText(own.right.key, read.right, stateBinding(id)))
-        }, 'store.states.read'),
-      write: (id, text) =>
-        taskOf(async () => {
-          const own = await keyOf(id)
-          if (isLeft(own)) return own
-          return states.write(id, own.right === undefined ? text : sealText(own.right.key, text, stateBinding(id)))()
-        }, 'store.states.write'),
-    }
   }
 
   async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {

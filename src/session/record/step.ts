@@ -46,8 +46,6 @@ export interface Step {
   readonly operation: string | undefined
   /** Whether another holder's lease prevents the append. */
   readonly respectLease: boolean
-  /** Whether it yields to writers that have a turn. Default: false. */
-  readonly respectTurns?: boolean
   /** True if it refers to messages that are still being stored, so it waits for them. Default: false. */
   readonly waits?: boolean
   /** True if its last row seals the record. */

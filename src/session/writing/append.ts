@@ -4,7 +4,7 @@ import type { Immutable } from '../../history/index.ts'
 import { isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
-import type { LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
@@ -40,30 +40,11 @@ import type { Writer } from './writer.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
 
-/** The queue of a session's writers. A refused writer waits in it, and appends on its turn. */
-interface Line {
-  /** The store's `turn`: resolves when all earlier writers are done. */
-  readonly take: () => Promise<Either<LogFault, () => void>>
-  /** Ends the current turn; undefined without one. */
-  leave: (() => void) | undefined
-}
-
-/** Wait for a turn, unless the writer has one. */
-const waitForTurn = async (line: Line): Promise<Either<LogFault, void>> => {
-  if (line.leave !== undefined) return right(undefined)
-  const taken = await line.take()
-  if (isLeft(taken)) return taken
-  line.leave = taken.right
-  return right(undefined)
-}
-
 export class Appending {
   readonly #store: Store
   readonly #mirror: Mirror
   readonly #writer: Writer
   readonly #pace: Pace
-  /** True if the last `rebase` met other writers. The next one then starts with a turn. */
-  #crowded = false
 
   constructor(store: Store, mirror: Mirror, writer: Writer) {
     this.#store = store
@@ -96,25 +77,7 @@ export class Appending {
     options: Parameters<Session['rebase']>[1],
   ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
-    const { turn } = this.#store
-    if (turn === undefined) return this.#rebase(make, page, options, undefined)
-    const line: Line = { take: () => turn(this.#mirror.id)(), leave: undefined }
-    try {
-      const entered = this.#crowded ? await waitForTurn(line) : undefined
-      return entered !== undefined && isLeft(entered) ? entered : await this.#rebase(make, page, options, line)
-    } finally {
-      line.leave?.()
-    }
-  }
-
-  /** @param line the queue for turns. Undefined if the store has none; then writers pause */
-  async #rebase(
-    make: Parameters<Session['rebase']>[0],
-    page: AppendOptions['page'],
-    options: Parameters<Session['rebase']>[1],
-    line: Line | undefined,
-  ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
-    if (line === undefined) await this.#pace.begin()
+    await this.#pace.begin()
     const began = this.#pace.now()
     for (let tries = 1; ; tries++) {
       // At the head, not the length: an unseen retraction may change what `make` should return.
@@ -130,15 +93,10 @@ export class Appending {
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
-      const respectTurns = line !== undefined && line.leave === undefined
-      const next = step({ type: 'head', head }, options, counts, () => rows)
-      const answer = await this.#writer.append({ ...next, respectTurns })
-      this.#crowded = tries > 1
+      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows))
       if (!isLeft(answer)) this.#pace.done(began, sent)
-      const gaveWay = respectTurns && isLeft(answer) && answer.left._tag === 'Conflict'
-      if (!isLeft(answer) || !(gaveWay || answer.left._tag === 'SessionConflict')) return answer
-      const waited = line === undefined ? await this.#pace.refused(tries) : await waitForTurn(line)
-      if (waited !== undefined && isLeft(waited)) return waited
+      if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
+      await this.#pace.refused(tries)
     }
   }
 

@@ -297,7 +297,7 @@ export class Writer {
 
   /** Appends, and turns an exception of a third-party store into a fault, so that it can't stop the writer. */
   async #ask(
-    { operation, respectLease, respectTurns }: Step,
+    { operation, respectLease }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
@@ -306,7 +306,6 @@ export class Writer {
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
-        ...(respectTurns === true && { respectTurns }),
         ...(operation !== undefined && { operation }),
       })()
     } catch (cause) {

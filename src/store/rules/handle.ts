@@ -61,7 +61,6 @@ import type {
   Fork,
   ListQuery,
   LogInfo,
-  LogStates,
   MetaUpdate,
   NewLog,
   RowRange,
@@ -186,7 +185,6 @@ const handle = (calls: Calls): Store => {
     ...logCalls(calls),
     ...leaseCalls(calls),
     ...indexCalls(calls),
-    ...stateCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check', () => checkStore(driver)),
     repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
@@ -215,7 +213,6 @@ const handle = (calls: Calls): Store => {
 
 const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
-  const { turn } = driver
   const inner = innerOf(driver, scope)
   const { pieces } = driver
   return {
@@ -286,9 +283,6 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('append', id, work, append)
     },
-    ...(turn !== undefined && {
-      turn: (id: string) => calls.on<LogFault, () => void>('turn', id, () => turn(scope, id)),
-    }),
     read: (id, given) => {
       const range = optionsOf('store.read', given, readNames)
       return calls.on('read', id, async () => {
@@ -417,18 +411,6 @@ const termsOfIntactBlocks =
       const bytes = block(id)
       return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
     })
-
-const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
-  const { driver, scope } = calls
-  const states = ownField(driver, 'states')
-  if (states === undefined) return {}
-  return {
-    states: Object.freeze<LogStates>({
-      read: (id) => calls.on('states.read', id, () => states.read(scope, id)),
-      write: (id, text) => calls.on('states.write', id, () => states.write(scope, id, String(text))),
-    }),
-  }
-}
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   const index = ownField(driver, 'index')
@@ -604,7 +586,6 @@ const appendNames: OptionNames<Append> = {
   terms: true,
   attached: true,
   ownKey: true,
-  respectTurns: true,
   ...claimNames,
 }
 const forkNames: OptionNames<Fork> = { id: true, at: true, meta: true, sameKey: true, ...ownNames }
