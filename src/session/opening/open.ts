@@ -14,9 +14,9 @@ import {
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
 import { need, type Task } from '../../task/index.ts'
 import { Recording, termsOf } from '../../entry/kit.ts'
-import { sealedSessionOf, sessionOf } from './handle.ts'
+import { readonlySessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
-import { lookAtLease } from '../record/cut-off.ts'
+import { lookAtLease } from '../record/pending.ts'
 import { addTimes, emptyMirror } from '../record/mirror.ts'
 import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
@@ -103,7 +103,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
 /**
  * Open a session to continue it.
  *
- * Opening does not repair the session. If the last turn was interrupted, append `session.interrupted()`.
+ * Opening does not repair the session. If the last turn was interrupted, append `pending(session).messages`.
  *
  * Every row is checked against the head, and the last 128 messages are parsed. Earlier messages are
  * parsed when they are first read. If such a text is not a message, another program must have
@@ -149,7 +149,8 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
   checkStore('readSession', store)
   return sessionSteps(async function* () {
     const { mirror, log, info } = yield* need(readReadable(store, id))
-    return mirror.sealed ? sealedSessionOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly()
+    yield* need(lookAtLease(store, mirror))
+    return readonlySessionOf(store, mirror, log, info)
   }, 'readSession')
 }
 

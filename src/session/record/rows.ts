@@ -1,9 +1,9 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isArray, isLeft, left, ownField, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, isObject, left, ownField, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
-import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../../notes/kit.ts'
+import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { classify, isPageKind } from '../../pages/index.ts'
 import { Recording } from '../../entry/kit.ts'
@@ -11,7 +11,7 @@ import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
-import type { Appendable, AppendOptions } from '../session.ts'
+import type { Appendable, AppendOptions, NewNote } from '../session.ts'
 import type { StepRows } from './step.ts'
 
 /** A message alone is a list of one. */
@@ -56,18 +56,18 @@ export const erasedPartFault = ({ content }: Message): MessageFault => ({
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
-  given: readonly Note[],
+  given: readonly NewNote[],
   base: number,
 ): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
-    const decoded = checkNoteInput(one, mirror)
-    if (isLeft(decoded)) return decoded
-    const note = decoded.right
-    const reason = note.type === 'summary' ? noteRefusal(note, mirror) : reachFault(note, base + count)
-    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
-    notes.push(note)
+    const checked = checkNoteInput(one, mirror)
+    if (isLeft(checked)) return checked
+    const isSummary = checked.right.note.type === 'summary' // of messages that are stored already
+    const note = writableNote(checked.right, mirror, isSummary ? undefined : base + count)
+    if (isLeft(note)) return note
+    notes.push(note.right)
   }
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
@@ -89,12 +89,23 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
+/** A note of the caller, copied and checked. */
+export interface NoteInput {
+  readonly note: Note
+  /** True for a summary without a digest. It gets one when it is written and its messages are known. */
+  readonly needsDigest: boolean
+}
+
+/** In a summary that needs a digest. */
+const noDigest = '0'.repeat(64)
+
 /** A checked and redacted copy of a note that callers may write. */
 export const checkNoteInput = (
-  given: Note,
+  given: NewNote,
   { redactor }: Pick<Mirror, 'redactor'>,
-): Either<SessionFaultOf<'InvalidNote'>, Note> => {
-  const whole = decodeNote(given)
+): Either<SessionFaultOf<'InvalidNote'>, NoteInput> => {
+  const needsDigest = isObject(given) && given.type === 'summary' && ownField(given, 'sourceDigest') === undefined
+  const whole = decodeNote(needsDigest ? { ...given, sourceDigest: noDigest } : given)
   // Journal content is recorded again as a message, and its redactions are counted then.
   const decoded =
     redactor === undefined || isLeft(whole)
@@ -106,7 +117,7 @@ export const checkNoteInput = (
   if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
   return decoded.right.type === 'erased'
     ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
-    : decoded
+    : right({ note: decoded.right, needsDigest })
 }
 
 /** The minimum number of messages for a note to be valid. */
@@ -119,22 +130,30 @@ export const reachOf = (note: Note): number => {
 const reachFault = (note: Note, len: number): string | undefined =>
   reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
 
-/** The reason why a note can't be written; undefined if it can. */
-export const noteRefusal = (note: Note, mirror: Mirror): string | undefined => {
-  const beyond = reachFault(note, mirror.history.len)
-  if (beyond !== undefined) return beyond
-  if (note.type !== 'summary') return undefined
-  const said = conversationIn(mirror, note)
-  if (said.length === 0) return `the messages from ${note.from} to ${note.to} were all retracted`
-  if (rangeDigest(said) !== note.sourceDigest)
-    return `the sourceDigest of the summary is not that of the messages from ${note.from} to ${note.to}`
-  return undefined
+export type WritableNote = Either<SessionFaultOf<'InvalidNote'>, Note>
+
+/** The note to write, if a record of `len` messages can have it. */
+export const writableNote = (
+  { note, needsDigest }: NoteInput,
+  mirror: Mirror,
+  len: number = mirror.history.len,
+): WritableNote => {
+  const reason = reachFault(note, len)
+  if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
+  return note.type === 'summary' ? writableSummary(note, needsDigest, mirror) : right(note)
 }
 
-/** The part of the conversation between two positions of the record. */
-export const conversationIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
+const writableSummary = (summary: SummaryNote, needsDigest: boolean, mirror: Mirror): WritableNote => {
+  const { from, to, sourceDigest } = summary
   const conversation = conversationOf(mirror)
-  return conversation.slice(conversation.before(from), conversation.before(to))
+  const messages = conversation.slice(conversation.before(from), conversation.before(to))
+  if (messages.length === 0)
+    return left({ _tag: 'InvalidNote', reason: `the messages from ${from} to ${to} were all retracted` })
+  const digest = rangeDigest(messages)
+  if (needsDigest) return right(Object.freeze({ ...summary, sourceDigest: digest }))
+  if (sourceDigest === digest) return right(summary)
+  const reason = `the sourceDigest of the summary is not that of the messages from ${from} to ${to}`
+  return left({ _tag: 'InvalidNote', reason })
 }
 
 /** Selects the range to retract, from the conversation and the number of messages in the record. */
