@@ -22,7 +22,7 @@ import type { Message, Part } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
+import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
 import { openStepsOf, redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
@@ -490,11 +490,11 @@ type Written = Exclude<Note, { readonly type: 'seal' }>
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as MessagesAndNotes // the handler always passes this form
+    const { messages = [], notes = [] } = given as { messages?: readonly Message[]; notes?: readonly Written[] } // the handler always passes this form
     return session.append(
       {
-        messages: messages.map((message) => redactor.message(message as Message)),
-        notes: notes.map((note) => redactor.quiet.note(note as Written)),
+        messages: messages.map(redactor.message),
+        notes: notes.map(redactor.quiet.note),
       },
       options,
     )

@@ -75,6 +75,9 @@ export type {
   NewSummary,
   NoteOptions,
   MessagesAndNotes,
+  MessagesInput,
+  PagedMessages,
+  PageKinds,
 } from './session.ts'
 export { copySession } from './moving/copy.ts'
 export { exportSession, type ExportedSession } from './moving/export.ts'

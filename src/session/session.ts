@@ -7,7 +7,7 @@ import type { View } from '../history/index.ts'
 import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
-import type { PageKind } from '../pages/index.ts'
+import type { PageKind, Pages } from '../pages/index.ts'
 import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
@@ -114,7 +114,7 @@ export interface Session extends SessionReader {
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
    *
-   * @param given one message, several, or messages and notes together
+   * @param messages one message, several, a view, or messages and notes together. A view keeps its page kinds
    * @param options page kinds, an operation id for retries, and the length or head to continue
    * @returns the positions and the head after the append; or a fault such as `SessionConflict`, `InvalidMessage`,
    * `SessionSealed`
@@ -123,7 +123,7 @@ export interface Session extends SessionReader {
    * await session.append([assistant(toolCall('c1', 'look', '{}')), toolResult('c1', 'yes')], { operation: 'turn-1' })
    */
   readonly append: (
-    given: Appendable | readonly Appendable[] | MessagesAndNotes,
+    messages: MessagesInput | MessagesAndNotes,
     options?: AppendOptions,
   ) => Task<WriteFault, AppendedMessages>
   /**
@@ -138,7 +138,7 @@ export interface Session extends SessionReader {
    * @returns the positions and the head after the append; or a fault, `CallbackThrew` if `make` threw
    */
   readonly rebase: (
-    make: (view: View<Message>) => Appendable | readonly Appendable[],
+    make: (view: View<Message>) => MessagesInput,
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedConversation' | 'expectedHead'>,
   ) => Task<WriteFault | CallbackThrew, AppendedMessages>
   /**
@@ -284,17 +284,36 @@ export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>
 
+/** Messages with the page kind of each: a view, or `{ messages, pages }`, such as `{ ...view }`. */
+export interface PagedMessages {
+  /** The messages, in order. */
+  readonly messages: readonly Appendable[]
+  /** The page kind of each. Default, also for the messages behind the last kind: classified. */
+  readonly pages?: PageKinds | undefined
+}
+
+/** The page kinds of messages in order (`undefined`: classified), or those of a view. */
+export type PageKinds = readonly (PageKind | undefined)[] | Pages
+
+/** One message, several, or a view with its page kinds. */
+export type MessagesInput = Appendable | readonly Appendable[] | PagedMessages
+
 /** Messages and notes to append together, all or none. The messages come first. */
 export interface MessagesAndNotes {
-  /** The messages to append, in order. Default: none. */
-  readonly messages?: readonly Appendable[]
+  /** The messages to append, in order, or a view. Default: none. */
+  readonly messages?: readonly Appendable[] | PagedMessages
+  /** The page kind of each message. Default: those of the view, or classified. */
+  readonly pages?: PageKinds | undefined
   /** The notes. They may name positions of the new messages; a summary may not. Default: none. */
   readonly notes?: readonly NewNote[]
 }
 
 /** The options of `append`. */
 export interface AppendOptions extends NoteOptions {
-  /** The page kind of the messages: one for all, or a list (`undefined`: classified). Default: classified. */
+  /**
+   * The page kind of the messages: one for all, or a list (`undefined`: the view's, or classified). Default: the view's, or
+   * classified.
+   */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
   /**
    * With `expectedLen`: the number of messages of the conversation to continue. If some were retracted since, the result
@@ -337,7 +356,7 @@ export type RetractOptions = Pick<NoteOptions, 'operation' | 'expectedHead' | 'r
 /** The options of `rewind`. */
 export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page'> {
   /** The replacement messages. Default: none. */
-  readonly instead?: Appendable | readonly Appendable[]
+  readonly instead?: MessagesInput
 }
 
 /** The popped message, and the append that retracted it. */

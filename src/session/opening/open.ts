@@ -20,7 +20,7 @@ import { lookAtLease } from '../record/pending.ts'
 import { addTimes, emptyMirror } from '../record/mirror.ts'
 import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
-import type { Appendable, ReadonlySession, SealedSession, Session } from '../session.ts'
+import type { Appendable, PagedMessages, ReadonlySession, SealedSession, Session } from '../session.ts'
 import { changedBefore, otherRows } from '../writing/writer.ts'
 import { stamp } from '../record/stamp.ts'
 
@@ -40,10 +40,22 @@ export interface SessionOptions extends OpenOptions {
   readonly id?: string
   /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
   readonly metadata?: JsonObject
-  /** The first messages, stored in the same commit. Default: none. */
-  readonly messages?: readonly Appendable[]
+  /** The first messages, stored in the same commit. A view keeps its page kinds. Default: none. */
+  readonly messages?: readonly Appendable[] | PagedMessages
+  /** The same as `messages`, named as in `createHistory`. Name one of the two. */
+  readonly from?: readonly Appendable[] | PagedMessages
   /** If true, every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
+}
+
+/** The first messages of a new session. Throws TypeError if they are named twice. */
+export const firstMessages = (
+  call: string,
+  { messages, from }: Pick<SessionOptions, 'messages' | 'from'>,
+): readonly Appendable[] | PagedMessages => {
+  if (messages !== undefined && from !== undefined)
+    throw new TypeError(`${call}: \`messages\` and \`from\` both name the first messages; pass one of them`)
+  return messages ?? from ?? []
 }
 
 /** Throws TypeError if a rule is invalid. */
@@ -62,13 +74,14 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
 export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
   checkStore('createSession', store)
   const given = optionsOf('createSession', options, createOptionNames)
+  const first = firstMessages('createSession', given)
   const redactor = redactorFor(given.redact)
   return sessionTask(async () => {
-    const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
+    const { id = randomId(), metadata = {}, erasable = false } = given
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, messages, undefined, store)
+    const step = messageRows(mirror, first, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
@@ -168,5 +181,12 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   }, 'describeSession')
 }
 
-const createOptionNames = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
+const createOptionNames = {
+  id: true,
+  metadata: true,
+  messages: true,
+  from: true,
+  erasable: true,
+  redact: true,
+} as const
 const openOptionNames = { redact: true } as const

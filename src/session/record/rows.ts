@@ -1,39 +1,58 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isArray, isLeft, isObject, left, ownField, right } from '../../json/index.ts'
+import { describe, hasOwn, isArray, isLeft, isObject, left, ownField, ownFields, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import { classify, isPageKind } from '../../pages/index.ts'
+import { classify, isPageKind, type PageKind, type Pages } from '../../pages/index.ts'
 import { Recording } from '../../entry/kit.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
-import type { Appendable, AppendOptions, NewNote } from '../session.ts'
+import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages, PageKinds } from '../session.ts'
 import type { StepRows } from './step.ts'
 
-/** A message alone is a list of one. */
-export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
-  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+/** The messages of an append, and the page kind of each, as far as the caller has named it. */
+interface Listed {
+  readonly messages: readonly Appendable[]
+  readonly pages: readonly (PageKind | undefined)[]
+}
+
+/** Lists the messages of the caller. A view has page kinds beside its messages. */
+export const listMessages = (input: MessagesInput): Listed => {
+  if (isArray(input)) return { messages: input as readonly Appendable[], pages: [] }
+  if (!isObject(input) || hasOwn(input, 'role') || !hasOwn(input, 'messages'))
+    return { messages: [input as Appendable], pages: [] }
+  const { messages, pages }: Partial<PagedMessages> = ownFields(input as unknown as PagedMessages)
+  const listed = listMessages((messages ?? []) as MessagesInput) // the messages of `{ messages, notes }` may be a view
+  return pages === undefined ? listed : { messages: listed.messages, pages: listPages(pages) }
+}
+
+/** A copy of a view's kinds has them in `kinds`. */
+const listPages = (pages: PageKinds): readonly (PageKind | undefined)[] =>
+  isArray(pages) ? [...pages] : [...(pages as Pages).kinds]
 
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
   mirror: Mirror,
-  messages: Appendable | readonly Appendable[],
+  input: MessagesInput,
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
   const { redactor } = mirror
-  const given = listOf(messages)
+  const { messages, pages } = listMessages(input)
+  const count = Math.max(pages.length, isArray(page) ? page.length : 0)
+  if (count > messages.length)
+    return left({ _tag: 'InvalidPage', index: messages.length, found: `the last of ${count}`, len: messages.length })
   const recording = new Recording()
-  for (let index = 0; index < given.length; index++) {
-    const whole = decodeMessage(given[index])
+  for (let index = 0; index < messages.length; index++) {
+    const whole = decodeMessage(messages[index])
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedPartFault(decoded.right) })
-    const tag = typeof page === 'object' ? ownField(page, index) : page
+    const tag = (typeof page === 'object' ? ownField(page, index) : page) ?? ownField(pages, index)
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified

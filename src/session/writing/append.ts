@@ -1,7 +1,7 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
-import { hasOwn, isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
+import { hasOwn, isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
@@ -14,7 +14,6 @@ import {
   retractFrom,
   checkNoteInput,
   retractLast,
-  listOf,
   messageRows,
   reachOf,
   retractionRows,
@@ -23,8 +22,8 @@ import {
   type Retract,
 } from '../record/rows.ts'
 import type {
-  Appendable,
   AppendOptions,
+  MessagesInput,
   NewNote,
   NoteOptions,
   PopResult,
@@ -71,21 +70,19 @@ export class Appending {
     this.#pace = createPace(() => mirror.foreign)
   }
 
-  async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const together = copyAppendInput(given)
-    const { messages } = together
-    const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
+  async append(input: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
+    const notes = notesOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
-    const said = messageRows(this.#mirror, messages, page, this.#store)
-    if (isLeft(said)) return said
+    const rows = messageRows(this.#mirror, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
+    if (isLeft(rows)) return rows
     const allRows = (len: number): ReturnType<Step['rows']> =>
-      notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
-    const counts = { messages: messages.length, notes: notes.length }
+      notes.length === 0 ? rows : withNotes(this.#mirror, rows.right, notes, len)
+    const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
         step({ type: 'head', head: { ...expectedHead } }, options, counts, () => allRows(this.#mirror.history.len)),
       )
-    const now = notes.length === 0 ? said : allRows(expectedLen ?? this.#writer.len)
+    const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
     return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now))
   }
@@ -224,16 +221,13 @@ const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'Damage
   return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
 }
 
-const copyAppendInput = (
-  given: AppendInput,
-): { readonly messages: readonly Appendable[]; readonly notes: readonly NewNote[] } => {
-  const isTogether =
-    typeof given === 'object' && // otherwise `decodeMessage` rejects it
-    given !== null &&
-    !isArray(given) &&
-    !hasOwn(given, 'role') &&
-    (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
-  if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
-  const together = given as MessagesAndNotes
-  return { messages: listOf(ownField(together, 'messages') ?? []), notes: ownField(together, 'notes') ?? [] }
+const isTogether = (input: AppendInput): input is MessagesAndNotes => isObject(input) && !hasOwn(input, 'role')
+
+const hasOnlyNotes = (input: AppendInput): boolean =>
+  isTogether(input) && !hasOwn(input, 'messages') && hasOwn(input, 'notes')
+
+/** The notes of an append, copied. */
+const notesOf = (input: AppendInput): readonly NewNote[] => {
+  const notes = isTogether(input) ? ownField(input, 'notes') : undefined
+  return notes === undefined ? [] : copyArgument(notes)
 }
