@@ -1,7 +1,7 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, hasOwn, isArray, isLeft, isObject, left, ownField, ownFields, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -23,7 +23,7 @@ interface Listed {
 /** Lists the messages of the caller. A view has page kinds beside its messages. */
 export const listMessages = (input: MessagesInput): Listed => {
   if (isArray(input)) return { messages: input as readonly Appendable[], pages: [] }
-  if (!isObject(input) || hasOwn(input, 'role') || !hasOwn(input, 'messages'))
+  if (!isObject(input) || Object.hasOwn(input, 'role') || !Object.hasOwn(input, 'messages'))
     return { messages: [input as Appendable], pages: [] }
   const { messages, pages }: Partial<PagedMessages> = ownFields(input as unknown as PagedMessages)
   const listed = listMessages((messages ?? []) as MessagesInput) // the messages of `{ messages, notes }` may be a view
@@ -56,11 +56,11 @@ export const messageRows = (
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
-    const added = Recording.add(recording, decoded.right, kind, kind !== classified, hash)
+    const added = recording.add(decoded.right, kind, kind !== classified, hash)
     if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
   }
-  const apply = (): void => Recording.addTo(recording, mirror.history)
-  return right({ ...Recording.rowsOf(recording), recording, apply })
+  const { rows, blocks } = recording
+  return right({ rows, blocks, apply: () => recording.addTo(mirror.history) })
 }
 
 /** The fault for appending a message with an erased part. */
@@ -91,7 +91,6 @@ export const withNotes = (
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
     blocks: messages.blocks,
-    recording: messages.recording,
     apply: (position) => {
       messages.apply(position)
       for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
@@ -102,7 +101,6 @@ export const withNotes = (
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
-  recording: undefined,
   apply: (position) => addNote(mirror, position, note),
 })
 
@@ -210,7 +208,6 @@ export const retractionRows = (
   return right({
     rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
     blocks: instead?.blocks ?? [],
-    recording: instead?.recording,
     apply: (position) => {
       if (note !== undefined) addNote(mirror, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)

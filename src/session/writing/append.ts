@@ -1,7 +1,7 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
-import { hasOwn, isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
+import { isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
@@ -221,10 +221,10 @@ const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'Damage
   return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
 }
 
-const isTogether = (input: AppendInput): input is MessagesAndNotes => isObject(input) && !hasOwn(input, 'role')
+const isTogether = (input: AppendInput): input is MessagesAndNotes => isObject(input) && !Object.hasOwn(input, 'role')
 
 const hasOnlyNotes = (input: AppendInput): boolean =>
-  isTogether(input) && !hasOwn(input, 'messages') && hasOwn(input, 'notes')
+  isTogether(input) && !Object.hasOwn(input, 'messages') && Object.hasOwn(input, 'notes')
 
 /** The notes of an append, copied. */
 const notesOf = (input: AppendInput): readonly NewNote[] => {
