@@ -77,7 +77,10 @@ export interface RunOptions extends ContextOptions, Decisions {
 
 /** How to interrupt a run, and how it continues. */
 export interface InterruptOptions {
-  /** What to do with the answer that is streaming. Default: `saveMarked`. */
+  /**
+   * What to do with the answer. `discard` also discards a complete answer while none of its calls has started; any
+   * other complete answer is recorded. Default: `saveMarked`.
+   */
   readonly behavior?: InterruptBehavior
   /** A user message, or its text, with which the run continues. Without it the run ends as `cancelled`. */
   readonly message?: string | Message
@@ -231,6 +234,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
       const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
       return control.interrupt({
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
+        discardsComplete: behavior === 'discard',
         message: injectedMessage(message),
         reason: 'Interrupted by the user before it was finished.',
         stop: message === undefined ? 'cancelled' : undefined,

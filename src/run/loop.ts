@@ -9,6 +9,7 @@ import { describe, isLeft, left, right, snapshot, ownField, hasOwn, present, typ
 import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
+  textOf,
   toolCall,
   type Message,
   type Sequence,
@@ -238,6 +239,8 @@ export class Loop {
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
+      if (results === 'discarded')
+        return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -247,8 +250,7 @@ export class Loop {
         ...(this.#sent && { sent: this.#sent }),
       })
 
-      // A signal during tool runs does not discard the step: the answer was complete, and its tools
-      // may have had effects.
+      // Once a tool has started, a signal does not discard the step: the tool may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
@@ -470,21 +472,23 @@ export class Loop {
   }
 
   /**
-   * The results in call order, whatever the completion order; or `approval` if calls wait for it
-   * and all others have results. The last result is emitted along with the step's delta.
+   * The results in call order, whatever the completion order; `approval` if calls wait for it and all others have
+   * results; `discarded` if a signal discards the answer before any of its calls has started. The last result is
+   * emitted along with the step's delta.
    */
   async #runTools(
     calls: readonly ToolCallPart[],
     results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
-  ): Promise<readonly ToolResultPart[] | 'approval'> {
+  ): Promise<readonly ToolResultPart[] | 'approval' | 'discarded'> {
     const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
+    if (this.#open === undefined && this.#control.pending?.discardsComplete === true) return 'discarded'
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
       const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions, this.#wasStarted(call))

@@ -534,6 +534,53 @@ describe('an interrupt', () => {
     expect(cut.messages.slice(2)).toEqual([assistant('x')])
   })
 
+  it('before the first text records no message of the assistant, whatever the behavior', async () => {
+    for (const behavior of ['discard', 'savePartial', 'saveMarked'] as const)
+      for (const message of [undefined, 'stop, do this']) {
+        const { events, result } = await all(
+          { model: scriptedModel([assistant(reasoning('hm'), 'one'), assistant('fine')]) },
+          (event, stream) =>
+            void (
+              event.type === 'model_event' &&
+              event.step === 0 &&
+              event.event.type === 'block_start' &&
+              stream.interrupt({ behavior, ...(message !== undefined && { message }) })
+            ),
+        )
+        expect(events.find(({ type }) => type === 'interrupted')).toMatchObject({ behavior, partialText: '' })
+        const said = message === undefined ? [] : [user(message), assistant('fine')]
+        expect(result.messages.slice(2)).toEqual(said)
+        expect(types(events).filter((type) => type === 'history_delta').length).toBe(said.length)
+      }
+  })
+
+  it('with `discard` discards a complete answer whose calls have not started, with no delta', async () => {
+    const asked = Promise.withResolvers<boolean>()
+    const paid: string[] = []
+    const pay = tool({
+      name: 'pay',
+      parameters: {},
+      needsApproval: () => asked.promise,
+      run: () => void paid.push('paid'),
+    })
+    const script = () => scriptedModel([assistant('I pay.', toolCall('a', 'pay', '{}')), assistant('fine')])
+    const interrupting = (behavior: 'discard' | 'saveMarked' | 'cancel') =>
+      all({ model: script(), tools: [pay] }, (event, stream) => {
+        if (event.type !== 'model_event' || event.event.type !== 'finish') return
+        if (behavior === 'cancel') stream.cancel()
+        else stream.interrupt({ behavior })
+      })
+    const discarded = await interrupting('discard')
+    expect(types(discarded.events).filter((type) => type === 'history_delta')).toEqual([])
+    expect(discarded.events.find(({ type }) => type === 'interrupted')).toMatchObject({ partialText: 'I pay.' })
+    expect([discarded.result.stopReason, discarded.result.messages.length]).toEqual(['cancelled', 2])
+    for (const behavior of ['saveMarked', 'cancel'] as const) {
+      const { result } = await interrupting(behavior)
+      expect(result.messages.slice(2).map(({ role }) => role)).toEqual(['assistant', 'tool'])
+    }
+    expect(paid).toEqual([])
+  })
+
   it('again, before the first takes effect, adds its message: no word of the user is lost', async () => {
     const { result } = await all({ model: scriptedModel([talk, assistant('fine')]), tools: [add] }, (event, stream) => {
       if (!at(2)(event)) return
