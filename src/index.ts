@@ -65,3 +65,10 @@ export {
   type Session,
   type SessionInfo,
 } from './session/index.ts'
+export {
+  appendUserMessage,
+  applyRunResultHistory,
+  replaceThreadHistory,
+  toThreadHistory,
+  type ThreadItem,
+} from './thread/index.ts'

@@ -25,10 +25,13 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   context: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
     ...['json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context'],
+    ...['store', 'session', 'context', 'thread'],
   ],
   thread: ['json', 'sequence', 'task', 'message', 'codecs'],
-  '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
+  '.': [
+    ...['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
+    'thread',
+  ],
 }
 
 /** The large rooms: what each folder in them may import from. Their index, their faults and their main types are for all. */

@@ -92,7 +92,10 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
  * @example
  * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
-export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T => {
+export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
+/** The same with the context of a run as first type argument. It only serves callers that name both. */
+export function applyRunResultHistory<_Context, T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
+export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T {
   const { history, messages, viewLength } = Object(result) as unknown as Partial<FinishedRun> & {
     readonly history?: readonly ItemOf<T>[]
   }

@@ -2,6 +2,8 @@ import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  appendUserMessage,
+  applyRunResultHistory,
   faultMessage,
   assistant,
   createHistory,
@@ -12,6 +14,7 @@ import {
   toolCall,
   toolCallsOf,
   toolResult,
+  toThreadHistory,
   user,
   type Message,
   type Part,
@@ -974,4 +977,40 @@ it('an unsettled view is refused before any request, naming the problem', async 
   expect(isRight(ended) || faultMessage(ended.left)).toBe(
     'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; append what is missing, or send the copy that mend() derives',
   )
+})
+
+describe('a run on a text or on items', () => {
+  it('starts from the messages of its input, and its result goes back into the thread', async () => {
+    const thread = { id: 't1', title: 'Sums', history: toThreadHistory('1 + 1?') }
+    const script = scriptedModel([assistant(toolCall('c', 'add', '{"a": 1, "b": 1}')), assistant('2')])
+    const result = await run({ model: script, input: thread.history, tools: [add] }).result()
+    const after = applyRunResultHistory(thread, result)
+    expect(after.history.map(({ type }) => type)).toEqual([
+      'message',
+      'tool_call_item',
+      'tool_call_output_item',
+      'message',
+    ])
+    const input = appendUserMessage(after.history, 'and 2 + 2?')
+    const next = await run({ model: scriptedModel([assistant('4')]), input }).result()
+    expect(next.messages.slice(0, next.viewLength)).toEqual([...result.messages, user('and 2 + 2?')])
+    expect([after.title, applyRunResultHistory(after, next).history.length]).toEqual(['Sums', 6])
+    const said = await run({ model: scriptedModel([assistant('4')]), input: '2 + 2?' }).result()
+    expect(said.messages).toEqual([user('2 + 2?'), assistant('4')])
+  })
+
+  it('refuses what is no input, and says where', () => {
+    const bad: readonly (readonly [unknown, string])[] = [
+      [5, 'run: `input` is 5; expected a text, or an array of thread items'],
+      [{ history: [] }, 'expected a text, or an array of thread items'],
+      [[{ type: 'message', role: 'wizard', content: 'x' }], 'run: `input`: [0].role'],
+      [[{ type: 'tool_call_item', callId: 'c1', name: 'add' }], 'the call "c1" at position 0 has no result'],
+    ]
+    for (const [input, reason] of bad)
+      expect(() => run({ model: scriptedModel([]), input: input as string })).toThrow(reason)
+    expect(() => run({ model: scriptedModel([]), input: 'x', view: start } as never)).toThrow(
+      'either `view` or `input`',
+    )
+    expect(() => run({ model: scriptedModel([]) } as never)).toThrow('run: `view` is nothing')
+  })
 })

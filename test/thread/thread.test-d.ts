@@ -5,7 +5,7 @@ import type { ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Message, View } from 'indelible'
+import type { Immutable, Message, View } from 'indelible'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
@@ -47,11 +47,17 @@ describe('toThreadHistory types', () => {
   it("has a readable error if a user message is not an item of the caller's type", () => {
     expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
   })
-  it('with deep returns mutable types for other libraries', () => {
-    expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<ThreadItem[]>()
-    chat(toThreadHistory<ChatCompletionMessageParam>('x', { deep: true }))
-    responses(toThreadHistory<ResponseInputItem>('x', { deep: true }))
-    ai(toThreadHistory<ModelMessage>('x', { deep: true }))
+  it('is accepted by other libraries; with deep it is readonly, as it is frozen', () => {
+    chat(toThreadHistory<ChatCompletionMessageParam>('x'))
+    responses(toThreadHistory<ResponseInputItem>('x'))
+    ai(toThreadHistory<ModelMessage>('x'))
+    const frozen = toThreadHistory(items, { deep: true })
+    expectTypeOf(frozen).toEqualTypeOf<readonly Immutable<ThreadItem>[]>()
+    // @ts-expect-error it is frozen
+    frozen.push({ type: 'message', role: 'user', content: 'x' })
+    // @ts-expect-error an item is frozen, too
+    if (frozen[0]?.type === 'message') frozen[0].content = 'x'
+    appendUserMessage(frozen, 'x')
   })
 })
 
@@ -86,6 +92,8 @@ describe('applyRunResultHistory types', () => {
     expectTypeOf(applyRunResultHistory(stored, { history: items })).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, finished)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, result)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory<{ user: string }, Stored>(stored, finished)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory<Stored>(stored, result)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory({ history: own }, { history: own })).toEqualTypeOf<{ history: readonly Own[] }>()
   })
   it('refuses a running result', () => {
