@@ -1,3 +1,4 @@
+export type { CallLog, CallLogging } from './calls.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from './model.ts'
 export type { FinishReason, ModelResponse } from './response.ts'
 export type { InterruptBehavior, RunEvent, SentRequest } from './event.ts'

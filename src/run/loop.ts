@@ -20,6 +20,7 @@ import {
 import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { admitAnswer, callRefusal, stopOf } from './answer.ts'
+import type { CallWriter } from './calls.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -27,12 +28,13 @@ import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
+import { rejectOnAbort, errorResult, invoke, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
+import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
@@ -57,6 +59,8 @@ export interface LoopOptions {
   readonly parameters: JsonObject
   readonly context: Deriving | undefined
   readonly receipts: boolean
+  /** Writes the records of tool calls. */
+  readonly calls: CallWriter | undefined
   /** A step left open by another run. */
   readonly open: OpenAnswer | undefined
   readonly decisions: Decisions
@@ -93,6 +97,7 @@ export class Loop {
   #interrupts = 0
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
+  readonly #prompter: Prompter
   /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
@@ -110,6 +115,7 @@ export class Loop {
     this.#channel = channel
     this.#work = workingCopy(options.view)
     this.#told = options.handlers
+    this.#prompter = new Prompter(options.calls ?? {})
     this.#open = options.open && snapshot(options.open)
     this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
@@ -299,12 +305,14 @@ export class Loop {
   ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
-    if (messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
+    const context = this.#derive()
+    const { estimated, derivedBy } = context
+    const { messages, stablePrefix } = this.#prompter.request(context)
+    if (context.messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
-        contextDigest: rangeDigest(messages),
+        contextDigest: rangeDigest(context.messages),
         model: model.name,
         parameters,
         ...present({ estimated, derivedBy }),
@@ -495,7 +503,7 @@ export class Loop {
       if (denial !== undefined) return errorResult(call, denial)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : invoke(call, tools, signal, clock)
+      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : this.#invoke(call)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -533,6 +541,15 @@ export class Loop {
     }
     for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
+  }
+
+  #invoke(call: ToolCallPart): Promise<ToolResultPart> {
+    const { tools, clock, calls } = this.#options
+    const { signal } = this.#control
+    if (calls === undefined) return invoke(call, tools, signal, clock)
+    return invokeRecorded(call, tools, signal, clock, (given, summarize, body) =>
+      calls.record(this.#deltaId, call, given, summarize, body),
+    )
   }
 
   /** Whether a dead run had started the call, so that it may have had side effects. */
