@@ -39,7 +39,7 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   context: ['either', 'json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context'],
+    ...['store', 'session', 'context', 'thread'],
   ],
   thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
   '.': [

@@ -187,6 +187,8 @@ interface ToldBeforeEnd {
   readonly started: Set<string>
   /** Blocks of an answer that is not whole: of these, reasoning alone is kept in the notes only. */
   streaming: string[]
+  /** The number of blocks of the last complete answer, until one of its calls starts: an interrupt can discard it. */
+  unstarted: number
 }
 
 const listen =
@@ -197,8 +199,13 @@ const listen =
       const shape = shapeOf(event.event.part)
       if (shape !== undefined) told.streaming.push(shape)
     }
-    if (event.type === 'model_event' && event.event.type === 'finish') told.blocks.push(...told.streaming.splice(0))
+    if (event.type === 'model_event' && event.event.type === 'finish') {
+      told.unstarted = told.streaming.length
+      told.blocks.push(...told.streaming.splice(0))
+    }
+    if (event.type === 'step_complete' || event.type === 'tool_call_start') told.unstarted = 0
     if (event.type === 'interrupted') {
+      if (event.behavior === 'discard' && told.unstarted > 0) told.blocks.splice(-told.unstarted)
       if (event.behavior !== 'discard' && told.streaming.some((shape) => !shape.startsWith('thought')))
         told.blocks.push(...told.streaming)
       told.streaming = []
@@ -251,7 +258,13 @@ it(
           const kept = memoryStore({ now: () => now })
           await createSession(kept, { id: 's' })
           const { store, died, kill: die } = mortal(kept, kill.append, kill.done)
-          const told: ToldBeforeEnd = { blocks: [], results: new Map(), started: new Set(), streaming: [] }
+          const told: ToldBeforeEnd = {
+            blocks: [],
+            results: new Map(),
+            started: new Set(),
+            streaming: [],
+            unstarted: 0,
+          }
           const session = await openSession(store, 's')
           const hear = listen(told)
           const meddler = deed === 'meddle' ? await openSession(kept, 's') : undefined

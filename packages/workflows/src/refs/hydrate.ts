@@ -92,7 +92,11 @@ async function* contentOf(store: BlockStore, given: RefHistory, lenient = false)
     history.append(placeholderOf(ref, problem))
   }
   const view = history.view()
-  return { inside: { scope, session, view: () => view, store, refs }, missing, faults }
+  return {
+    inside: { scope, session, view: () => view, store, refs, flowId: undefined, flows: new Map() },
+    missing,
+    faults,
+  }
 }
 
 interface Blocks {
