@@ -55,11 +55,12 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     record: ['sources', 'terminal', 'view'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal', 'view'],
-    model: ['sources', 'terminal', 'view'],
+    compare: ['sources', 'terminal', 'view'], // policies of contexts, measured on recordings
+    model: ['sources', 'terminal', 'view', 'compare'],
     prove: ['sources', 'terminal', 'view'],
-    keep: ['sources', 'terminal', 'record', 'prove'],
+    maintenance: ['sources', 'terminal', 'record', 'prove'],
     look: ['sources', 'terminal', 'view', 'change', 'files'],
-    agents: ['sources', 'terminal', 'model', 'view'],
+    agents: ['sources', 'terminal', 'view'],
   },
 }
 
@@ -67,7 +68,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
 const packagesOf: { readonly [name: string]: readonly string[] } = {
   'ai-sdk': [],
   'claude-agent': ['transcripts'],
-  cli: ['encryption', 'evidence', 'postgres', 'records', 'recorder', 'transcripts'],
+  cli: ['encryption', 'evidence', 'postgres', 'recorder', 'transcripts'],
   encryption: [],
   evidence: [],
   langgraph: [],

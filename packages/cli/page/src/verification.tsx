@@ -190,7 +190,7 @@ const Compared = ({
       {proof === undefined || first !== undefined ? null : (
         <>
           <label class="kept">
-            A head that you kept elsewhere, as “indelible head --full” prints it
+            A head that you kept elsewhere, as “indelible prove SESSION --full” prints it
             <input
               placeholder="SIZE:ROOT"
               value={kept.value}

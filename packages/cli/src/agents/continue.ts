@@ -8,14 +8,21 @@ import { isLeft, isObject } from 'indelible/json/kit'
 import type { Message, Sequence } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '@indelible/transcripts'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import {
+  Misuse,
+  tokensOf,
+  Unreadable,
+  wholeNumber,
+  type Call,
+  type Command,
+  type Terminal,
+} from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
 import { nameOf, pickOf, readTranscriptFile, retractedIn, unreadable } from '../sources/input.ts'
-import { isOfSubAgent, findSource } from './machine-sessions.ts'
+import { isOfSubAgent, findSource } from '../sources/machine-sessions.ts'
 import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
 import { runProgram } from '../terminal/program.ts'
-import { tokensOf } from '../model/replay.ts'
 import { leftOutLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
 import { countText, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 
@@ -29,7 +36,7 @@ export const continueSession: Command = {
   about: `Writes a conversation as a new session of a program and starts the
 program on it. PROGRAM is one of ${names}; without --in it is the program that
 wrote the conversation. SESSION is a session of this machine ("indelible
-sessions" lists them) or of the store; FILE is any file that "show" reads.
+list --machine" lists them) or of the store; FILE is any file that "show" reads.
 
 The original session does not change: the new one has its own id. The
 conversation is settled, so that no provider refuses it, and all content that

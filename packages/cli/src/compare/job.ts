@@ -1,11 +1,11 @@
-/** One replay, of a policy at a budget: its input for a thread, and its work. */
+/** One job of a comparison, a policy at a budget: its input for a thread, and its work. */
 import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
-import { costCounter, type ReplayCosts } from './replay-costs.ts'
+import { costCounter, type CallCosts } from './costs.ts'
 
-export interface ReplayJob {
+export interface CompareJob {
   readonly policy: string
   readonly budget: number
   readonly model?: ModelPrices
@@ -20,15 +20,15 @@ export interface SentConversation {
 /** The data that starts a thread. */
 export interface SentJob {
   readonly conversation: SentConversation
-  readonly job: ReplayJob
+  readonly job: CompareJob
 }
 
-export const judgedPolicies: readonly Policy[] = [paged(), window]
+export const comparedPolicies: readonly Policy[] = [paged(), window]
 
-export type PricedReplay = Replay & ReplayCosts
+export type PricedResult = Replay & CallCosts
 
-export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {
-  const policy = judgedPolicies.find(({ name }) => name === job.policy)
+export const runJob = (view: View<Message>, job: CompareJob, onProgress: (done: number) => void): PricedResult => {
+  const policy = comparedPolicies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
   const costs = costCounter({ model })

@@ -1,4 +1,4 @@
-/** `indelible tail`: a process of its own that prints what others append. */
+/** `indelible show --follow`: a process of its own that prints what others append. */
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,14 +12,14 @@ import { folder, indelible, main } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('tail says at a terminal that it is waiting for more', async () => {
+it('show --follow says at a terminal that it is waiting for more', async () => {
   const path = join(folder, 'watched.db')
   const store = await sqliteStore({ path })
   await createSession(store, { id: 's', messages: [user('hello')] })
   // Standard output goes to a file, as people do; standard error is the terminal.
   const pty = spawnPty(
     'sh',
-    ['-c', `exec "${process.execPath}" "${main}" tail s --store "${path}" > "${path}.out"`],
+    ['-c', `exec "${process.execPath}" "${main}" show s --follow --store "${path}" > "${path}.out"`],
     {},
   )
   let shown = ''
@@ -32,12 +32,12 @@ it('tail says at a terminal that it is waiting for more', async () => {
   await store.close()
 })
 
-it('tail prints existing messages, then those of another process, until the session is sealed', async () => {
+it('show --follow prints existing messages, then those of another process, until the session is sealed', async () => {
   const path = join(folder, 'tail.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's' })
   await session.append([user('not shown'), user('hello\u001b[2J there')])
-  const child = spawn(process.execPath, [main, 'tail', 's', '--store', path, '--from', '-1'])
+  const child = spawn(process.execPath, [main, 'show', 's', '--follow', '--store', path, '--from', '-1'])
   const lines: string[] = []
   let news: () => void = () => {}
   createInterface(child.stdout).on('line', (line) => {
@@ -65,21 +65,21 @@ it('tail prints existing messages, then those of another process, until the sess
     '3 | note | {"type":"pin","position":1}',
     expect.stringContaining('4 | note | {"type":"seal"'),
   ])
-  const json = indelible(['tail', 's', '--store', path, '--from', '2', '--json'])
+  const json = indelible(['show', 's', '--follow', '--store', path, '--from', '2', '--json'])
   expect(json.status).toBe(0)
   expect(json.lines.slice(0, 2).map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { position: 2, kind: 'entry', index: 2, at: expect.any(Number), message: { role: 'assistant' } },
     { position: 3, kind: 'note', index: 0, note: { type: 'pin', position: 1 } },
   ])
-  const all = indelible(['tail', 's', '--store', path, '--json']) // the last ten, and there are five
+  const all = indelible(['show', 's', '--follow', '--store', path, '--json']) // the last ten, and there are five
   expect(all.lines.filter(Boolean).map((line) => (JSON.parse(line) as { position: number }).position)).toEqual([
     0, 1, 2, 3, 4,
   ])
-  expect(indelible(['tail', 'none', '--store', path])).toMatchObject({ status: 1 })
+  expect(indelible(['show', 'none', '--follow', '--store', path])).toMatchObject({ status: 1 })
   await store.close()
 })
 
-it('tail does not show the text of an altered message or note', async () => {
+it('show --follow does not show the text of an altered message or note', async () => {
   const path = join(folder, 'altered.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's', messages: [user('send 100 euros'), user('thanks')] })
@@ -90,25 +90,25 @@ it('tail does not show the text of an altered message or note', async () => {
   db.exec(`update row set body = replace(replace(body, '100', '900'), '"position":1', '"position":0')`)
   db.close()
   const damaged = 'the row was altered after it was appended'
-  const tailed = indelible(['tail', 's', '--store', path])
+  const tailed = indelible(['show', 's', '--follow', '--store', path])
   const shown = tailed.lines.map((line) => line.slice(17))
   expect(tailed).toMatchObject({
     status: 1,
     stderr: `s: row 0 is damaged: ${damaged}\ns: row 2 is damaged: ${damaged}\n`,
   })
   expect(shown.slice(0, 3)).toEqual([`damaged    ${damaged}`, 'user       thanks', `damaged    ${damaged}`])
-  const json = indelible(['tail', 's', '--json', '--store', path]).lines.slice(0, 3)
+  const json = indelible(['show', 's', '--follow', '--json', '--store', path]).lines.slice(0, 3)
   const parsed = json.map((line) => JSON.parse(line) as object)
   expect(parsed).toMatchObject([{ position: 0, damaged }, { message: { role: 'user' } }, { position: 2, damaged }])
   expect(json.join('')).not.toContain('900 euros')
 })
 
-it('tail ends on Ctrl-C', async () => {
+it('show --follow ends on Ctrl-C', async () => {
   const path = join(folder, 'interrupted.db')
   const store = await sqliteStore({ path })
   const session = await createSession(store, { id: 's' })
   await session.append(user('hello'))
-  const child = spawn(process.execPath, [main, 'tail', 's', '--store', path])
+  const child = spawn(process.execPath, [main, 'show', 's', '--follow', '--store', path])
   const ended = new Promise((resolve) => child.on('close', resolve))
   await Promise.race([ended, new Promise((resolve) => child.stdout.once('data', resolve))])
   child.kill('SIGINT')

@@ -1,24 +1,24 @@
-/** Runs independent replays on all cores. */
+/** Runs the jobs of a comparison on all cores. */
 import { availableParallelism } from 'node:os'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { View } from 'indelible/history'
 import type { Message } from 'indelible/message'
-import { doReplay, toSentConversation, type PricedReplay, type ReplayJob, type SentJob } from './replay-job.ts'
+import { runJob, toSentConversation, type PricedResult, type CompareJob, type SentJob } from './job.ts'
 
-/** A conversation shorter than this is replayed faster than a thread starts. */
+/** A conversation shorter than this is compared faster than a thread starts. */
 const shortestForThreads = 200
 
 /**
- * Run replays, and yield each as soon as it and the earlier ones are done.
+ * Run jobs, and yield each result as soon as it and the earlier ones are done.
  *
- * @param progress receives the number of messages replayed, over all jobs
+ * @param progress receives the number of messages done, over all jobs
  */
-export async function* replaysOf(
+export async function* resultsOf(
   view: View<Message>,
-  jobs: readonly ReplayJob[],
+  jobs: readonly CompareJob[],
   progress: (done: number) => void,
-): AsyncGenerator<PricedReplay> {
+): AsyncGenerator<PricedResult> {
   const done = jobs.map(() => 0)
   const reportProgress = (index: number, messages: number): void => {
     done[index] = messages
@@ -26,34 +26,34 @@ export async function* replaysOf(
   }
   const threads = Math.min(availableParallelism(), jobs.length)
   if (threads < 2 || view.length < shortestForThreads) {
-    for (const [index, job] of jobs.entries()) yield doReplay(view, job, (messages) => reportProgress(index, messages))
+    for (const [index, job] of jobs.entries()) yield runJob(view, job, (messages) => reportProgress(index, messages))
     return
   }
   const conversation = toSentConversation(view)
   const workers = new Set<Worker>()
-  const replays: Promise<PricedReplay>[] = []
-  const begin = (): void => {
-    const index = replays.length
+  const results: Promise<PricedResult>[] = []
+  const startNext = (): void => {
+    const index = results.length
     const job = jobs[index]
     if (job === undefined) return
-    const { promise, resolve, reject } = Promise.withResolvers<PricedReplay>()
-    const file = `./replay-thread${extname(import.meta.url)}`
+    const { promise, resolve, reject } = Promise.withResolvers<PricedResult>()
+    const file = `./compare-thread${extname(import.meta.url)}`
     const worker = new Worker(new URL(file, import.meta.url), { workerData: { conversation, job } satisfies SentJob })
     workers.add(worker)
-    worker.on('message', (said: number | PricedReplay) => {
-      if (typeof said === 'number') return reportProgress(index, said)
+    worker.on('message', (report: number | PricedResult) => {
+      if (typeof report === 'number') return reportProgress(index, report)
       reportProgress(index, view.length)
-      resolve(said)
-      begin()
+      resolve(report)
+      startNext()
     })
     worker.on('error', reject)
     worker.on('exit', () => workers.delete(worker))
     promise.catch(() => undefined) // the caller that awaits it gets the error
-    replays.push(promise)
+    results.push(promise)
   }
-  for (let thread = 0; thread < threads; thread++) begin()
+  for (let thread = 0; thread < threads; thread++) startNext()
   try {
-    for (let index = 0; index < jobs.length; index++) yield replays[index] as Promise<PricedReplay>
+    for (let index = 0; index < jobs.length; index++) yield results[index] as Promise<PricedResult>
   } finally {
     await Promise.all([...workers].map((worker) => worker.terminate()))
   }

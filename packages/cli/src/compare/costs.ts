@@ -1,4 +1,4 @@
-/** The cost of a replay's contexts, with an expiring cache and in US dollars. */
+/** The cost of a policy's contexts, with an expiring cache and in US dollars. */
 import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } from 'indelible/context'
 import { defaultPrices, ratesAt, unitsOf } from 'indelible/context/kit'
 import type { Message } from 'indelible/message'
@@ -20,7 +20,7 @@ export interface CostOptions {
   readonly reserved?: number
 }
 
-export interface ReplayCosts {
+export interface CallCosts {
   /** In tokens of uncached input. */
   readonly cost: number
   /** If `model` is given: for the input sent and the recorded answers. */
@@ -35,7 +35,7 @@ export const costCounter = (
 ): {
   readonly prices: Prices
   readonly add: (answer: Message, position: number, context: DerivedContext | undefined) => void
-  readonly sum: () => ReplayCosts
+  readonly sum: () => CallCosts
 } => {
   const { model, timeOf = timeIn, cacheLifetime = 300_000, reserved = 0 } = options
   const prices = model === undefined ? defaultPrices : unitsOf(model)

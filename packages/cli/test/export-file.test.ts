@@ -29,9 +29,9 @@ const damaged = (): string =>
     ])}{"type":"message","n":1e999,"n":2,"timestamp":"t","message":{"role":"user","content":"\\u202ego"}}\nnope\n{"type":"mess`,
   )
 
-describe('indelible convert', () => {
+describe('indelible export FILE', () => {
   it('prints a request of the format, one entry per line, with the report on standard error', () => {
-    const { status, stdout, stderr } = indelible(['convert', damaged(), '--to', 'openai-chat'])
+    const { status, stdout, stderr } = indelible(['export', damaged(), '--to', 'openai-chat'])
     expect(status).toBe(1)
     expect(stdout.split('\n')[1]).toBe('{"role":"user","content":"hi"},')
     expect(JSON.parse(stdout)).toMatchObject([
@@ -71,7 +71,7 @@ describe('indelible convert', () => {
     expect(exported.stderr).toContain('as openai-chat, 2 losses')
   })
   it('--json prints the report as one object', () => {
-    const report = JSON.parse(indelible(['convert', damaged(), '--to', 'openai-responses', '--json']).stderr) as object
+    const report = JSON.parse(indelible(['export', damaged(), '--to', 'openai-responses', '--json']).stderr) as object
     expect(report).toMatchObject({
       format: 'pi-session',
       to: 'openai-responses',
@@ -82,17 +82,17 @@ describe('indelible convert', () => {
     })
   })
   it('--strict stops at damage', () => {
-    const { status, stdout, stderr } = indelible(['convert', damaged(), '--to', 'openai-chat', '--strict'])
+    const { status, stdout, stderr } = indelible(['export', damaged(), '--to', 'openai-chat', '--strict'])
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^indelible: .*damaged\.jsonl: line 6 is not JSON at column 1: .*\(read as pi-session\)\n$/)
   })
   it.each(Object.keys(codecs))('writes %s that reads back as the same format', (to) => {
-    const { status, stdout } = indelible(['convert', example, '--to', to])
+    const { status, stdout } = indelible(['export', example, '--to', to])
     expect(status).toBe(0)
     expect(readTranscript(stdout)).toMatchObject({ right: { format: to, damage: [], losses: [] } })
   })
   it('to indelible keeps the record as found, and converts back', () => {
-    const { stdout, stderr } = indelible(['convert', damaged(), '--to', 'indelible'])
+    const { stdout, stderr } = indelible(['export', damaged(), '--to', 'indelible'])
     expect(
       stdout
         .trimEnd()
@@ -100,64 +100,69 @@ describe('indelible convert', () => {
         .map((line) => Object.keys(JSON.parse(line) as object)[0]),
     ).toEqual(['indelible', 'message', 'message', 'message', 'message', 'head'])
     expect(stderr).toMatch(/no repairs, no losses\n$/)
-    expect(indelible(['convert', '-', '--to', 'indelible'], { input: stdout }).stdout).toBe(stdout)
+    expect(indelible(['export', '-', '--to', 'indelible'], { input: stdout }).stdout).toBe(stdout)
   })
   it('--pick chooses a conversation', () => {
     const runs = writeTestFile(
       'runs.json',
       JSON.stringify([0, 1].map((n) => ({ task_id: n, traj: [{ role: 'user', content: `run ${n}` }] }))),
     )
-    expect(JSON.parse(indelible(['convert', runs, '--to', 'openai-chat', '--pick', '1']).stdout)).toEqual([
+    expect(JSON.parse(indelible(['export', runs, '--to', 'openai-chat', '--pick', '1']).stdout)).toEqual([
       { role: 'user', content: 'run 1' },
     ])
-    expect(indelible(['convert', runs, '--to', 'openai-chat', '--pick', '2'])).toMatchObject({
+    expect(indelible(['export', runs, '--to', 'openai-chat', '--pick', '2'])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('there is no conversation 2'),
     })
   })
   it('--out writes a complete file, overwrites only with --force, and never the input', () => {
     const out = join(folder, 'out.json')
-    expect(indelible(['convert', example, '--to', 'openai-chat', '--out', out])).toMatchObject({
+    expect(indelible(['export', example, '--to', 'openai-chat', '--out', out])).toMatchObject({
       status: 0,
       stdout: '',
       stderr: expect.stringMatching(/written to .*out\.json; /),
     })
     const content = readFileSync(out, 'utf8')
-    expect(content).toBe(indelible(['convert', example, '--to', 'openai-chat']).stdout)
-    expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out])).toMatchObject({
+    expect(content).toBe(indelible(['export', example, '--to', 'openai-chat']).stdout)
+    expect(indelible(['export', damaged(), '--to', 'openai-chat', '--out', out])).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/out\.json: already exists; --force overwrites it\n$/),
     })
     expect(readFileSync(out, 'utf8')).toBe(content)
-    expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(1)
+    expect(indelible(['export', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(1)
     expect(readFileSync(out, 'utf8')).not.toBe(content)
     const input = writeTestFile('input.json', content)
     symlinkSync(input, join(folder, 'link.json'))
     for (const path of [input, join(folder, 'link.json'), join(folder, '.', 'input.json')])
-      expect(indelible(['convert', input, '--to', 'openai-chat', '--out', path, '--force'])).toMatchObject({
+      expect(indelible(['export', input, '--to', 'openai-chat', '--out', path, '--force'])).toMatchObject({
         status: 2,
         stderr: expect.stringContaining('is also the input; choose another file'),
       })
     expect(readFileSync(input, 'utf8')).toBe(content)
     expect(
-      indelible(['convert', example, '--to', 'openai-chat', '--out', join(folder, 'none', 'out.json')]),
+      indelible(['export', example, '--to', 'openai-chat', '--out', join(folder, 'none', 'out.json')]),
     ).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') })
     expect(existsSync(join(folder, 'none'))).toBe(false)
     expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
     chmodSync(out, 0o644)
   })
   it.each<readonly [string, readonly string[], RegExp]>([
-    ['no format', ['convert', 'a'], /convert needs --to FORMAT: one of /],
-    ['an unknown format', ['convert', 'a', '--to', 'xml'], /--to: "xml" is not a format; expected /],
-    ['an unknown format of export', ['export', 'a', '--to', 'bogus'], /--to: "bogus" is not a format; expected .*html/],
-    ['no file', ['convert', '--to', 'indelible'], /convert needs a FILE/],
-    ['two files', ['check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
-    ['a negative pick', ['check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
+    ['no format', ['export', 'a'], /export needs --to FORMAT: one of /],
+    ['an unknown format', ['export', 'a', '--to', 'xml'], /--to: "xml" is not a format; expected /],
+    [
+      'a page of a file',
+      ['export', example, '--to', 'html'],
+      /--to html writes a session, not a file: "indelible import /,
+    ],
+    ['an option of sessions', ['export', 'a', '--to', 'anthropic', '--from', '1'], /--from goes with a SESSION/],
+    ['no file', ['export', '--to', 'indelible'], /export needs a FILE/],
+    ['two files', ['show', '--check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
+    ['a negative pick', ['show', '--check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
   ])('exits with 2 for misuse: %s', (_name, args, message) => {
     expect(indelible(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
   it('has help of at most 80 columns', () => {
-    for (const command of ['convert', 'check']) {
+    for (const command of ['export', 'show', 'context', 'list', 'prove', 'hold']) {
       const { stdout, lines } = indelible([command, '--help'])
       expect(stdout).toMatch(new RegExp(`^Usage: indelible ${command} `))
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
@@ -165,9 +170,9 @@ describe('indelible convert', () => {
   })
 })
 
-describe('indelible check', () => {
+describe('indelible show --check', () => {
   it("reports a file's format and exits with 0 if nothing is damaged", () => {
-    const { status, stdout, stderr } = indelible(['check', example])
+    const { status, stdout, stderr } = indelible(['show', '--check', example])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toBe(
       'coding-agent.json: openai-chat, 19 messages\ndamage: none\npairing: every call has its result\n',
@@ -189,7 +194,7 @@ describe('indelible check', () => {
       ['newer-claude-code.jsonl', claudeCode, 1],
       ['newer-codex.jsonl', codex, 0],
     ] as const) {
-      const { status, stdout } = indelible(['check', '--json', writeTestFile(name, lines(session))])
+      const { status, stdout } = indelible(['show', '--check', '--json', writeTestFile(name, lines(session))])
       expect([status, JSON.parse(stdout)]).toMatchObject([0, { messages, notes: 2, damage: [], losses: [] }])
     }
   })
@@ -199,16 +204,19 @@ describe('indelible check', () => {
     expect(indelible(['import', given, '--id', 's', ...store]).status).toBe(0)
     const { stdout: exported } = indelible(['export', 's', '--to', 'indelible', ...store])
     const whole = writeTestFile('exported.jsonl', exported)
-    expect(indelible(['check', whole])).toMatchObject({
+    expect(indelible(['show', '--check', whole])).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^root: the rows have the root that the file states$/m) as string,
     })
     const edited = writeTestFile('edited.jsonl', exported.replace('careful', 'careless'))
-    const { status, stdout, stderr } = indelible(['check', edited])
+    const { status, stdout, stderr } = indelible(['show', '--check', edited])
     expect([status, stderr]).toEqual([1, `indelible: ${edited}: the file was changed after it was exported\n`])
     expect(stdout).toMatch(/^root: the rows have the root [0-9a-f]{64}/m)
-    expect(JSON.parse(indelible(['check', edited, '--json']).stdout)).toMatchObject({ root: 'differs', damage: [] })
-    for (const args of [['show'], ['convert', '--to', 'anthropic'], ['context', '--budget', '1000'], ['stats']]) {
+    expect(JSON.parse(indelible(['show', '--check', edited, '--json']).stdout)).toMatchObject({
+      root: 'differs',
+      damage: [],
+    })
+    for (const args of [['show'], ['export', '--to', 'anthropic'], ['context', '--budget', '1000'], ['stats']]) {
       const changed = 'edited.jsonl: was changed after it was exported: its rows do not have the root that it states'
       expect(indelible([...args, edited])).toMatchObject({
         status: 1,
@@ -220,13 +228,13 @@ describe('indelible check', () => {
       })
     }
     const untimed = exported.replaceAll(/,"at":\d+/g, '')
-    expect(indelible(['check', writeTestFile('untimed.jsonl', untimed)])).toMatchObject({
+    expect(indelible(['show', '--check', writeTestFile('untimed.jsonl', untimed)])).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/^root: not compared: rows of the file have no time$/m) as string,
     })
     const attached = JSON.stringify({ type: 'image', source: { type: 'block', id: 'a'.repeat(64) } })
     const naming = exported.replace('"content":[', `"content":[${attached},`)
-    expect(indelible(['check', writeTestFile('naming.jsonl', naming)])).toMatchObject({
+    expect(indelible(['show', '--check', writeTestFile('naming.jsonl', naming)])).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('root: not compared: the file names stored files') as string,
     })
@@ -240,12 +248,12 @@ describe('indelible check', () => {
       create table writes (thread_id text);
       insert into checkpoints values ('t1', '', '1', 'json', '${JSON.stringify(checkpoint)}', '{}')`)
     db.close()
-    expect(indelible(['check', path]).stdout).toMatch(/^threads\.db: langgraph, 1 message\n/)
-    const notOne = indelible(['check', join(folder, 'sessions-none.db')])
+    expect(indelible(['show', '--check', path]).stdout).toMatch(/^threads\.db: langgraph, 1 message\n/)
+    const notOne = indelible(['show', '--check', join(folder, 'sessions-none.db')])
     expect([notOne.status, notOne.stderr]).toMatchObject([1, expect.stringContaining('does not exist')])
   })
   it('reports damage, changed values and unpaired calls, and exits with 1 if a line is damaged', () => {
-    const { status, stdout, stderr, lines } = indelible(['check', damaged()], { columns: 60 })
+    const { status, stdout, stderr, lines } = indelible(['show', '--check', damaged()], { columns: 60 })
     expect(status).toBe(1)
     expect(stdout).toMatch(/^damaged\.jsonl: pi-session, 4 messages\n {2}id {7}s\n {2}version {2}1\n/)
     expect(stdout).toMatch(/^damage: 2 lines$/m)
@@ -257,7 +265,7 @@ describe('indelible check', () => {
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60)
   })
   it('--json prints the same for programs', () => {
-    const { status, stdout } = indelible(['check', '--json', damaged()])
+    const { status, stdout } = indelible(['show', '--check', '--json', damaged()])
     expect(status).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({
       format: 'pi-session',
@@ -279,13 +287,13 @@ describe('indelible check', () => {
         },
       ]),
     )
-    expect(indelible(['check', open]).status).toBe(0)
-    expect(indelible(['check', writeTestFile('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
+    expect(indelible(['show', '--check', open]).status).toBe(0)
+    expect(indelible(['show', '--check', writeTestFile('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
   })
   it('show lists omitted lines and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
       status: 1,
-      stderr: 'damaged.jsonl: 2 damaged lines skipped (lines 6, 7); "indelible check" says why\n',
+      stderr: 'damaged.jsonl: 2 damaged lines skipped (lines 6, 7); "indelible show --check" says why\n',
     })
   })
 })

@@ -1,41 +1,25 @@
-/** `indelible tree`: shows which sessions were forked from which. */
+/** `indelible list --tree`: shows which sessions were forked from which. */
 import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry } from 'indelible/store'
-import { Misuse, type Command, type Terminal } from '../terminal/command.ts'
+import type { Call, Terminal } from '../terminal/command.ts'
 import { titleOf } from '../view/about.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
-import { storeOption, withStore } from '../sources/place.ts'
+import { withStore } from '../sources/place.ts'
 import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
 import { damagedText, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 
-export const tree: Command = {
-  name: 'tree',
-  synopsis: 'tree [SESSION]',
-  purpose: 'show which sessions were forked from which',
-  usage: ['tree [SESSION] [options]'],
-  about: `Prints the forks of a store as trees: each session below the one that
-it was forked from, with the position where they diverge, its own length, and
-the marks of "indelible list". With SESSION it prints only the tree of that
-session. A session without forks is not printed, unless you name it.`,
-  options: {
-    json: { help: 'one JSON object for each session, for programs' },
-    ...storeOption,
-  },
-  examples: ['indelible tree'],
-  run: async (call) => {
-    const { positionals, terminal, values } = call
-    if (positionals.length > 1) throw new Misuse(`tree takes one SESSION, but got ${positionals.length}`)
-    await withStore(call, {}, async (store) => {
-      const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
-      const damaged: DamagedEntry[] = []
-      const nodes = forest((await sessionsIn(store, damaged)).toReversed(), await marksIn(store, terminal))
-      terminal.tellDamage(damaged.map(damagedText))
-      const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
-      if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flattenTree(root, 0)]))
-      if (roots.length === 0) return terminal.tell(['there are no forks yet; "indelible fork SESSION" creates one'])
-      await terminal.print(treeLines(roots, named, terminal))
-    })
-  },
+export const listTree = async (call: Call): Promise<void> => {
+  const { positionals, terminal, values } = call
+  await withStore(call, {}, async (store) => {
+    const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
+    const damaged: DamagedEntry[] = []
+    const nodes = forest((await sessionsIn(store, damaged)).toReversed(), await marksIn(store, terminal))
+    terminal.tellDamage(damaged.map(damagedText))
+    const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
+    if (values['json'] === true) return terminal.printJson(roots.flatMap((root) => [...flattenTree(root, 0)]))
+    if (roots.length === 0) return terminal.tell(['there are no forks yet; "indelible fork SESSION" creates one'])
+    await terminal.print(treeLines(roots, named, terminal))
+  })
 }
 
 interface Node {

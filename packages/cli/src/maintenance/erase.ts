@@ -27,7 +27,7 @@ import {
 } from '../terminal/command.ts'
 import { heldText } from './hold.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
-import { erasedText } from '../prove/prove.ts'
+import { erasedText } from '../prove/check-proof.ts'
 import { countText, ranges, shellWord } from '../terminal/screen.ts'
 import { sessionsIn, wholeId } from '../sources/sessions.ts'
 import { waitForSpools } from '../record/spools.ts'
@@ -139,7 +139,9 @@ In a terminal the command asks first; type yes to continue.`,
       if (lines.length === 0 && held.length === 0 && (dry || plans.size === 0))
         terminal.tell(['found no message to erase'])
       if (plans.size === 0 && held.length > 0 && !dry)
-        throw new Unreadable('every found message is held: nothing was erased; "indelible release" ends a hold')
+        throw new Unreadable(
+          'every found message is held: nothing was erased; "indelible hold --release SESSION" ends a hold',
+        )
       let failed = unread.length
       if (!dry && plans.size > 0) {
         if (asks) terminal.tell([...lines, ...again.lines])

@@ -5,11 +5,11 @@ import { unitsOf } from 'indelible/context/kit'
 import { createHistory } from 'indelible/history'
 import { assistant, type Message } from 'indelible/message'
 import { conversation } from '../../../test/messages.ts'
-import { costCounter, timeIn, type CostOptions, type ReplayCosts } from '../src/model/replay-costs.ts'
+import { costCounter, timeIn, type CostOptions, type CallCosts } from '../src/compare/costs.ts'
 
 const view = createHistory<Message>({ from: conversation() }).view()
 
-const costsWith = (options: CostOptions): Replay & ReplayCosts => {
+const costsWith = (options: CostOptions): Replay & CallCosts => {
   const costs = costCounter(options)
   const { reserved = 0 } = options
   const report = replay(view, { budget: 1000, toolTokens: reserved, prices: costs.prices, onAnswer: costs.add })
