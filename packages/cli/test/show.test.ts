@@ -16,7 +16,7 @@ import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { itShared, shared } from '../../../test/real-transcripts.ts'
-import { recordCalls } from './page/recorded.ts'
+import { recordCalls } from '../../view/test/page/recorded.ts'
 import { folder, indelible, writeTestFile } from './indelible.ts'
 
 const example = join(root, 'examples/coding-agent.json')

@@ -6,7 +6,7 @@ import { fileOrSession, oneFile } from '../sources/input.ts'
 import { policyOf } from '../sources/policy.ts'
 import { comparedPolicies, type PricedResult } from './job.ts'
 import { resultsOf } from './pool.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText } from '@indelible/view/kit'
 import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
 
 export const comparePolicies = async (call: Call): Promise<void> => {

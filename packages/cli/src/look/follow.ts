@@ -11,7 +11,7 @@ import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 import { onStop } from '../terminal/program.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { placeText } from '../view/about.ts'
+import { placeText } from '@indelible/view/kit'
 
 export const followSession = async (call: Call): Promise<void> => {
   const named = sessionOfCall('show --follow', call)

@@ -2,7 +2,7 @@
 import { basename, dirname } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
 import type { Transcript } from '@indelible/transcripts'
-import { firstWordsOf } from '../view/about.ts'
+import { firstWordsOf } from '@indelible/view/kit'
 import { programs, projectRoot, type Source } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'

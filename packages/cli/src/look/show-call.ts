@@ -8,7 +8,37 @@ import { isThere, sessionIn, storedConversation, type NamedConversation } from '
 import { valueOrUnreadable, withStore } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
-import { dollarsText } from '../view/money.ts'
+import {
+  dollarsText,
+  causes,
+  dearestText,
+  figuresOf,
+  isFirstOwn,
+  sharedText,
+  sumsOf,
+  sumsText,
+  type CallFigures,
+  type Cause,
+  changedParts,
+  type ChangedPart,
+  type UnchangedTools,
+  atLeast,
+  share,
+  linesOf,
+  type Line,
+  callsOf,
+  type CallRecord,
+  type ModelCall,
+  type NoteAtRow,
+  blocksOf,
+  noteIn,
+  sessionOf,
+  comparedTexts,
+  pairsWithCall,
+  type Pair,
+  sentRequest,
+  type SentRequest,
+} from '@indelible/view/kit'
 import {
   countText,
   fitColumns,
@@ -22,25 +52,7 @@ import {
   wrapText,
 } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import {
-  causes,
-  dearestText,
-  figuresOf,
-  isFirstOwn,
-  sharedText,
-  sumsOf,
-  sumsText,
-  type CallFigures,
-  type Cause,
-} from '../view/call-figures.ts'
-import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
-import { atLeast, share } from '../view/format-text.ts'
-import { linesOf, type Line } from '../view/line-changes.ts'
 import { sentCall } from './sent-call.ts'
-import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
-import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
-import { comparedTexts, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
-import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
 const readCalls = async (store: Store, name: string, call: Call) => {

@@ -10,7 +10,7 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText } from '@indelible/view/kit'
 import { leftOutLines } from '../terminal/report.ts'
 import {
   countText,

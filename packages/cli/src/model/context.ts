@@ -18,7 +18,7 @@ import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages
 import { tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
-import { residencyReason } from './residency-reason.ts'
+import { residencyReason } from '@indelible/view/kit'
 import { storeOption } from '../sources/place.ts'
 import { policyOf } from '../sources/policy.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'

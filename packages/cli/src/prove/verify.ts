@@ -17,7 +17,7 @@ import {
 } from '../sources/place.ts'
 import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 import { countText, ranges } from '../terminal/screen.ts'
-import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '../view/verdict.ts'
+import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '@indelible/view/kit'
 
 export const verify: Command = {
   name: 'verify',
