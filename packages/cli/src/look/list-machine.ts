@@ -7,7 +7,7 @@ import { programs, projectRoot, type Source } from '../sources/agent-sessions.ts
 import { allSources, idOf, isOfSubAgent, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'
 import { shortIds } from '../sources/short-ids.ts'
-import { fitColumns, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { fitColumns, oneLine, padEnd, widestOf } from '../terminal/screen.ts'
 
 export const listMachine = async ({ values, terminal }: Call): Promise<void> => {
   const limit = wholeNumber('--limit', values['limit'], 20, 0)
@@ -80,7 +80,7 @@ const tableOf = (
     ],
     about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
   }))
-  const widths = rows[0]?.cells.map((_, at) => Math.max(...rows.map(({ cells }) => widthOf(cells[at] ?? '')))) ?? []
+  const widths = rows[0]?.cells.map((_, at) => widestOf(rows.map(({ cells }) => cells[at] ?? ''))) ?? []
   return rows.map(({ cells, about }) =>
     fitColumns([...cells.map((cell, at) => padEnd(cell, widths[at] ?? 0)), about].join('  ').trimEnd(), columns),
   )

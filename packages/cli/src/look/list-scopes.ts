@@ -15,7 +15,8 @@ export const listScopes = async (call: Call): Promise<void> => {
     for (const scope of names) {
       const damaged: DamagedEntry[] = []
       const times = (await sessionsIn(scopeOf(store, scope), damaged)).map(activityOf)
-      const activity = times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString()
+      const activity =
+        times.length === 0 ? undefined : new Date(times.reduce((latest, time) => Math.max(latest, time))).toISOString()
       found.push({ scope, sessions: times.length, activity, ...(damaged.length > 0 && { damaged: damaged.length }) })
     }
     if (values['json'] === true) return terminal.printJson(found)

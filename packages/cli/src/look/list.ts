@@ -11,7 +11,7 @@ import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
-import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
+import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widestOf, widthOf } from '../terminal/screen.ts'
 import { allSessions, damagedText, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
@@ -108,7 +108,7 @@ const listStore = async (call: Call): Promise<void> => {
         found.push({ store, info, marks: marked })
         first.add(info)
       }
-      damaged.push(...entries.map((entry) => ({ store, entry })))
+      for (const entry of entries) damaged.push({ store, entry })
     }
     const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
     terminal.tellDamage(damaged.map(({ entry }) => damagedText(entry)))
@@ -219,7 +219,7 @@ const printTable = async (
     )
   const ids = listed.map(({ store, info: { id } }) => short.get(store)?.(id) ?? id)
   const widest = (least: number, most: number, texts: readonly string[]): number =>
-    Math.max(least, Math.min(most, Math.max(...texts.map(widthOf))))
+    Math.max(least, Math.min(most, widestOf(texts)))
   const idWidth = widest(7, 36, ids)
   const scopeWidth = all
     ? widest(

@@ -47,6 +47,7 @@ import {
   oneLine,
   padEnd,
   padStart,
+  widestOf,
   widthOf,
   wrapHanging,
   wrapText,
@@ -123,7 +124,7 @@ const callTable = (
       ]
     }),
   ]
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))))
+  const widths = (cells[0] ?? []).map((_, column) => widestOf(cells.map((row) => row[column] ?? '')))
   const roomBeside = (): number => columns - widths.reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost and cause come first.
   for (const name of ['message', 'model', 'output', 'cached', 'input'])

@@ -96,7 +96,7 @@ const Bars = ({
 }): VNode => {
   const sums = useMemo(() => sumsOf(figures), [figures])
   const bars = useMemo(() => barsOf(figures, beside), [figures, beside])
-  const most = useMemo(() => Math.max(1, ...figures.map(({ input }) => input)), [figures])
+  const most = useMemo(() => figures.reduce((most, { input }) => Math.max(most, input), 1), [figures])
   /** The bar that is pointed at, and the one that Tab leads to. */
   const pointed = useSignal<number | undefined>(undefined)
   const reached = useSignal(-1)

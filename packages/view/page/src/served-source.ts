@@ -53,7 +53,8 @@ export const servedSource = (): Source => ({
     const found: FoundBlock[] = []
     for (let at = 0; at < ids.length; at += mostBlocks) {
       const response = await post('blocks', ids.slice(at, at + mostBlocks))
-      found.push(...blocksInFrames(new Uint8Array(await readWhole(response, (one) => one.arrayBuffer()))))
+      const frames = new Uint8Array(await readWhole(response, (body) => body.arrayBuffer()))
+      for (const block of blocksInFrames(frames)) found.push(block)
     }
     return found
   },

@@ -267,7 +267,7 @@ const useSearch = ({ search }: Source, words: string): SearchState => {
     do {
       const answer = await search?.(words, next, signal)
       if (signal.aborted) return
-      hits.push(...(answer?.hits ?? []))
+      for (const hit of answer?.hits ?? []) hits.push(hit)
       next = answer?.next
     } while (next !== undefined && hits.length === before.length)
     setFound({ state: 'done', hits, next })

@@ -97,7 +97,7 @@ export class Deriver implements Questions {
   /** Take messages and notes that came since. */
   add(messages: readonly (readonly [Message, PageKind])[], notes: readonly NoteAtRow[]): void {
     for (const [message, page] of messages) this.#history.append(message, page)
-    this.#notes.push(...notes)
+    for (const note of notes) this.#notes.push(note)
   }
 
   context: Questions['context'] = ({ call, before, policy, budget }) => {

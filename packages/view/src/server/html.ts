@@ -57,7 +57,7 @@ export const htmlOf = async (
   let last = -1
   for (let at = 0; at < session.head.size; at += mostRows) {
     const end = Math.min(at + mostRows, session.head.size)
-    nodes.push(...(await nodesOf(store, id, at, end)))
+    for (const node of await nodesOf(store, id, at, end)) nodes.push(node)
     for (const row of await store.read(id, { from: at, to: end })) {
       if (row.kind === 'entry') last = row.index
       // A note belongs to the message before it; a note before the first message belongs to that

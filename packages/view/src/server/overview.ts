@@ -59,7 +59,7 @@ export const overviewsOf = (
           return { ...emptyOverview, id, unreadable: reasonOf(cause) }
         }),
       )
-      overviews.push(...(await Promise.all(some)))
+      for (const overview of await Promise.all(some)) overviews.push(overview)
       await new Promise(setImmediate) // let other calls run
     }
     return overviews

@@ -45,7 +45,7 @@ export const rowsOf = async (store: Store, id: string, from: number, to: number)
     let end = start + 1
     while (end < rows.length && keyOf(rows[end]) === keyOf(rows[start])) end++
     const one = await store.read(id, { from: from + start, to: from + end })()
-    viewed.push(...(isLeft(one) ? rows.slice(start, end) : one.right).map(viewedRow))
+    for (const row of isLeft(one) ? rows.slice(start, end) : one.right) viewed.push(viewedRow(row))
     start = end
   }
   return viewed
