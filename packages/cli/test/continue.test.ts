@@ -18,6 +18,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { isOfSubAgent } from '../src/sources/machine-sessions.ts'
 import { lossLines } from '../src/terminal/report.ts'
+import { shellWord } from '../src/terminal/screen.ts'
 import { faultMessage, user, type Message } from 'indelible'
 import { estimateTokens, modelSummarizer, prepareSummaries } from 'indelible/context'
 import { openSession } from 'indelible/session'
@@ -364,6 +365,31 @@ it('continue starts the program in the given folder with the remaining arguments
   expect(readFileSync(join(home, 'started'), 'utf8')).toMatch(
     /else where claude --resume [0-9a-f-]{36} -p And now\?\n$/,
   )
+})
+
+it('continue --print uses the folder of the session if it exists here, and --cwd over it', () => {
+  const { home, run, original } = madeHome()
+  const own = join(home, "its 'own'")
+  mkdirSync(own)
+  const printed = (folder: string, ...args: readonly string[]): string => {
+    writeFileSync(
+      original,
+      readFileSync(original, 'utf8').replaceAll(/"cwd":"(?:[^"\\]|\\.)*"/g, `"cwd":${JSON.stringify(folder)}`),
+    )
+    return run([session, '--print', ...args]).stdout
+  }
+  expect(printed(own)).toContain(`cd ${shellWord(own)} && claude --resume `)
+  expect(printed(own, '--cwd', home)).toContain(`cd ${home} && claude --resume `)
+  writeFileSync(join(home, 'file'), '')
+  for (const other of [join(home, 'gone'), 'work', '', join(home, 'file'), `${own}\u0000`, 'C:\\work'])
+    expect(printed(other)).toContain(`cd ${join(home, 'work')} && claude --resume `)
+  const unsafe = join(home, 'a\u001b]0;b')
+  mkdirSync(unsafe)
+  expect(printed(unsafe)).toContain(`cd ${join(home, 'work')} && claude --resume `)
+  rmSync(join(home, 'started'), { force: true })
+  printed(own)
+  expect(run([session]).status).toBe(0)
+  expect(readFileSync(join(home, 'started'), 'utf8')).toMatch(/work claude --resume /)
 })
 
 it('continues from an earlier message and answers its open calls, with a notice', () => {

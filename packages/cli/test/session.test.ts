@@ -372,6 +372,32 @@ describe('the required Node version', () => {
     })
   })
   it.each(['22.16.0', '24.0.0', '100.0.0'])('accepts %s', (version) => expect(on(version, '--version').status).toBe(0))
+  it.each(['20.20.2', '22.15.1', '23.11.1'])(
+    'of the library rejects %s with one sentence, also without SQLite',
+    (version) => {
+      const faked = `data:text/javascript,${encodeURIComponent(`
+      import { registerHooks } from 'node:module'
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })
+      registerHooks({ resolve: (name, context, next) => {
+        if (name === 'node:sqlite') throw new Error('No such built-in module: node:sqlite')
+        return next(name, context)
+      } })`)}`
+      for (const entry of ['indelible', 'indelible/store/sqlite', 'indelible/json/kit']) {
+        const program = `import('${entry}').catch(({ message }) => console.log(message))`
+        const args = ['--import', faked, '--input-type=module', '-e', program]
+        const { stdout, stderr } = spawnSync(process.execPath, args, {
+          encoding: 'utf8',
+          cwd: root,
+          env: { PATH: process.env['PATH'] },
+        })
+        expect([entry, stdout, stderr]).toEqual([
+          entry,
+          `indelible needs Node 22.16 or later, but not 23; this is ${version}\n`,
+          '',
+        ])
+      }
+    },
+  )
   it("matches the package's engines field", () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string }

@@ -1,10 +1,9 @@
 /** `indelible list --machine`: the sessions that agents keep on this machine, from all programs. */
-import { basename, dirname } from 'node:path'
+import { basename } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
-import type { Transcript } from '@indelible/transcripts'
 import { firstWordsOf } from '@indelible/view/kit'
-import { programs, projectRoot, type Source } from '../sources/agent-sessions.ts'
-import { allSources, idOf, isOfSubAgent, type SessionAtPath } from '../sources/machine-sessions.ts'
+import { programs } from '../sources/agent-sessions.ts'
+import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'
 import { shortIds } from '../sources/short-ids.ts'
 import { fitColumns, oneLine, padEnd, widestOf } from '../terminal/screen.ts'
@@ -50,19 +49,13 @@ const describe = async ({ program, source }: SessionAtPath): Promise<SessionSumm
     const read = await source.read(0)
     if (isLeft(read)) return { ...known, unreadable: read.left._tag }
     if (isOfSubAgent(read.right)) return undefined
-    const project = projectOf(read.right, source)
+    const project = projectFolderOf(read.right, source.path)
     const title = read.right.origin.title ?? oneLine(firstWordsOf(read.right.messages)).slice(0, 200)
     const messages = read.right.messages.length
     return { ...known, ...(project && { project }), ...(title && { title }), messages }
   } catch (error) {
     return { ...known, unreadable: (error as NodeJS.ErrnoException).code ?? String(error) }
   }
-}
-
-const projectOf = ({ origin }: Transcript, { path }: Source): string | undefined => {
-  const { cwd, directory } = origin.metadata
-  const said = cwd ?? directory ?? projectRoot(dirname(dirname(path)))
-  return typeof said === 'string' ? said : undefined
 }
 
 /** Lines in columns as wide as their content; the titles get the rest. */

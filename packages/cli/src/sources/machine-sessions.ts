@@ -1,7 +1,7 @@
 /** Finds the sessions that agents keep on this machine, by their ids. */
 import { basename, dirname } from 'node:path'
 import type { Transcript } from '@indelible/transcripts'
-import { programs, sourcesOf, type Source } from './agent-sessions.ts'
+import { programs, projectRoot, sourcesOf, type Source } from './agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { matchesIdPattern } from './short-ids.ts'
 
@@ -55,3 +55,10 @@ export const isOfSubAgent = ({ origin: { metadata } }: Transcript): boolean =>
   metadata['thread_source'] === 'subagent' ||
   metadata['kind'] === 'subagent' ||
   typeof (metadata['parent_id'] ?? metadata['parentID']) === 'string'
+
+/** The folder in which the agent of a session worked, if its file says so. */
+export const projectFolderOf = ({ origin }: Transcript, path: string): string | undefined => {
+  const { cwd, directory } = origin.metadata
+  const folder = cwd ?? directory ?? projectRoot(dirname(dirname(path)))
+  return typeof folder === 'string' ? folder : undefined
+}
