@@ -1,5 +1,18 @@
 /** Lines in any order, written again, torn, and joined: every message of every whole entry is read. */
-import fc from 'fast-check'
+import {
+  assert,
+  array,
+  asyncProperty,
+  boolean,
+  constant,
+  constantFrom,
+  double,
+  nat,
+  oneof,
+  property,
+  record,
+  type Arbitrary,
+} from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { readTranscriptStream, type TranscriptEvent } from '@indelible/transcripts'
@@ -78,11 +91,11 @@ const eventsOf = async (text: string): Promise<readonly TranscriptEvent[]> => {
 }
 
 /** What an interrupted append left before a line: nothing, the previous line's end is missing, NULs, or a part of a line. */
-const before = fc.oneof(
-  { weight: 6, arbitrary: fc.constant({ kind: 'nothing', at: 0 }) },
-  fc.record({ kind: fc.constantFrom('joined', 'NULs', 'torn'), at: fc.double({ min: 0, max: 0.99, noNaN: true }) }),
+const before = oneof(
+  { weight: 6, arbitrary: constant({ kind: 'nothing', at: 0 }) },
+  record({ kind: constantFrom('joined', 'NULs', 'torn'), at: double({ min: 0, max: 0.99, noNaN: true }) }),
 )
-const words = fc.constantFrom('plain', 'quote " and {"key": 1}', 'open { [ and \\', '{"type":"user"}', 'ünï 𝄞')
+const words = constantFrom('plain', 'quote " and {"key": 1}', 'open { [ and \\', '{"type":"user"}', 'ünï 𝄞')
 
 interface Case {
   readonly parents: readonly number[]
@@ -92,11 +105,11 @@ interface Case {
   readonly words: readonly string[]
 }
 const size = 12
-const list = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(one, { minLength: size, maxLength: size })
-const cases: fc.Arbitrary<Case> = fc.record({
-  parents: list(fc.double({ min: 0, max: 1, noNaN: true })),
-  places: list(fc.nat()),
-  copies: list(fc.boolean()),
+const list = <T>(one: Arbitrary<T>): Arbitrary<T[]> => array(one, { minLength: size, maxLength: size })
+const cases: Arbitrary<Case> = record({
+  parents: list(double({ min: 0, max: 1, noNaN: true })),
+  places: list(nat()),
+  copies: list(boolean()),
   damage: list(before),
   words: list(words),
 })
@@ -147,8 +160,8 @@ it('holds a bounded number of characters of entries whose parent has not come', 
 
 describe.each(Object.entries(formats))('%s', (_name, format) => {
   it('gives every message of a tree in any order, once', async () => {
-    await fc.assert(
-      fc.asyncProperty(cases, async (one) => {
+    await assert(
+      asyncProperty(cases, async (one) => {
         const { text, texts, torn } = fileOf(
           format,
           one,
@@ -164,8 +177,8 @@ describe.each(Object.entries(formats))('%s', (_name, format) => {
     )
   })
   it('gives a chain in its order, whatever the order of the lines', () => {
-    fc.assert(
-      fc.property(cases, (one) => {
+    assert(
+      property(cases, (one) => {
         const { text, texts } = fileOf(format, one, (index) => (index === 0 ? undefined : index - 1), true)
         expect(read(text).messages.map((message) => textOf(message))).toEqual(texts)
       }),
@@ -176,8 +189,8 @@ describe.each(Object.entries(formats))('%s', (_name, format) => {
 
 describe.each(Object.entries(sequences))('%s', (_name, format) => {
   it('gives every message of torn and joined lines', () => {
-    fc.assert(
-      fc.property(cases, (one) => {
+    assert(
+      property(cases, (one) => {
         const { text, texts } = fileOf(format, one, () => undefined, false)
         const file = text + (_name === 'indelible' ? '{"head":{"size":12}}\n' : '')
         const found = read(file).messages.flatMap(({ content }) =>
