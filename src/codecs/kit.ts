@@ -2,7 +2,7 @@
 export { decodeRecorded } from './anthropic/decode.ts'
 export type { CodecFormat } from './codecs.ts'
 export { codecFaultText } from './fault.ts'
-export { isMadeId } from './gemini/calls.ts'
+export { CallReader, isMadeId } from './gemini/calls.ts'
 export { JoinedResponse } from './gemini/join.ts'
 export { readLangChainMessage } from './langchain/decode.ts'
 export { isAgentsItem } from './openai-agents/items.ts'
