@@ -25,7 +25,7 @@ import { prepareErase } from '../erasing/erase.ts'
 import { sessionSteps, sessionTask, type SessionFault } from '../fault.ts'
 import { openStepsIn } from '../record/journal.ts'
 import { createHolding } from '../writing/lease.ts'
-import type { SessionInfo } from '../record/metadata.ts'
+import { redactedName, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
 import { rememberStore } from '../record/store-of.ts'
@@ -68,14 +68,17 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     summarize: (summary, options) =>
       writingMethod('session.summarize', options, leaseRespect, (checked) => appending.summarize(summary, checked)),
     erase: (what, options) => {
-      const erase = prepareErase('session.erase', holding.store, id, what, options)
+      const erase = prepareErase('session.erase', holding.store, id, what, options, mirror.redactor)
       return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
     update: (recipe, options) =>
       writingMethod('session.update', options, leaseRespect, async (checked) =>
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
       ),
-    lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
+    lease: (options) => {
+      const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
+      return holding.take({ ...rest, holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
+    },
     interrupted: (reason) => interruptedResultsIn(mirror, reason),
     unfinished: () => unfinishedCallsIn(mirror),
     openSteps: () => openStepsIn(mirror),
@@ -84,7 +87,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     seal: (options) =>
       writingMethod('session.seal', options, leaseRespect, async (checked) => {
         const sealed = await appending.seal(checked)
-        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, sealedRest(store, id)))
+        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, sealedRest(store, mirror)))
       }),
     readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
@@ -108,12 +111,13 @@ export const sealedSessionOf = (store: Store, mirror: Mirror, log: LogInfo, info
     store,
     mirror,
     readerOf(mirror, new SessionMetadata(store, log, info)),
-    sealedRest(store, mirror.id),
+    sealedRest(store, mirror),
   )
 
-const sealedRest = (store: Store, id: string): Rest<SealedSession> => ({
+const sealedRest = (store: Store, { id, redactor }: Mirror): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (what, options) => sessionSteps(prepareErase('session.erase', store, id, what, options), 'session.erase'),
+  erase: (what, options) =>
+    sessionSteps(prepareErase('session.erase', store, id, what, options, redactor), 'session.erase'),
 })
 
 /** The members that all handles share. `len` is added to each, because it is a getter. */
