@@ -6,6 +6,7 @@ import { describe, isArray, isLeft, optionsOf, parseJson, present } from '../../
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
+import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
@@ -66,7 +67,7 @@ export function eraseMessages(
   if (open === undefined && !mirror.sealed)
     throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
   const [what, options] = rest as SessionArguments
-  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options)
+  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options, mirror.redactor)
   return open === undefined
     ? sessionSteps(erasing, 'eraseMessages')
     : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
@@ -81,10 +82,13 @@ const prepareErase = (
   id: string,
   what: readonly number[] | EraseTarget,
   options: EraseOptions | undefined,
+  redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
   const { respectLease = false, reason, by } = optionsOf('eraseMessages', options, optionNames)
   const asked = { ...requestFrom('eraseMessages', what), respectLease }
-  return () => erase(store, id, asked, present({ reason, by }))
+  const clean = (text: string | undefined): string | undefined =>
+    typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
+  return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */

@@ -18,7 +18,7 @@ import { lookAtLease } from '../record/pending.ts'
 import { SessionMetadata } from './describe-session.ts'
 import { sessionTask, type RefreshFault, type SessionFault } from '../fault.ts'
 import { createHolding } from '../writing/lease.ts'
-import type { SessionInfo } from '../record/metadata.ts'
+import { redactedName, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
 import { rememberParts, type SessionParts } from '../record/store-of.ts'
@@ -57,7 +57,10 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
       writingMethod('session.update', options, leaseRespect, async (checked) =>
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
       ),
-    lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
+    lease: (options) => {
+      const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
+      return holding.take({ ...rest, holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
+    },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>
       writingMethod('session.seal', options, leaseRespect, async (checked) => {

@@ -4,6 +4,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogInfo, StoreFaultOf } from '../../store/index.ts'
 import { checkMeta, encryptionOf, isEncryptedLog, partialMember, sessionMember } from '../../store/kit.ts'
+import { digestOf } from '../../proof/kit.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { NoSessionFault } from '../fault.ts'
 
@@ -134,3 +135,9 @@ export const sessionInfo = ({
     }),
   )
 }
+
+/** A name without secrets: the name itself, or one made of its digest, so that a retry with the same name still finds it. */
+export const redactedName = (redactor: Redactor | undefined, name: string): string =>
+  redactor === undefined || typeof name !== 'string' || redactor.quiet.text(name) === name
+    ? name
+    : `redacted-${digestOf(name)}`

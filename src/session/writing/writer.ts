@@ -41,6 +41,7 @@ import {
   type Mirror,
   type MissedRows,
 } from '../record/mirror.ts'
+import { redactedName } from '../record/metadata.ts'
 import { stamp } from '../record/stamp.ts'
 import type { WriteAnswer, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import { guardStore } from './guard-store.ts'
@@ -306,7 +307,7 @@ export class Writer {
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
-        ...(operation !== undefined && { operation }),
+        ...(operation !== undefined && { operation: redactedName(this.#mirror.redactor, operation) }),
       })()
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
