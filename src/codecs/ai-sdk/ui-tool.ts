@@ -1,8 +1,9 @@
 /** A tool part of a UI message: a call, its state, and its result. */
 import { aString, isObject, jsonIn, readIn, type JsonObject, ownField, ownFields } from '../../json/index.ts'
 import type { Place } from '../losses.ts'
+import { indelibleMetaOf } from '../../message/kit.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { keepResidual, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
+import { keepResidual, mutableCopy, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { argumentsOf, inputToWrite, inputOf } from './input.ts'
 import { deniedText, isJson, texts } from './output.ts'
@@ -130,6 +131,12 @@ export class ToolPart {
         place.lose('answers a call that was never approved: the approval is omitted')
         delete written['approval']
       }
+    }
+    const decision = ownField(indelibleMetaOf(part), 'approval')
+    if (isObject(decision)) written['approval'] = mutableCopy(decision)
+    if (isObject(decision) && decision['approved'] === false) {
+      written['state'] = 'output-denied'
+      return
     }
     const text = textOf(part, place)
     const json = isJson(part) ? jsonIn(text) : undefined
