@@ -27,6 +27,7 @@ import { adapterSessions, requireMark, type SessionMark } from 'indelible/sessio
 import {
   faultOf,
   identityOf,
+  isOwnRequest,
   isToolPart,
   uiCodec,
   uiMessagesOf,
@@ -189,7 +190,8 @@ const savedMessages = (session: Session, messages: readonly UIMessage[]): readon
     open?.response.message.content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
   )
   const isWaiting = (part: UIPart): boolean => isToolPart(part) && waiting.has(part.toolCallId)
-  if (!messages.some(({ parts }) => parts.some((part) => isToolPart(part) && isOwnRequest(part)))) return messages
+  const isOfRun = (part: UIPart): boolean => isToolPart(part) && (isOwnRequest(part) || isWaiting(part))
+  if (!messages.some(({ parts }) => parts.some(isOfRun))) return messages
   const answers = new Map(uiMessagesOf(session.conversation()).map((message) => [message.id, message]))
   return messages.flatMap((message) => {
     const first = message.parts.findIndex(isWaiting)
@@ -202,9 +204,6 @@ const savedMessages = (session: Session, messages: readonly UIMessage[]): readon
     return parts.length === 0 ? [] : [{ ...message, parts }]
   })
 }
-
-/** Whether a part has the request of a run, whose id is the token of the call. */
-const isOwnRequest = ({ approval }: AnyToolPart): boolean => approval?.id.startsWith('approval_') === true
 
 /** Whether a page's message is an answer as it was before a call of it was approved or denied. */
 const isEarlierCopy = (message: UIMessage, answer: UIMessage): boolean =>

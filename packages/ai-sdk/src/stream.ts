@@ -202,13 +202,14 @@ class Chunks {
   }: Extract<RunEvent, { readonly type: 'step_start' }>): Generator<UIMessageChunk> {
     const whole = continuedMessage(continues, len)
     yield* this.#startMessage(whole?.id ?? `msg-${len}`)
-    if (this.#original === undefined) yield* this.#show(whole?.parts ?? [])
-    else this.#has(this.#original, open)
+    if (this.#original === undefined) {
+      yield* this.#show(whole?.parts ?? [])
+      yield* this.#endStep()
+    } else this.#has(this.#original, open)
     if (open === undefined) return
     for (const call of open.calls) this.#tokens.set(call.id, call.approval)
     for (const part of open.response.message.content) if (part.type === 'tool_call') this.#calls.set(part.id, part)
     if (this.#original !== undefined) return
-    yield* this.#endStep()
     yield* this.#settle(open.response.message)
     yield* this.#waiting(open)
   }
@@ -319,7 +320,8 @@ class Chunks {
   /** Sends a whole part that was not streamed. */
   *#whole(part: UIPart): Generator<UIMessageChunk> {
     yield* this.#beginStep()
-    yield* chunksOf(part, blockId(this.#step, this.#shown.length))
+    const id = blockId(this.#step, this.#shown.length)
+    yield* chunksOf(part.type === 'reasoning' ? { ...part, id } : part, id)
     this.#remember(part)
   }
 

@@ -4,7 +4,7 @@ import { codecs, type CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { isLeft, ownField, present } from 'indelible/json/kit'
 import type { Message, ToolResultPart } from 'indelible/message'
-import type { OpenAnswer } from 'indelible/run'
+import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
 import type { Sequence } from 'indelible/sequence/kit'
 import { FaultError } from 'indelible/task/kit'
 
@@ -198,4 +198,28 @@ export const identityOf = (part: UIPart): string => {
   }
   const { id: _, ...rest } = part as UIPart & { readonly id?: unknown }
   return JSON.stringify(rest)
+}
+
+/** Whether a part has the request of a run, whose id is the token of the call. */
+export const isOwnRequest = ({ approval }: AnyToolPart): boolean => approval?.id.startsWith('approval_') === true
+
+/**
+ * The decisions about waiting calls in the messages of a page, as `addToolApprovalResponse` of `useChat` writes them.
+ *
+ * @param messages the messages that the page sent; decisions about other calls than those that wait have no effect
+ * @returns the tokens to approve and deny, for `resume`
+ * @example
+ * const answer = resume(session, { model, tools, ...approvalsIn(messages) })
+ * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { originalMessages: messages }) })
+ */
+export const approvalsIn = (messages: readonly UIMessage[]): Required<Decisions> => {
+  const approve: string[] = []
+  const deny: Denial[] = []
+  for (const part of messages.at(-1)?.parts ?? []) {
+    if (!isToolPart(part) || !isOwnRequest(part) || (part as AnyToolPart).state !== 'approval-responded') continue
+    const { id, approved, reason } = part.approval as NonNullable<AnyToolPart['approval']>
+    if (approved === true) approve.push(id)
+    else deny.push({ approval: id, ...present({ reason }) })
+  }
+  return { approve, deny }
 }

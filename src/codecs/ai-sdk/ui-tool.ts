@@ -132,18 +132,18 @@ export class ToolPart {
         delete written['approval']
       }
     }
-    const decision = ownField(indelibleMetaOf(part), 'approval')
-    if (isObject(decision)) written['approval'] = mutableCopy(decision)
-    if (isObject(decision) && decision['approved'] === false) {
-      written['state'] = 'output-denied'
-      return
-    }
     const text = textOf(part, place)
     const json = isJson(part) ? jsonIn(text) : undefined
-    if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
+    const decision = ownField(indelibleMetaOf(part), 'approval')
+    const isDenied = isObject(decision) && decision['approved'] === false
+    if (part.isError === true && (isDenied || kept?.as === 'denied')) written['state'] = 'output-denied'
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
     else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })
     else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json })
+    if (isObject(decision)) {
+      delete written['approval'] // last, as in the SDK's own messages
+      written['approval'] = mutableCopy(decision)
+    }
     restoreResidual(translate(written, part, modelFormat, resultNames), kept)
   }
 }
