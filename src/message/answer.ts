@@ -85,7 +85,7 @@ export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
 }
 
 /** The library's own data about a message, under `meta.indelible`. */
-export const indelibleMetaOf = (message: Partial<Message>): JsonObject => {
+export const indelibleMetaOf = (message: { readonly meta?: Meta | undefined }): JsonObject => {
   const meta = ownField(message, 'meta')
   const ours = meta && ownField(meta, 'indelible')
   return isObject(ours) ? ours : {}

@@ -13,9 +13,19 @@ export type RunEvent = {
   /** Counts from 0. Gaps are `model_event`s that were dropped without a reader, or a delta that a handler refused. */
   readonly seq: number
 } &
-  /** A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages. */
+  /**
+   * A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages.
+   * `continues`: the last messages of the record if the first step continues an answer, such as that of a dead run: all
+   * after the last message that is not the assistant's or a tool's. `open`: the waiting step that this step continues.
+   */
   (
-    | { readonly type: 'step_start'; readonly step: number; readonly len: number }
+    | {
+        readonly type: 'step_start'
+        readonly step: number
+        readonly len: number
+        readonly continues?: readonly Message[]
+        readonly open?: OpenAnswer
+      }
     /** Something the model streamed. */
     | { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent }
     /** A tool is about to run. Handlers finish with this event before it starts. */

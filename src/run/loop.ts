@@ -32,7 +32,15 @@ import { rejectOnAbort, errorResult, invoke, invokeRecorded, notRunText, waitsFo
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
+import {
+  approvalOf,
+  denialOf,
+  viewDigestOf,
+  withDecision,
+  type Decisions,
+  type OpenAnswer,
+  type WaitingCall,
+} from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
@@ -207,7 +215,13 @@ export class Loop {
   async #once(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
-    await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
+    const continues = this.#step === 0 ? continuedAnswer(this.#work.view()) : undefined
+    await this.#tell({
+      type: 'step_start',
+      step: this.#step,
+      len: this.#work.len,
+      ...present({ continues, open: this.#open }),
+    })
     this.#control.beginStep(limits.stepTimeout)
     try {
       const left = this.#open
@@ -497,11 +511,14 @@ export class Loop {
     if (this.#open === undefined && this.#control.pending?.discardsComplete === true) return 'discarded'
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
-      const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions, this.#wasStarted(call))
-      if (denial !== undefined) return errorResult(call, denial)
+      const token = this.#tokenOf(call)
+      const { decisions } = this.#options
+      const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
+      if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : this.#invoke(call)
+      if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
+      return withDecision(await this.#invoke(call), token, decisions)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -679,6 +696,17 @@ export class Loop {
 }
 
 const none: readonly ModelEvent[] = Object.freeze([])
+
+/** The messages at a record's end that are part of one answer; undefined if there are none. */
+const continuedAnswer = (view: Sequence<Message>): readonly Message[] | undefined => {
+  const answer: Message[] = []
+  for (let index = view.length - 1; index >= 0; index--) {
+    const message = view.at(index) as Message
+    if (message.role !== 'assistant' && message.role !== 'tool') break
+    answer.unshift(message)
+  }
+  return answer.length === 0 ? undefined : Object.freeze(answer)
+}
 
 const isCutAnswer = (message: Message | undefined): boolean => message?.role === 'assistant' && isCut(message)
 

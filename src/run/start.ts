@@ -199,6 +199,19 @@ export const waitingStepOf = (
 }
 
 /**
+ * The step that waits for approval in a session, whichever input it belongs to, in the form of a run's result.
+ *
+ * Cost    O(notes)
+ */
+export const waitingStep = (session: Session): OpenAnswer | undefined => {
+  const last = pending(session).steps.at(-1)
+  if (last === undefined) return undefined
+  const input = inputOfStep(session.notes(), last.step)
+  const open = waitingStepOf(session, { tools: [], unfinished: 'tell', decisions: {} }, input)
+  return open === undefined || open.calls.length === 0 ? undefined : open
+}
+
+/**
  * The step to continue: the last one, if its answer is complete and has tool calls, and it answers this input. Nobody
  * continues the step of an input that was cancelled.
  */

@@ -18,7 +18,10 @@ it('a namespace, an operation, a lease holder, a reason and a model with a secre
   const session = await ok(createSession(store, { id: 's', redact: true }))
   const lease = await ok(session.lease({ holder: `worker ${holder}` }))
   const first = await ok(session.append(user('hello'), { operation }))
-  expect(await ok(session.append(user('hello'), { operation, expectedLen: 0 }))).toMatchObject({ from: first.from, to: 1 })
+  expect(await ok(session.append(user('hello'), { operation, expectedLen: 0 }))).toMatchObject({
+    from: first.from,
+    to: 1,
+  })
   await ok(session.note({ type: 'application', namespace, content: 1 }))
   await ok(session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model }))
   await ok(eraseMessages(session, [0], { reason, by }))

@@ -1,7 +1,6 @@
 /** Stores chats of the AI SDK as records, with the functions of its persistence guide. */
 import type { UIMessage } from 'ai'
 import {
-  ownField,
   isLeft,
   jsonEqual,
   optionsOf,
@@ -11,8 +10,6 @@ import {
   plainOf,
   type Tag,
 } from 'indelible/json/kit'
-import { codecs, type CodecFault } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
 import { countWhile, type Sequence } from 'indelible/sequence/kit'
 import {
@@ -24,9 +21,21 @@ import {
   type MessagesAndNotes,
 } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
+import { waitingStep } from 'indelible/run/kit'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { adapterSessions, requireMark, type SessionMark } from 'indelible/session/kit'
-import { reasoningId } from './stream.ts'
+import {
+  faultOf,
+  identityOf,
+  isOwnRequest,
+  isToolPart,
+  uiCodec,
+  uiMessagesOf,
+  waitingMessages,
+  withRequests,
+  type AnyToolPart,
+  type UIPart,
+} from './ui.ts'
 
 /** The options of a new chat. */
 export interface NewChat {
@@ -98,13 +107,19 @@ export interface ChatStore {
 export const chatStore = (store: Store): ChatStore => {
   const open = adapterSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages, loaded }) => {
-    const target = decodeMessages(messages, 'saveChat')
-    const before = loaded && encodeMessages(decodeMessages(loaded, 'saveChat'))
-    await open(chatId, mark).change((session) =>
-      before === undefined || jsonEqual(encodeMessages(session.conversation()), before)
-        ? replaceMessages(session, messages, target)
-        : addToChanged(session, messages, target, before),
-    )
+    const decoded = decodeMessages(messages, 'saveChat')
+    const decodedLoaded = loaded && decodeMessages(loaded, 'saveChat')
+    await open(chatId, mark).change((session) => {
+      const saved = savedMessages(session, messages)
+      const target = saved === messages ? decoded : decodeMessages(saved, 'saveChat')
+      const savedLoaded = loaded && savedMessages(session, loaded)
+      const before =
+        savedLoaded &&
+        uiMessagesOf(savedLoaded === loaded ? (decodedLoaded ?? []) : decodeMessages(savedLoaded, 'saveChat'))
+      return before === undefined || jsonEqual(uiMessagesOf(session.conversation()), before)
+        ? replaceMessages(session, saved, target)
+        : addToChanged(session, saved, target, before)
+    })
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -116,8 +131,7 @@ export const chatStore = (store: Store): ChatStore => {
       })
       return session.id
     },
-    loadChat: async <M extends UIMessage>(id: string) =>
-      restoreTagged(encodeMessages((await openChat(id)).conversation())) as M[],
+    loadChat: async <M extends UIMessage>(id: string) => restoreTagged(shownMessages(await openChat(id))) as M[],
     saveChat,
     openChat,
     importChats: async (chats) => {
@@ -132,13 +146,10 @@ export const chatStore = (store: Store): ChatStore => {
     },
     exportChats: async function* () {
       for await (const { sessions } of pagesOf((from) => listSessions(store, { where: mark as Where, ...from })))
-        for (const { id } of sessions)
-          yield { id, messages: restoreTagged(encodeMessages((await openChat(id)).conversation())) }
+        for (const { id } of sessions) yield { id, messages: restoreTagged(shownMessages(await openChat(id))) }
     },
   })
 }
-
-const codec = codecs['ai-sdk-ui']
 
 /** The metadata that identifies chats. */
 const mark: SessionMark = { 'ai-sdk': 'chat' }
@@ -156,32 +167,57 @@ const decodeMessages = (messages: readonly UIMessage[], call: string): readonly 
       )
     known.set(id, index)
   }
-  const read = codec.decode(messages.map(tagMessage))
+  const read = uiCodec.decode(messages.map(tagMessage))
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
 }
 
-const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
-  const encodedLength = codec.encode(messages, { allow: 'unsettled' })
-  if (isLeft(encodedLength)) throw faultOf(encodedLength.left as CodecFault) // `unsettled` allows any pairing
-  return withReasoningIds(messages, encodedLength.right.wire as UIMessage[])
+/** The chat as a page shows it: the conversation, and the step that waits for an approval. */
+const shownMessages = (session: Session): UIMessage[] => {
+  const open = waitingStep(session)
+  if (open === undefined) return uiMessagesOf(session.conversation())
+  const shown = uiMessagesOf([...session.conversation(), ...waitingMessages(open)])
+  return shown.map((message, index) => (index === shown.length - 1 ? withRequests(message, open) : message))
 }
 
-/** Gives reasoning from a run the ids that its stream used. */
-const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
-  wire.map((message) => {
-    const first = messages.at(Number(/^msg-(\d+)$/.exec(message.id)?.[1]))
-    const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
-    if (message.role !== 'assistant' || !isOfRun) return message
-    let [step, next] = [-1, 0]
-    const parts = message.parts.map((part) => {
-      if (part.type === 'step-start') [step, next] = [step + 1, 0]
-      else if (part.type === 'reasoning' && ownField(part, 'id') === undefined)
-        return { ...part, id: reasoningId(step, next++) }
-      else next += 1
-      return part
-    })
-    return { ...message, parts }
+/**
+ * The messages to save of those that a page has. A step that waits is in the record already, as notes; and a copy of an
+ * answer from before its calls were approved is replaced by the answer.
+ */
+const savedMessages = (session: Session, messages: readonly UIMessage[]): readonly UIMessage[] => {
+  const open = waitingStep(session)
+  const waiting = new Set(
+    open?.response.message.content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
+  )
+  const isWaiting = (part: UIPart): boolean => isToolPart(part) && waiting.has(part.toolCallId)
+  const isOfRun = (part: UIPart): boolean => isToolPart(part) && (isOwnRequest(part) || isWaiting(part))
+  if (!messages.some(({ parts }) => parts.some(isOfRun))) return messages
+  const answers = new Map(uiMessagesOf(session.conversation()).map((message) => [message.id, message]))
+  return messages.flatMap((message) => {
+    const first = message.parts.findIndex(isWaiting)
+    if (first === -1) {
+      const answer = answers.get(message.id)
+      return [answer !== undefined && isEarlierCopy(message, answer) ? answer : message]
+    }
+    const step = message.parts.slice(0, first).findLastIndex(({ type }) => type === 'step-start')
+    const parts = message.parts.slice(0, Math.max(0, step))
+    return parts.length === 0 ? [] : [{ ...message, parts }]
+  })
+}
+
+/** Whether a page's message is an answer as it was before a call of it was approved or denied. */
+const isEarlierCopy = (message: UIMessage, answer: UIMessage): boolean =>
+  message.parts.length <= answer.parts.length &&
+  message.parts.every((part, index) => identityOf(part) === identityOf(answer.parts[index] as UIPart)) &&
+  message.parts.some((part, index) => {
+    const now = answer.parts[index] as UIPart
+    return (
+      isToolPart(part) &&
+      isOwnRequest(part) &&
+      isToolPart(now) &&
+      !(part as AnyToolPart).state.startsWith('output-') &&
+      (now as AnyToolPart).state.startsWith('output-')
+    )
   })
 
 /** The field of a stored message that locates its bytes and unpaired surrogates, which JSON can't express. */
@@ -204,8 +240,6 @@ const restoreTagged = (messages: readonly UIMessage[]): UIMessage[] =>
     return Array.isArray(tags) ? (revivePlain(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
   })
 
-const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
-
 /**
  * The change that makes these the chat's messages; undefined if nothing changes. If `run` wrote the
  * conversation, its messages differ from those decoded from the equivalent UI messages. So UI
@@ -221,8 +255,8 @@ const replaceMessages = (
   const known = equalCountFrom(conversation, 0, messages, 0)
   if (known === conversation.length)
     return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
-  const wire = encodeMessages(messages) as unknown as readonly Json[]
-  const there = encodeMessages(conversation) as unknown as readonly Json[]
+  const wire = uiMessagesOf(messages) as unknown as readonly Json[]
+  const there = uiMessagesOf(conversation) as unknown as readonly Json[]
   let same = 0
   while (same < there.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
@@ -244,7 +278,7 @@ const addToChanged = (
   before: readonly UIMessage[],
 ): MessagesAndNotes | undefined => {
   const { length } = before
-  const [there, wire] = [encodeMessages(session.conversation()), encodeMessages(messages)]
+  const [there, wire] = [uiMessagesOf(session.conversation()), uiMessagesOf(messages)]
   const added = wire.slice(length)
   const saved = there.findIndex((message, index) => index >= length && jsonEqual(message, added[0]))
   const isSaved = saved === -1 ? added.length === 0 : jsonEqual(there.slice(saved, saved + added.length), added)
@@ -276,10 +310,9 @@ const equalCountFrom = (
 
 /** The number of messages for a conversation's first `count` UI messages, `likely` if the guess is right. */
 const messagesFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
-  const encodedLength = (length: number): number =>
-    encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
-  if (likely < conversation.length && encodedLength(likely) === count && encodedLength(likely + 1) > count)
-    return likely
+  const encodedCount = (length: number): number =>
+    uiMessagesOf(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
+  if (likely < conversation.length && encodedCount(likely) === count && encodedCount(likely + 1) > count) return likely
   // The longest prefix that encodes to `count` UI messages.
-  return countWhile(conversation.length, (index) => encodedLength(index + 1) <= count)
+  return countWhile(conversation.length, (index) => encodedCount(index + 1) <= count)
 }

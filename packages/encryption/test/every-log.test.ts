@@ -165,7 +165,7 @@ describe("a chat's stored stream", () => {
     await drained(await streams.publish('c', streamOf(), { ttl: 1 }))
     const { promise: gone, resolve } = Promise.withResolvers<void>()
     const look = async (): Promise<void> => ((await logs()) === 0 ? resolve() : undefined)
-    await ok(store.watch(streamLogOf('c'), () => void look()))
+    await ok(store.watch(streamLogOf('c', 'x'), () => void look()))
     await look()
     await gone
     expect(await logs()).toBe(0)
