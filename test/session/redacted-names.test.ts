@@ -33,6 +33,9 @@ it('a namespace, an operation, a lease holder, a reason and a model with a secre
   expect(lease.held).toBe(true)
   await ok(session.close())
   await ok(store.close())
-  const bytes = Buffer.concat([path, `${path}-wal`].filter(existsSync).map((file) => readFileSync(file)))
+  const bytes = [path, `${path}-wal`]
+    .filter(existsSync)
+    .map((file) => readFileSync(file, 'latin1'))
+    .join('')
   expect(secrets.filter((secret) => bytes.includes(secret))).toEqual([])
 })
