@@ -11,7 +11,7 @@ import {
   type Tag,
 } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import { countWhile, type Sequence } from 'indelible/sequence/kit'
+import { countWhile, RecentMap, type Sequence } from 'indelible/sequence/kit'
 import {
   createSession,
   listSessions,
@@ -20,7 +20,7 @@ import {
   type SessionReader,
   type MessagesAndNotes,
 } from 'indelible/session'
-import type { Store, Where } from 'indelible/store'
+import type { Head, Store, Where } from 'indelible/store'
 import { waitingStep } from 'indelible/run/kit'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { adapterSessions, requireMark, type SessionMark } from 'indelible/session/kit'
@@ -72,7 +72,8 @@ export interface ChatStore {
    * then both exchanges stay, in the order of the saves. A save that replaces messages of a chat that another request
    * changed since rejects with `ChatChanged`, and nothing is stored.
    *
-   * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
+   * Cost    one append, of the messages that changed; O(chat) to compare the given messages. The last saves are remembered,
+   *         up to 10,000 messages in all: a save that only adds messages decodes only those
    *
    * @param chat the id, the messages, and `loaded`: what `loadChat` returned when the request began. Default: not compared
    */
@@ -106,20 +107,68 @@ export interface ChatStore {
  */
 export const chatStore = (store: Store): ChatStore => {
   const open = adapterSessions(store)
-  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages, loaded }) => {
+  const remembered = new RecentMap<string, SavedChat>(mostRemembered, ({ messages }) => 1 + messages.length)
+
+  /** Saves messages that follow those of the last save, if the chat is as that one left it. Returns whether it did. */
+  const saveMore = async (
+    known: SavedChat,
+    { chatId, messages, loaded }: Parameters<ChatStore['saveChat']>[0],
+  ): Promise<boolean> => {
+    const { length } = known.messages
+    if (loaded !== undefined && (loaded.length !== length || !isSameStart(known.messages, loaded))) return false
+    if (!isSameStart(known.messages, messages) || !messages.slice(length).every((message) => isNew(known, message)))
+      return false
+    // The message before is decoded too: another message of the assistant that follows it is marked.
+    const [before, after] = [messages.slice(length - 1, length), messages.slice(Math.max(0, length - 1))]
+    const added = decodeMessages(after, 'saveChat').slice(decodeMessages(before, 'saveChat').length)
+    let isAsLeft = true
+    const session = await open(chatId, mark).change((session) => {
+      isAsLeft = sameHead(session.head(), known.head) && waitingStep(session) === undefined
+      return isAsLeft && added.length > 0 ? { messages: added, notes: [] } : undefined
+    })
+    if (!isAsLeft) return false
+    remember(chatId, session, [...known.messages, ...messages.slice(length)], known.head.size + added.length)
+    return true
+  }
+  const remember = (id: string, session: Session, messages: readonly UIMessage[], size: number): void => {
+    const head = session.head()
+    const old = new Set(remembered.get(id)?.messages)
+    remembered.delete(id)
+    if (head.size !== size || !messages.every((message) => typeof message.id === 'string')) return // another save was faster
+    const copies = messages.map((message) => (old.has(message) ? message : structuredClone(message)))
+    remembered.set(id, { messages: copies, ids: new Set(messages.map(({ id }) => id)), head })
+  }
+
+  const saveChat: ChatStore['saveChat'] = async (chat) => {
+    const { chatId, messages, loaded } = chat
+    const known = remembered.get(chatId)
+    if (known !== undefined && Array.isArray(messages) && (await saveMore(known, chat))) return
     const decoded = decodeMessages(messages, 'saveChat')
     const decodedLoaded = loaded && decodeMessages(loaded, 'saveChat')
-    await open(chatId, mark).change((session) => {
+    let isAsGiven = false
+    const change = (session: Session): MessagesAndNotes | undefined => {
       const saved = savedMessages(session, messages)
       const target = saved === messages ? decoded : decodeMessages(saved, 'saveChat')
       const savedLoaded = loaded && savedMessages(session, loaded)
       const before =
         savedLoaded &&
         uiMessagesOf(savedLoaded === loaded ? (decodedLoaded ?? []) : decodeMessages(savedLoaded, 'saveChat'))
-      return before === undefined || jsonEqual(uiMessagesOf(session.conversation()), before)
-        ? replaceMessages(session, saved, target)
-        : addToChanged(session, saved, target, before)
+      isAsGiven = saved === messages && waitingStep(session) === undefined
+      if (before === undefined || jsonEqual(uiMessagesOf(session.conversation()), before))
+        return replaceMessages(session, saved, target)
+      isAsGiven = false // another request's messages are between
+      return addToChanged(session, saved, target, before)
+    }
+    const chatSession = open(chatId, mark)
+    const session = await chatSession.change(change).catch(async (error: unknown) => {
+      if (!(error instanceof FaultError) || (error.fault as { readonly _tag: string })._tag !== 'ChatChanged')
+        throw error
+      await chatSession.read() // perhaps only this handle had not read what another one saved
+      return chatSession.change(change)
     })
+    remembered.delete(chatId)
+    if (isAsGiven && session.conversation().length === decoded.length)
+      remember(chatId, session, messages, session.head().size)
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -149,6 +198,44 @@ export const chatStore = (store: Store): ChatStore => {
         for (const { id } of sessions) yield { id, messages: restoreTagged(shownMessages(await openChat(id))) }
     },
   })
+}
+
+/** A chat as the last save left it: copies of the messages, and the head. */
+interface SavedChat {
+  readonly messages: readonly UIMessage[]
+  readonly ids: ReadonlySet<string>
+  readonly head: Head
+}
+
+/** The number of chats and their messages that are remembered: the most recently saved. */
+const mostRemembered = 10_000
+
+const sameHead = (left: Head, right: Head): boolean => left.size === right.size && left.root === right.root
+
+const isNew = ({ ids }: SavedChat, message: UIMessage): boolean =>
+  typeof (message as Partial<UIMessage> | null)?.id === 'string' && !ids.has(message.id)
+
+const isSameStart = (known: readonly UIMessage[], messages: readonly UIMessage[]): boolean =>
+  messages.length >= known.length && known.every((message, index) => isSame(message, messages[index]))
+
+/** Whether two values are the same data. As in JSON, an `undefined` field is absent. Other objects differ: dates, bytes. */
+const isSame = (left: unknown, right: unknown): boolean => {
+  if (Object.is(left, right)) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  const prototype: unknown = Object.getPrototypeOf(left)
+  if (prototype !== Object.getPrototypeOf(right)) return false
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((value, index) => isSame(value, right[index]))
+  if (prototype !== Object.prototype) return false
+  const [before, after] = [Object.entries(left), Object.entries(right)].map((fields) =>
+    fields.filter(([, value]) => value !== undefined),
+  ) as [[string, unknown][], [string, unknown][]]
+  return (
+    before.length === after.length &&
+    before.every(
+      ([name, value]) => Object.hasOwn(right, name) && isSame(value, (right as { [name: string]: unknown })[name]),
+    )
+  )
 }
 
 /** The metadata that identifies chats. */
