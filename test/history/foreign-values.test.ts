@@ -2,7 +2,7 @@
  * What callers hand over that is not what its type says: it must not change what is recorded, nor make it differ from
  * what is stored.
  */
-/* oxlint-disable typescript/no-explicit-any -- such a caller has no types */
+/* oxlint-disable typescript/no-explicit-any, typescript/no-unsafe-declaration-merging -- such a caller has no types */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { appendText } from '../../src/history/kit.ts'
@@ -78,12 +78,12 @@ describe('functions that write to a history', () => {
   })
   it('refuse what a merged interface makes a History for the compiler, without a cast', () => {
     interface Forged extends History<Message> {}
-    class Forged {} // oxlint-disable-line typescript/no-unsafe-declaration-merging -- that is what is tested
+    class Forged {}
     const forged: History<Message> = new Forged()
     expect(() => applyDelta(forged, { id: 'd', expectedLen: 0, append: [] })).toThrow(TypeError)
     expect(() => appendText(forged, emptyText)).toThrow(TypeError)
     interface ForgedView extends View<Message> {}
-    class ForgedView {} // oxlint-disable-line typescript/no-unsafe-declaration-merging -- that is what is tested
+    class ForgedView {}
     const view: View<Message> = new ForgedView()
     expect(() => omitRanges(view, [])).toThrow(TypeError)
     expect(() => createHistory<Message>({ from: view })).toThrow(TypeError)
