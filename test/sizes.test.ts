@@ -22,7 +22,7 @@ const history = createHistory()
 history.append(user('hello'))
 console.log(settle(history.view()))`,
     reaches: ['fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
-    most: 10_400,
+    most: 10_600,
   },
   {
     name: 'a session in memory',
