@@ -21,7 +21,7 @@ const programs: readonly Program[] = [
 const history = createHistory()
 history.append(user('hello'))
 console.log(settle(history.view()))`,
-    reaches: ['fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
+    reaches: ['either', 'fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
     most: 10_600,
   },
   {
