@@ -1,6 +1,8 @@
 /** New histories: empty, from a view, or from messages. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isArray, NotJson, optionsOf, ownItems, type Recordable } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
+import { checkOf } from './check.ts'
 import type { Classify, History } from './history.ts'
 import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
 import { partOf } from './read.ts'
@@ -13,6 +15,11 @@ export interface HistoryOptions<M> {
   readonly from?: View<M> | Iterable<M>
   /** Returns the page kind of a message appended without one. Default: `classify` of `indelible/pages`. */
   readonly classify?: Classify<M>
+  /**
+   * A schema that each message must match, also those of `from`: a Standard Schema, as of zod, valibot or arktype, that
+   * needs no promise. It only checks: the message is recorded as it was appended. Default: any plain JSON data is recorded.
+   */
+  readonly check?: StandardSchemaV1<unknown, M>
 }
 
 /**
@@ -22,25 +29,33 @@ export interface HistoryOptions<M> {
  *
  * @param options the first messages, and how to classify. Default: an empty history
  * @returns the handle: the only way to append to this history
- * @throws TypeError naming the position and the path, if a message of `from` is not plain JSON data
+ * @throws TypeError naming the position and the path, if a message of `from` is not plain JSON data, or `check` refuses it
  * @example
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0
  */
 export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = {}): History<M> => {
-  const { from = [], classify = classifyMessage } = optionsOf('createHistory', options, { from: true, classify: true })
+  const { from = [], classify = classifyMessage, check } = optionsOf('createHistory', options, optionNames)
   if (typeof from === 'string') throw new TypeError('createHistory: `from` is a string; expected a view or messages')
-  const log = emptyLog<M>(classify)
+  const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf(check))
   const part = partOf<M>(from)
-  if (part !== undefined) continueFrom(log, part)
-  else for (const message of (isArray(from) ? ownItems(from) : from) as Iterable<M>) appendOrThrow(log, message)
+  if (part !== undefined) {
+    if (check !== undefined)
+      for (const [position, message] of [...from].entries()) withPosition(position, () => log.check?.(message))
+    continueFrom(log, part)
+  } else for (const message of (isArray(from) ? ownItems(from) : from) as Iterable<M>) appendOrThrow(log, message)
   return handleOf(log)
 }
 
-const appendOrThrow = <M>(log: Log<M>, message: M): void => {
+const optionNames = { from: true, classify: true, check: true } as const
+
+const appendOrThrow = <M>(log: Log<M>, message: M): void => withPosition(lenOf(log.content), () => append(log, message))
+
+/** Run, and let an error about a message name its position. */
+const withPosition = (position: number, run: () => unknown): void => {
   try {
-    append(log, message)
+    run()
   } catch (error) {
-    throw error instanceof NotJson ? new NotJson([lenOf(log.content), ...error.path], error.reason) : error
+    throw error instanceof NotJson ? error.at(position) : error
   }
 }

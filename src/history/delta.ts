@@ -1,22 +1,13 @@
 /** Deltas: the messages that one step appends and the length it expects. Applying a delta twice changes nothing. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
-import {
-  type Immutable,
-  type Json,
-  jsonEqual,
-  NotJson,
-  optionsOf,
-  ownFields,
-  ownItems,
-  snapshot,
-} from '../json/index.ts'
+import { type Immutable, type Json, jsonEqual, NotJson, optionsOf, ownFields, ownItems } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/kit.ts'
 import { countWhile } from '../sequence/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
-import { kindOf, logOf, record, type Applied } from './log.ts'
+import { copyOf, kindOf, logOf, record, type Applied } from './log.ts'
 import { lenOf, messageAt } from './state.ts'
 
 /** The messages of one step. */
@@ -78,7 +69,7 @@ export const applyDelta = <M>(
   const kinds: PageKind[] = []
   for (const given of ownItems(append)) {
     try {
-      const message = snapshot(given as M) as Immutable<M>
+      const message = copyOf(log, given as M)
       const kind = kindOf(log, message)
       codeOf(kind) // throws on an unknown page kind before anything is recorded
       messages.push(message)

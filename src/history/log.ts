@@ -13,6 +13,8 @@ export interface Log<M> {
   content: Content<M>
   /** Picks the page kind when none was given. */
   readonly classify: Classify<M>
+  /** Throws for a message that the history's schema refuses. */
+  readonly check: ((message: unknown) => void) | undefined
   /** The deltas that were applied through this handle, by position. */
   readonly deltas: Applied[]
   /** The view of all messages, cached until the next append. */
@@ -28,12 +30,20 @@ export interface Applied {
   readonly end: number
 }
 
-export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
+export const emptyLog = <M>(classify: Classify<M>, check?: Log<M>['check']): Log<M> => ({
   content: emptyContent(),
   classify,
+  check,
   deltas: [],
   whole: undefined,
 })
+
+/** A frozen copy of a message; a message that was decoded is returned as it is. Throws for one that can't be recorded. */
+export const copyOf = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> => {
+  const copy = snapshot(message) as Immutable<M>
+  log.check?.(copy)
+  return copy
+}
 
 /** Classifies a message that was appended without a page kind. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
@@ -67,9 +77,9 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
   }
 }
 
-/** Copy (unless it was decoded), freeze, classify and record a message. If a step throws, nothing is recorded. */
+/** Copy, check, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
-  const copy = snapshot(message) as Immutable<M>
+  const copy = copyOf(log, message)
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
 }
 

@@ -8,16 +8,24 @@ import { define, isPolluted } from './own.ts'
 import type { Immutable } from './immutable.ts'
 import { formatPath, type Path } from './path.ts'
 
-/** Thrown by `snapshot`: the problem and its path. */
+/** Thrown for a value that can't be recorded: the problem and its path. */
 export class NotJson extends TypeError {
   override readonly name: string = 'TypeError'
   readonly path: Path
   readonly reason: string
+  readonly #rule: string
 
-  constructor(path: Path, reason: string, root = 'the value') {
-    super(`${path.length === 0 ? root : formatPath(path)} ${reason}; only plain JSON data can be recorded`)
+  /** @param rule what the value breaks. Default: it is not JSON */
+  constructor(path: Path, reason: string, rule = 'only plain JSON data can be recorded') {
+    super(`${formatPath(path, path.length === 0 ? 'the value' : '')} ${reason}; ${rule}`)
     this.path = path
     this.reason = reason
+    this.#rule = rule
+  }
+
+  /** The same error, about the element at an index. */
+  at(index: number): NotJson {
+    return new NotJson([index, ...this.path], this.reason, this.#rule)
   }
 }
 

@@ -2,7 +2,7 @@
  * What callers hand over that is not what its type says: it must not change what is recorded, nor make it differ from
  * what is stored.
  */
-/* oxlint-disable typescript/no-explicit-any -- such a caller has no types */
+/* oxlint-disable typescript/no-explicit-any, typescript/no-unsafe-declaration-merging -- such a caller has no types */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { appendText } from '../../src/history/kit.ts'

@@ -5,7 +5,6 @@ import type { ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import * as root from 'indelible'
 import type { Message, View } from 'indelible'
 import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
@@ -81,13 +80,6 @@ describe('applyRunResultHistory types', () => {
     // @ts-expect-error a promise of a result is no result
     void (() => applyRunResultHistory<unknown, Stored>(stored, Promise.resolve(result)))
   })
-})
-
-it('the four helpers are in the root entry', () => {
-  expectTypeOf(root.toThreadHistory).toEqualTypeOf<typeof toThreadHistory>()
-  expectTypeOf(root.appendUserMessage).toEqualTypeOf<typeof appendUserMessage>()
-  expectTypeOf(root.replaceThreadHistory).toEqualTypeOf<typeof replaceThreadHistory>()
-  expectTypeOf(root.applyRunResultHistory).toEqualTypeOf<typeof applyRunResultHistory>()
 })
 
 describe('replaceThreadHistory types', () => {

@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -46,17 +46,23 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     state: 'open',
     append: (messages, options) =>
       writingMethod('session.append', options, appendOptions, (checked) => appending.append(messages, checked)),
-    rebase: (make, options) =>
-      writingMethod('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    rebase: (make, options) => {
+      checkArgument('session.rebase', typeof make === 'function', 'a function', make)
+      return writingMethod('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked))
+    },
     pop: (options) => writingMethod('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
-    rewind: (to, options) =>
-      writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
+    rewind: (to, options) => {
+      checkArgument('session.rewind', typeof to === 'number', 'a position', to)
+      return writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked))
+    },
     note: (note, options) =>
       writingMethod('session.note', options, noteOptions, (checked) => appending.note(note, checked)),
-    update: (recipe, options) =>
-      writingMethod('session.update', options, leaseRespect, async (checked) =>
+    update: (recipe, options) => {
+      checkArgument('session.update', typeof recipe === 'function', 'a recipe', recipe)
+      return writingMethod('session.update', options, leaseRespect, async (checked) =>
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
-      ),
+      )
+    },
     lease: (options) => {
       const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
       return holding.take({ ...rest, holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
