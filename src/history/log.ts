@@ -17,6 +17,16 @@ export interface Log<M> {
   readonly deltas: Applied[]
   /** The view of all messages, cached until the next append. */
   whole: View<M> | undefined
+  /** The record that gets the messages too. */
+  readonly link?: Link<M>
+}
+
+/** Another record, such as a stored session, that gets every message of a history. */
+export interface Link<M> {
+  /** Copies, checks and freezes a message. Throws for one that the other record can't have, and if it takes no more. */
+  readonly admit: (message: M | Immutable<M>) => Immutable<M>
+  /** Prepares an admitted message. The function that it returns passes the message on; it is called once it is recorded. */
+  readonly prepare: (message: Immutable<M>, page: PageKind) => () => void
 }
 
 /** The positions of one delta's messages. */
@@ -69,9 +79,17 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
 
 /** Copy (unless it was decoded), freeze, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
-  const copy = snapshot(message) as Immutable<M>
-  return record(log, copy, page === undefined ? kindOf(log, copy) : page)
+  const copy = copyFor(log, message)
+  const kind = page === undefined ? kindOf(log, copy) : page
+  const passOn = log.link?.prepare(copy, kind)
+  const position = record(log, copy, kind)
+  passOn?.()
+  return position
 }
+
+/** A frozen copy of a message, which the linked record can have too. */
+export const copyFor = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> =>
+  log.link === undefined ? (snapshot(message) as Immutable<M>) : log.link.admit(message)
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 

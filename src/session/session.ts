@@ -3,7 +3,7 @@
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
-import type { View } from '../history/index.ts'
+import type { History, View } from '../history/index.ts'
 import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
@@ -193,6 +193,26 @@ export interface Session extends SessionReader {
     recipe: (metadata: MetadataDraft) => void,
     options?: LeaseRespect,
   ) => Task<UpdateSessionFault, JsonObject>
+  /**
+   * A history over the session. Its `append` returns the position at once, and the session stores the message meanwhile; its
+   * `view` and `len` include messages that are not stored yet. Only `flush` says that they are. Functions that take a
+   * history take this one. A crash loses at most what no `flush` had acknowledged.
+   *
+   * After a conflict or another failure, `append` throws a FaultError with the fault, and `view` has the stored messages.
+   * Call `history()` again for a handle that continues the record as it is now.
+   *
+   * @returns the handle: the same one until it fails
+   * @example
+   * const position = session.history().append(user('hello'))
+   * await session.flush()
+   */
+  readonly history: () => History<Message>
+  /**
+   * Wait until everything that was appended through `history()` is stored, as durable as the store guarantees.
+   *
+   * @returns the head; or the fault after which the history appends no more, such as `SessionConflict`
+   */
+  readonly flush: () => Task<WriteFault, Head>
   /**
    * Read the rows that other writers appended.
    *

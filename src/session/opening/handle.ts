@@ -22,6 +22,7 @@ import type { SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
 import { rememberParts, type SessionParts } from '../record/store-of.ts'
+import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
 /** The open handle for a mirror. `log` is the store's description of the log, `info` the session's. */
@@ -32,12 +33,14 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   })
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
+  const history = new SessionHistory(store, mirror, writer)
   mirror.erasable = info.erasable === true
   const described = new SessionMetadata(holding.store, log, info, mirror.redactor)
   const reader = readerOf(mirror, described)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await writer.close()
+    history.close()
     await described.idle()
     await holding.release()
   }
@@ -57,6 +60,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
       writingMethod('session.update', options, leaseRespect, async (checked) =>
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
       ),
+    history: () => history.open(),
+    flush: () => sessionTask(() => history.flush(), 'session.flush'),
     lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>

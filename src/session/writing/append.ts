@@ -80,11 +80,17 @@ export class Appending {
     const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
-        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => allRows(this.#mirror.history.len)),
+        step(
+          { type: 'head', head: { ...expectedHead } },
+          options,
+          counts,
+          () => allRows(this.#mirror.history.len),
+          rows,
+        ),
       )
     const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
-    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now))
+    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows))
   }
 
   async rebase(
@@ -127,7 +133,7 @@ export class Appending {
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
       const respectTurns = line !== undefined && line.leave === undefined
-      const next = step({ type: 'head', head }, options, counts, () => rows)
+      const next = step({ type: 'head', head }, options, counts, () => rows, rows)
       const answer = await this.#writer.append({ ...next, respectTurns })
       this.#crowded = tries > 1
       if (!isLeft(answer)) this.#pace.done(began, sent)
@@ -160,10 +166,16 @@ export class Appending {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
-      step({ type: 'head', head: expectedHead }, options, counts, () => {
-        const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
-        return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
-      }),
+      step(
+        { type: 'head', head: expectedHead },
+        options,
+        counts,
+        () => {
+          const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
+          return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+        },
+        instead && { right: instead },
+      ),
     )
   }
 
@@ -202,7 +214,15 @@ const step = (
   { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
   counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
-): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+  known?: { readonly right: StepRows },
+): Step => ({
+  continues,
+  ...counts,
+  operation,
+  respectLease: respectLease === true,
+  rows,
+  entries: known?.right.entries ?? [],
+})
 
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
