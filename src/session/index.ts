@@ -95,6 +95,7 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  MetadataNote,
   Note,
   NoteFault,
   PageNote,

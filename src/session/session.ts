@@ -96,8 +96,8 @@ export interface EraseTarget {
   readonly all?: true
 }
 
-/** A session that was sealed. It accepts no more appends from any writer; you can fork it. */
-export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'> {
+/** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */
+export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'>, Pick<Session, 'update'> {
   readonly state: 'sealed'
 }
 
@@ -178,12 +178,14 @@ export interface Session extends SessionReader {
    */
   readonly note: (note: NewNote, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
   /**
-   * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
-   * that it inserts are copied.
+   * Change the metadata with an Immer recipe. The change is a note, so that earlier metadata can be told (`at`). The recipe
+   * runs after earlier updates, and again if another writer appends first. Objects that it inserts are copied. A recipe
+   * that changes nothing appends nothing.
    *
    * @param recipe changes the draft in place
    * @param options whether to respect another holder's lease
-   * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
+   * @returns the new metadata; or `InvalidMeta`, `CallbackThrew` if the recipe threw. After a fault of the store, the change may
+   * be in the record, and not yet in lists
    * @example
    * await session.update((metadata) => {
    *   metadata['title'] = 'Weather'
@@ -292,7 +294,7 @@ export interface SessionLease {
 /** A call that was started and is in no message of the record. */
 export type StartedCall = Omit<ToolStartedNote, 'type'>
 
-/** A note to append. `seal` writes seals. */
+/** A note to append. `seal` writes seals; a note of metadata, which `update` writes, is refused. */
 export type NewNote = Exclude<Note, SealNote | SummaryNote> | NewSummary
 
 /** A summary to append. */

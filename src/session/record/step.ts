@@ -57,6 +57,8 @@ export interface Step {
   readonly entries?: readonly RecordedEntry[]
   /** True if its messages must get the positions that they have when it is called, or none. Default: false. */
   readonly exact?: boolean
+  /** True if it can be appended after the seal: a change of the metadata. Default: false. */
+  readonly afterSeal?: boolean
   /** True if its last row seals the record. */
   readonly seals?: true
   /** Called when the step's turn comes. If the step continues a head, the record is then at that head. */

@@ -238,7 +238,8 @@ export class Writer {
   /** Whether a step can be sent while others are pending. If not, it waits for them and is checked again. */
   #fits(step: Waiting): boolean {
     const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
-    if (this.#mirrorIs !== 'current' || isSealing || step.doomed !== undefined) return false
+    if (this.#mirrorIs !== 'current' || (isSealing && step.afterSeal !== true) || step.doomed !== undefined)
+      return false
     if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
@@ -268,7 +269,7 @@ export class Writer {
     const { rows, apply } = made
     const { len } = this.#mirror.history
     const { head } = this.#mirror
-    if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
+    if (rows.length === 0 && step.messages === 0 && step.continues.type !== 'len')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
