@@ -4,7 +4,7 @@
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
 import type { History, View } from '../history/index.ts'
-import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
+import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind, Pages } from '../pages/index.ts'
@@ -12,6 +12,7 @@ import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { ForkPoint } from './record/metadata.ts'
+import type { MetadataDraft } from './record/metadata-notes.ts'
 import type { DamagedRow, MissedRows, Moment } from './record/mirror.ts'
 import type { AppendedMessages } from './record/step.ts'
 
@@ -389,5 +390,4 @@ export interface PopResult extends AppendedMessages {
   readonly position: number | undefined
 }
 
-/** The metadata inside a recipe, which may change it. */
-export type MetadataDraft = { [key: string]: MutableJson }
+export type { MetadataDraft }

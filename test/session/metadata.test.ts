@@ -61,7 +61,7 @@ it('notes have patches, and each 32nd the whole value', async () => {
   expect(notes.flatMap(({ value }, index) => (value === undefined ? [] : [index]))).toEqual([0, 32, 64])
   const again = await openSession(store, 's')
   expect(again.metadata()).toEqual(session.metadata())
-  expect((again.at({ size: 50 })?.metadata['list'] as unknown[]).length).toBe(50)
+  expect(again.at({ size: 50 })?.metadata['list']).toHaveLength(50)
 })
 
 it('fields with the names of prototypes are values like others', async () => {

@@ -1,13 +1,24 @@
 /** Metadata as a fold of notes: the first and every 32nd have the whole value, the others Immer's patches. */
 import { enablePatches, Immer, type Patch } from 'immer'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, jsonEqual, left, ownFields, ownSnapshot, right, type JsonObject } from '../../json/index.ts'
+import {
+  isArray,
+  jsonEqual,
+  left,
+  ownFields,
+  ownSnapshot,
+  right,
+  type JsonObject,
+  type MutableJson,
+} from '../../json/index.ts'
 import type { MetadataNote, Note } from '../../notes/kit.ts'
-import type { MetadataDraft } from '../session.ts'
 
 enablePatches()
 
 const immer = new Immer({ autoFreeze: false }) // the caller's inserted objects are copied later, so they must not be frozen
+
+/** The metadata inside a recipe, which may change it. */
+export type MetadataDraft = { [key: string]: MutableJson }
 
 /** The metadata after a note. */
 export interface MetadataEntry {
