@@ -125,6 +125,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     message: optional(object),
     reason: optional(text),
   },
+  metadata: { value: optional(object), patches: objects, before: optional(object) },
   seal: {},
   erased: { was: text },
   application: {
@@ -142,6 +143,8 @@ const aNote = (value: unknown): Problem => {
   if (problem !== undefined) return problem
   if ((type === 'summary' || type === 'retraction') && (value['from'] as number) >= (value['to'] as number))
     return { path: ['to'], expected: 'greater than `from`' }
+  if (type === 'metadata' && (ownField(value, 'value') === undefined) === (ownField(value, 'patches') === undefined))
+    return { path: [], expected: 'either `value` or `patches`' }
   return undefined
 }
 

@@ -8,6 +8,7 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  MetadataNote,
   Note,
   PageNote,
   PinNote,

@@ -196,6 +196,13 @@ const noteWith = <N extends Note>(
         }
       case 'application':
         return { ...note, namespace: inner.text(note.namespace), content: inner.json(note.content) }
+      case 'metadata':
+        return {
+          ...note,
+          ...(note.value !== undefined && { value: inner.json(note.value) }),
+          ...(note.patches !== undefined && { patches: inner.json(note.patches) }),
+          ...(note.before !== undefined && { before: inner.json(note.before) }),
+        }
       case 'page':
       case 'erased':
       case 'pin':

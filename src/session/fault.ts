@@ -8,7 +8,6 @@ import {
   type TaskOfSteps,
 } from '../task/index.ts'
 import type { View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Note } from '../notes/kit.ts'
@@ -67,7 +66,6 @@ export type SessionFault =
   /** The value is not a note, or it names a position that the record does not have. */
   | { readonly _tag: 'InvalidNote'; readonly reason: string }
   /** Another writer changed the metadata first: `metadata` is theirs. Nothing was changed. */
-  | { readonly _tag: 'MetadataConflict'; readonly id: string; readonly metadata: JsonObject }
   /** The log exists, but a session did not write it. */
   | { readonly _tag: 'NotASession'; readonly id: string }
   /** A copy that is still running or was interrupted. It is a session once it is complete. */
@@ -147,7 +145,7 @@ export type WriteFault =
   | SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionClosed' | 'SessionBusy' | 'InvalidNote'>
 
 /** The faults of changing an open session's metadata. */
-export type UpdateSessionFault = WriteFault | SessionFaultOf<'MetadataConflict'> | CallbackThrew
+export type UpdateSessionFault = WriteFault | CallbackThrew
 
 /** The faults of taking an open session's lease. */
 export type LeaseSessionFault = WriteFault | StoreFaultOf<'InvalidLease'>
@@ -194,8 +192,6 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
       ? `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`
       : `the append has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and a page kind for message ${fault.index} (${fault.found}); nothing was appended`,
   InvalidNote: (fault) => `nothing was written: ${fault.reason}`,
-  MetadataConflict: (fault) =>
-    `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`,
   NotASession: (fault) => `${name(fault.id)} is not a session: another program wrote this log; choose another id`,
   UnfinishedSession: (fault) =>
     `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`,

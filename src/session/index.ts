@@ -94,6 +94,7 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  MetadataNote,
   Note,
   NoteFault,
   PageNote,

@@ -3,8 +3,8 @@
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
-import type { View } from '../history/index.ts'
-import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
+import type { History, View } from '../history/index.ts'
+import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
 import type { PageKind, Pages } from '../pages/index.ts'
@@ -12,6 +12,7 @@ import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { ForkPoint } from './record/metadata.ts'
+import type { MetadataDraft } from './record/metadata-notes.ts'
 import type { DamagedRow, MissedRows, Moment } from './record/mirror.ts'
 import type { AppendedMessages } from './record/step.ts'
 
@@ -96,8 +97,8 @@ export interface EraseTarget {
   readonly all?: true
 }
 
-/** A session that was sealed. It accepts no more appends from any writer; you can fork it. */
-export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'> {
+/** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */
+export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'>, Pick<Session, 'update'> {
   readonly state: 'sealed'
 }
 
@@ -178,12 +179,14 @@ export interface Session extends SessionReader {
    */
   readonly note: (note: NewNote, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
   /**
-   * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
-   * that it inserts are copied.
+   * Change the metadata with an Immer recipe. The change is a note, so that earlier metadata can be told (`at`). The recipe
+   * runs after earlier updates, and again if another writer appends first. Objects that it inserts are copied. A recipe
+   * that changes nothing appends nothing.
    *
    * @param recipe changes the draft in place, or returns other metadata. An async one does not compile
    * @param options whether to respect another holder's lease
-   * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
+   * @returns the new metadata; or `InvalidMeta`, `CallbackThrew` if the recipe threw. After a fault of the store, the change may
+   * be in the record, and not yet in lists
    * @example
    * await session.update((metadata) => {
    *   metadata['title'] = 'Weather'
@@ -193,6 +196,26 @@ export interface Session extends SessionReader {
     recipe: (metadata: MetadataDraft) => JsonObject | void,
     options?: LeaseRespect,
   ) => Task<UpdateSessionFault, JsonObject>
+  /**
+   * A history over the session. Its `append` returns the position at once, and the session stores the message meanwhile; its
+   * `view` and `len` include messages that are not stored yet. Only `flush` says that they are. Functions that take a
+   * history take this one. A crash loses at most what no `flush` had acknowledged.
+   *
+   * After a conflict or another failure, `append` throws a FaultError with the fault, and `view` has the stored messages.
+   * Call `history()` again for a handle that continues the record as it is now.
+   *
+   * @returns the handle: the same one until it fails
+   * @example
+   * const position = session.history().append(user('hello'))
+   * await session.flush()
+   */
+  readonly history: () => History<Message>
+  /**
+   * Wait until everything that was appended through `history()` is stored, as durable as the store guarantees.
+   *
+   * @returns the head; or the fault after which the history appends no more, such as `SessionConflict`
+   */
+  readonly flush: () => Task<WriteFault, Head>
   /**
    * Read the rows that other writers appended.
    *
@@ -272,7 +295,7 @@ export interface SessionLease {
 /** A call that was started and is in no message of the record. */
 export type StartedCall = Omit<ToolStartedNote, 'type'>
 
-/** A note to append. `seal` writes seals. */
+/** A note to append. `seal` writes seals; a note of metadata, which `update` writes, is refused. */
 export type NewNote = Exclude<Note, SealNote | SummaryNote> | NewSummary
 
 /** A summary to append. */
@@ -367,5 +390,4 @@ export interface PopResult extends AppendedMessages {
   readonly position: number | undefined
 }
 
-/** The metadata inside a recipe, which may change it. */
-export type MetadataDraft = { [key: string]: MutableJson }
+export type { MetadataDraft }

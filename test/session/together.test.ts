@@ -122,7 +122,7 @@ it('copies, exports and imports carry times and salts, so heads stay equal', asy
   await session.update((metadata) => void (metadata['title'] = 't'))
   await session.append(user('c'))
   const rows = await store.read('s')
-  expect(new Set(rows.map(({ salt }) => salt)).size).toBe(4)
+  expect(new Set(rows.map(({ salt }) => salt)).size).toBe(5)
   expect(rows.every(({ salt }) => /^[0-9a-f]{32}$/.test(salt ?? ''))).toBe(true)
   const copied = memoryStore({ now: clock })
   expect((await copySession(store, copied, 's')).head).toEqual(session.head())

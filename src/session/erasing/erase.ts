@@ -12,8 +12,10 @@ import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/in
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
-import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
+import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
+import { ownKeyOf } from '../../store/kit.ts'
+import { stamp } from '../record/stamp.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
@@ -143,7 +145,11 @@ async function* eraseOnce(
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, sharing, queued } = yield* planOf(store, opened, asked)
+  const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(store, opened, asked)
+  if (ofMetadata) {
+    yield* keepMetadata(store, opened)
+    return yield* eraseOnce(store, id, asked, because)
+  }
   const done = await store.erase({ logs, ...because })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
@@ -160,6 +166,16 @@ async function* eraseOnce(
   })
 }
 
+/** Appends the whole metadata, so that earlier notes, of which it would be made, can be erased. */
+async function* keepMetadata(store: Store, { mirror, log, info }: ReadRecord): Steps<EraseSessionFault, void> {
+  const note: Note = { type: 'metadata', value: metadataOf(mirror) }
+  const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
+  const ready = store.encryption?.rows(mirror.id, { expected: mirror.head, rows, blocks: [] })
+  const append = ready === undefined ? { expected: mirror.head, rows } : yield* need(ready)
+  const kept = store.append(mirror.id, { ...append, expected: mirror.head, ownKey: ownKeyOf(log) ?? null })
+  yield* need(kept as Task<EraseSessionFault, unknown>) // it has no operation and no blocks, so none of their faults
+}
+
 /** Whether another writer appended to the session, or removed one that shares its messages, since the plan was made. */
 const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
   fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
@@ -173,6 +189,8 @@ interface Plan {
   readonly sharing: readonly string[]
   /** The queued inputs among the rows. */
   readonly queued: readonly QueuedInputs[]
+  /** Whether the metadata is made of notes to erase, and has to be kept whole first. */
+  readonly ofMetadata: boolean
 }
 
 async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureRequest): Steps<EraseSessionFault, Plan> {
@@ -198,9 +216,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   for (const at of positions) {
     rows.push({ position: rowOf(mirror, at), stub: yield* stubOf(store, mirror, at) })
   }
-  const repeats = asked.all
+  const found = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
     : copiesIn(notes, subject, steps.open)
+  const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
+  const isMetadata = (index: number): boolean => notes[index]?.type === 'metadata'
+  const repeats = found.filter((index) => index !== latest || !isKept(notes[index] as Note))
+  const ofMetadata = latest !== -1 && !isKept(notes[latest] as Note) && found.some(isMetadata)
   for (const index of repeats) {
     const position = noteRows[index] as number // a row for each note
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
@@ -236,8 +258,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     subject,
     sharing: sharing.map((one) => one.id),
     queued: queued.filter(({ ids }) => ids.length > 0),
+    ofMetadata,
   }
 }
+
+/** Whether a note has the whole metadata, and nothing of before. */
+const isKept = (note: Note): boolean =>
+  note.type === 'metadata' && note.value !== undefined && note.before === undefined
 
 /** The positions, and those of the reminders that quote a message at one of them. */
 const withReminders = (messages: readonly Message[], positions: readonly number[]): readonly number[] => {

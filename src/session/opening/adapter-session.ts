@@ -1,5 +1,5 @@
 /** A session behind another framework's interface: opened on first use, created on first change. */
-import { isLeft, jsonEqual, sortKeys, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
+import { isLeft, jsonEqual, ownFields, sortKeys, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
 import { foldPage, noPages, type PinNote } from '../../notes/kit.ts'
 import { listMessages } from '../record/rows.ts'
 import type { MessagesAndNotes, Session } from '../session.ts'
@@ -88,7 +88,7 @@ export const adapterSession = (
  * they had. A framework's interface has neither.
  */
 const withKinds = (session: Session, change: MessagesAndNotes): MessagesAndNotes => {
-  const { messages, notes = [] } = change
+  const { messages, notes = [] } = ownFields(change)
   const retractions = notes.filter((note) => note.type === 'retraction')
   if (retractions.length === 0 || messages === undefined) return change
   const { messages: again, pages } = listMessages(messages)

@@ -2,7 +2,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
+import type { LogFault, Store, StoredRow, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument, withoutKeys } from '../../store/kit.ts'
 import { sessionSteps, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
@@ -106,7 +106,7 @@ async function* forkRows(
   const shared = at ?? len
   const rows = yield* rowsUpTo(store, from, shared)
   const meta = yield* need(
-    storedMeta(redactedMeta(redactor, metadata ?? from.metadata), { id, at: shared }, from.erasable),
+    storedMeta(redactedMeta(redactor, metadata ?? from.metadata), { id, at: shared }, from.erasable, rows),
   )
   return yield* need(sessionInfo(yield* need(store.fork(id, { id: to, at: rows, meta }))))
 }
@@ -123,8 +123,21 @@ async function* rowsUpTo(
   const [row] = yield* need(store.read(id, range))
   if (row === undefined) return head.size
   if (at < len) return row.position
-  const note = row.kind === 'note' ? noteOf(row.body) : undefined
-  return note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size
+  return yield* rowsBeforeSeal(store, id, head.size, row)
+}
+
+/** The number of rows before the seal, which only changes of the metadata can follow; all rows if there is none. */
+async function* rowsBeforeSeal(store: Store, id: string, size: number, last: StoredRow): Steps<LogFault, number> {
+  let row: StoredRow | undefined = last
+  while (row !== undefined) {
+    const note = row.kind === 'note' ? noteOf(row.body) : undefined
+    if (note === undefined || isLeft(note)) break
+    if (note.right.type === 'seal') return row.position
+    if (note.right.type !== 'metadata' || row.position === 0) break
+    const earlier: readonly StoredRow[] = yield* need(store.read(id, { from: row.position - 1, to: row.position }))
+    row = earlier[0]
+  }
+  return size
 }
 
 const optionNames = { at: true, id: true, metadata: true, redact: true } as const

@@ -18,10 +18,11 @@ import { lookAtLease } from '../record/pending.ts'
 import { SessionMetadata } from './describe-session.ts'
 import { sessionTask, type RefreshFault, type SessionFault } from '../fault.ts'
 import { createHolding } from '../writing/lease.ts'
-import { redactedName, type SessionInfo } from '../record/metadata.ts'
-import { conversationOf, currentMoment, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
+import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
+import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
 import { rememberParts, type SessionParts } from '../record/store-of.ts'
+import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
 /** The open handle for a mirror. `log` is the store's description of the log, `info` the session's. */
@@ -32,12 +33,16 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   })
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
+  const history = new SessionHistory(store, mirror, writer)
   mirror.erasable = info.erasable === true
-  const described = new SessionMetadata(holding.store, log, info, mirror.redactor)
-  const reader = readerOf(mirror, described)
+  const described = new SessionMetadata(holding.store, log, info, mirror, writer)
+  mirror.described = info.metadata
+  mirror.inherited = inheritedRows(log)
+  const reader = readerOf(mirror, info.forkedFrom)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await writer.close()
+    history.close()
     await described.idle()
     await holding.release()
   }
@@ -63,6 +68,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
       )
     },
+    history: () => history.open(),
+    flush: () => sessionTask(() => history.flush(), 'session.flush'),
     lease: (options) => {
       const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
       return holding.take({ ...rest, holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
@@ -71,7 +78,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     seal: (options) =>
       writingMethod('session.seal', options, leaseRespect, async (checked) => {
         const sealed = await appending.seal(checked)
-        return isLeft(sealed) ? sealed : right(sealedHandle(store, mirror, reader))
+        return isLeft(sealed) ? sealed : right(sealedHandle(store, mirror, reader, described))
       }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
@@ -101,9 +108,9 @@ export const readonlySessionOf = (
   log: LogInfo,
   info: SessionInfo,
 ): ReadonlySession | SealedSession => {
-  const reader = readerOf(mirror, new SessionMetadata(store, log, info))
-  if (mirror.sealed) return sealedHandle(store, mirror, reader)
+  const reader = readerOf(mirror, info.forkedFrom)
   const writer = new Writer(store, mirror, ownKeyOf(log) ?? null)
+  if (mirror.sealed) return sealedHandle(store, mirror, reader, new SessionMetadata(store, log, info, mirror, writer))
   return handle<ReadonlySession>({ store, mirror }, reader, {
     state: 'readonly',
     damaged: Object.freeze([...mirror.damaged]),
@@ -111,8 +118,13 @@ export const readonlySessionOf = (
   })
 }
 
-const sealedHandle = (store: Store, mirror: Mirror, reader: Reading): SealedSession =>
-  handle<SealedSession>({ store, mirror }, reader, { state: 'sealed', damaged: Object.freeze([...mirror.damaged]) })
+const sealedHandle = (store: Store, mirror: Mirror, reader: Reading, metadata: SessionMetadata): SealedSession =>
+  handle<SealedSession>({ store, mirror }, reader, {
+    state: 'sealed',
+    damaged: Object.freeze([...mirror.damaged]),
+    update: (recipe, options) =>
+      writingMethod('session.update', options, leaseRespect, (checked) => metadata.update(recipe, checked)),
+  })
 
 /** The members that all handles share. `len` is added to each, because it is a getter. */
 type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
@@ -131,9 +143,9 @@ const handle = <S extends SessionReader>(parts: SessionParts, reading: Reading, 
   return rememberParts(Object.freeze(session) as unknown as S, parts)
 }
 
-const readerOf = (mirror: Mirror, described: SessionMetadata): Reading => ({
+const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading => ({
   id: mirror.id,
-  forkedFrom: described.info.forkedFrom,
+  forkedFrom,
   view: mirror.history.view,
   conversation: () => conversationOf(mirror),
   at: ((...heads: readonly Pick<Head, 'size'>[]) => {
@@ -143,5 +155,5 @@ const readerOf = (mirror: Mirror, described: SessionMetadata): Reading => ({
   }) as SessionReader['at'],
   notes: mirror.notes.view,
   head: () => mirror.head,
-  metadata: () => described.info.metadata,
+  metadata: () => metadataOf(mirror),
 })

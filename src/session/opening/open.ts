@@ -2,7 +2,7 @@
 import { pipe } from '#fp-ts/function'
 import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, left, right, optionsOf } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
 import { planAppend, rangeAt } from '../../store/kit.ts'
@@ -47,8 +47,9 @@ export interface SessionOptions extends OpenOptions {
 /** The first messages of a new session. Throws TypeError if they are named twice. */
 export const firstMessages = (
   call: string,
-  { messages, from }: Pick<SessionOptions, 'messages' | 'from'>,
+  options: Pick<SessionOptions, 'messages' | 'from'>,
 ): readonly Appendable[] | PagedMessages => {
+  const { messages, from } = ownFields(options)
   if (messages !== undefined && from !== undefined)
     throw new TypeError(`${call}: \`messages\` and \`from\` both name the first messages; pass one of them`)
   return messages ?? from ?? []

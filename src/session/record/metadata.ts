@@ -51,6 +51,8 @@ const ownPrefix = 'indelible.'
 export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
 const erasableKey = 'indelible.erasable'
+/** The metadata key of the number of rows that a fork or an import has of another session. Their metadata is not its own. */
+const inheritedKey = 'indelible.inherited'
 /** The metadata key of an incomplete log, which is not a session yet. */
 const partialKey: typeof partialMember = partialMember
 
@@ -82,6 +84,7 @@ export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
   erasable = false,
+  inherited = 0,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
@@ -93,8 +96,19 @@ export const storedMeta = (
     [formatKey]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
     ...(erasable && { [erasableKey]: true }),
+    ...(inherited > 0 && { [inheritedKey]: inherited }),
     ...metadata,
   })
+}
+
+/** The caller's own metadata. */
+export const withoutOwnKeys = (meta: JsonObject): JsonObject =>
+  Object.freeze(Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(ownPrefix))))
+
+/** The number of rows of a log whose metadata is that of another session. */
+export const inheritedRows = ({ meta }: Pick<LogInfo, 'meta'>): number => {
+  const found = Object.hasOwn(meta, inheritedKey) ? meta[inheritedKey] : 0
+  return typeof found === 'number' ? found : 0
 }
 
 /** The session that a log's metadata describes. */

@@ -1,6 +1,6 @@
 /** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/kit.ts'
 import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
@@ -8,6 +8,7 @@ import type { Message } from '../../message/index.ts'
 import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
+import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from './metadata-notes.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
@@ -61,6 +62,12 @@ export interface Mirror {
   readonly erased: Map<number, string>
   /** The altered rows, if the session was opened only to read. */
   readonly damaged: DamagedRow[]
+  /** The metadata after each of its notes. */
+  readonly metadata: MetadataEntry[]
+  /** The metadata of the store's description, which is that of the session until its first note. */
+  described: JsonObject
+  /** The number of rows whose metadata is that of another session. */
+  inherited: number
   range: CompactRange
   head: Head
   sealed: boolean
@@ -93,6 +100,9 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   salts: new Map(),
   erased: new Map(),
   damaged: [],
+  metadata: [],
+  described: Object.freeze({}),
+  inherited: 0,
   erasable: false,
   journal: emptyFold(),
   endedLeases: 0,
@@ -394,8 +404,8 @@ const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash):
     const decoded = noteOf(body) // for the reason
     return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
   }
-  countNote(mirror, position, note)
-  return right(rowLeaf(row, hash))
+  const misfit = countNote(mirror, position, note)
+  return misfit === undefined ? right(rowLeaf(row, hash)) : left(misfit)
 }
 
 /** The note in a row; or the reason why it is not a note. */
@@ -428,14 +438,15 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   countNote(mirror, position, note)
 }
 
-/** Updates the mirror's state from its last note. */
-const countNote = (mirror: Mirror, position: number, note: Note): void => {
+/** Updates the mirror's state from its last note. Returns why the note does not fit the ones before it, if it does not. */
+const countNote = (mirror: Mirror, position: number, note: Note): string | undefined => {
   const before = position - mirror.notes.len + 1 // all rows before it that are not notes are messages
   if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
   const range = retractedBy(note, before)
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)
   if (note.type === 'seal') mirror.sealed = true
+  return foldMetadata(mirror.metadata, position, note)
 }
 
 /** The record at a head. */
@@ -448,6 +459,8 @@ export interface Moment {
   readonly notes: View<Note>
   /** The page kind of each message of `view`: the kind of the append, overridden by notes. Cost: O(len) once. */
   readonly pages: readonly PageKind[]
+  /** The metadata at that time. Empty where an erasure took it. */
+  readonly metadata: JsonObject
   /**
    * Messages and notes in log order, each with its position and time. Cost: O(rows that are read).
    *
@@ -474,6 +487,10 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
   return view
 }
 
+/** The metadata now. */
+export const metadataOf = ({ metadata, inherited, described }: Mirror): JsonObject =>
+  latestMetadata(metadata, inherited) ?? described
+
 /** The record now. The same object until the head changes. */
 export const currentMoment = (mirror: Mirror): Moment => {
   if (mirror.now?.head !== mirror.head) mirror.now = { head: mirror.head, moment: momentAt(mirror, mirror.head.size) }
@@ -489,6 +506,8 @@ export const momentAt = (mirror: Mirror, size: number): Moment => {
   const retracted = mirror.retracted.filter((retraction) => retraction.notes <= size - len)
   const isNow = view === all && retracted.length === mirror.retracted.length
   let pages: readonly PageKind[] | undefined
+  const { metadata: entries, inherited } = mirror
+  const current = metadataOf(mirror)
   return Object.freeze<Moment>({
     view,
     conversation: isNow
@@ -500,6 +519,9 @@ export const momentAt = (mirror: Mirror, size: number): Moment => {
     notes,
     get pages() {
       return (pages ??= pagesOf(view, notes))
+    },
+    get metadata() {
+      return metadataAtRow(entries, size, inherited, current)
     },
     rows: (from, to) => {
       const { start, end } = sliceBounds(size, from, to)

@@ -193,6 +193,7 @@ const isCopyInNote = (
       return !open.has(note.step) && (steps.has(note.step) || quotesSubject(note, subject) || isPartOf(note, subject))
     case 'input':
       return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotesSubject(note, subject))
+    case 'metadata':
     case 'receipt':
     case 'application':
       return quotesSubject(note, subject)

@@ -36,7 +36,7 @@ const listPages = (pages: PageKinds): readonly (PageKind | undefined)[] =>
 
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
-  mirror: Mirror,
+  mirror: Pick<Mirror, 'history' | 'redactor'>,
   input: MessagesInput,
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
@@ -59,8 +59,8 @@ export const messageRows = (
     const added = recording.add(decoded.right, kind, kind !== classified, hash)
     if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
   }
-  const { rows, blocks } = recording
-  return right({ rows, blocks, apply: () => recording.addTo(mirror.history) })
+  const { rows, blocks, entries } = recording
+  return right({ rows, blocks, entries, apply: () => recording.addTo(mirror.history) })
 }
 
 /** The fault for appending a message with an erased part. */
@@ -91,6 +91,7 @@ export const withNotes = (
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
     blocks: messages.blocks,
+    entries: messages.entries,
     apply: (position) => {
       messages.apply(position)
       for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
@@ -101,6 +102,7 @@ export const withNotes = (
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
+  entries: [],
   apply: (position) => addNote(mirror, position, note),
 })
 
@@ -132,6 +134,7 @@ export const checkNoteInput = (
   const problem = decoded.right.type === 'journal' ? journalFault(decoded.right) : undefined
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
   if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
+  if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
   return decoded.right.type === 'erased'
     ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
     : right({ note: decoded.right, needsDigest })
@@ -208,6 +211,7 @@ export const retractionRows = (
   return right({
     rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
     blocks: instead?.blocks ?? [],
+    entries: instead?.entries ?? [],
     apply: (position) => {
       if (note !== undefined) addNote(mirror, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)

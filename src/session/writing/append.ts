@@ -61,11 +61,17 @@ export class Appending {
     const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
-        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => allRows(this.#mirror.history.len)),
+        step(
+          { type: 'head', head: { ...expectedHead } },
+          options,
+          counts,
+          () => allRows(this.#mirror.history.len),
+          rows,
+        ),
       )
     const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
-    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now))
+    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows))
   }
 
   async rebase(
@@ -89,7 +95,7 @@ export class Appending {
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
-      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows))
+      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows, rows))
       if (!isLeft(answer)) this.#pace.done(began, sent)
       if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
       await this.#pace.refused(tries)
@@ -118,10 +124,16 @@ export class Appending {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
-      step({ type: 'head', head: expectedHead }, options, counts, () => {
-        const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
-        return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
-      }),
+      step(
+        { type: 'head', head: expectedHead },
+        options,
+        counts,
+        () => {
+          const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
+          return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+        },
+        instead && { right: instead },
+      ),
     )
   }
 
@@ -160,7 +172,15 @@ const step = (
   { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
   counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
-): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+  known?: { readonly right: StepRows },
+): Step => ({
+  continues,
+  ...counts,
+  operation,
+  respectLease: respectLease === true,
+  rows,
+  entries: known?.right.entries ?? [],
+})
 
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 

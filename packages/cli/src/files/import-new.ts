@@ -83,7 +83,8 @@ const commonLength = (session: Session, messages: readonly Message[]): number =>
 const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
   const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
   const write = async (note: Note): Promise<void> => {
-    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await valueOrUnreadable(session.note(note))
+    if (note.type !== 'seal' && note.type !== 'metadata' && !there.has(JSON.stringify(note)))
+      await valueOrUnreadable(session.note(note))
   }
   let done = from
   for (const { position, note } of [...notes, { position: messages.length, note: undefined }]) {
@@ -109,7 +110,6 @@ const describe = async (session: Session, origin: { readonly [key: string]: Json
       metadata['import'] = { ...origin } as (typeof metadata)[string]
     })()
     // Another import was faster: the session has its values now.
-    if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
     if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
   }
   await valueOrUnreadable(session.close())
