@@ -17,6 +17,7 @@ import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { actionReasonOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
 import { ownIdFault } from '../port/own-logs.ts'
 import type { StoredRow } from '../port/row.ts'
+import { Slices } from '../port/slices.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
@@ -141,6 +142,7 @@ const rowsOf = async (
   if (!sameHead(head, expected)) return left({ _tag: 'Conflict', id, expected, actual: head, missed: [] })
   const positions = [...new Set(rows.map(({ position }) => position))].toSorted((one, other) => one - other)
   const found: StoredRow[] = []
+  const slices = new Slices()
   for (const position of positions) {
     if (!Number.isSafeInteger(position) || position < 0 || position >= head.size)
       return left({ _tag: 'BeyondEnd', id, at: position, size: head.size })
@@ -148,6 +150,7 @@ const rowsOf = async (
     if (isLeft(read)) return read
     const [row] = read.right
     if (row !== undefined && row.erased === undefined) found.push(row)
+    await slices.next(row?.body.length)
   }
   return right(found)
 }

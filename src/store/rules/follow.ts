@@ -5,6 +5,7 @@ import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { SignalLike } from '../../task/index.ts'
 import type { Store } from '../port/store.ts'
 import type { StoredRow } from '../port/row.ts'
+import { sliceRows } from '../port/slices.ts'
 
 /** The options of `followLog`. */
 export interface FollowOptions {
@@ -13,9 +14,6 @@ export interface FollowOptions {
   /** Aborting this signal ends the iteration without an error. Default: only `break` ends it. */
   readonly signal?: SignalLike
 }
-
-/** The number of rows in one read. */
-const batch = 256
 
 /**
  * Follow a log from a position: first its stored rows, then each new row after its commit, by this
@@ -81,10 +79,10 @@ const follower = (
       for (let position = from; !isOver();) {
         if (!news) await new Promise<void>((resolve) => (wait = resolve))
         news = false
-        const rows = isOver() ? [] : await store.read(id, { from: position, to: position + batch })
+        const rows = isOver() ? [] : await store.read(id, { from: position, to: position + sliceRows })
         // After the read: another log may have got the id at any time before.
         if (rows.length > 0 && (await identityOf()) !== identity) throw noSuchLog(id)
-        news ||= rows.length === batch
+        news ||= rows.length === sliceRows
         for (const row of rows) {
           if (isOver()) return
           position = row.position + 1
