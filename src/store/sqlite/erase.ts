@@ -88,6 +88,7 @@ export class Eraser {
     const compared = await this.#parts.sweeper.restoreMentions()
     if (isLeft(compared)) return compared
     const needles = new Needles()
+    if (erasure.slice !== 'only') needles.addUnknown() // the file is rewritten
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
       try {
@@ -97,6 +98,7 @@ export class Eraser {
       }
     })
     if (isLeft(done)) return done
+    if (erasure.slice === 'one of several') return right({ ...done.right, residue: [] })
     needles.finish()
     return this.#cleaned(done.right, needles)
   }

@@ -36,6 +36,7 @@ export class Needles {
 
   /** Add the texts of a row that its stub does not have, and its salt. */
   addRow({ body, salt }: Pick<StoredRow, 'body' | 'salt'>, stub: string): void {
+    if (this.hasUnknown) return
     const bytes = Buffer.from(body)
     const keep = Buffer.from(stub)
     const texts: string[] = []
