@@ -175,7 +175,13 @@ const printTable = async (
     )
   const ids = listed.map(({ store, info: { id } }) => short.get(store)?.(id) ?? id)
   const widest = (least: number, most: number, texts: readonly string[]): number =>
-    Math.max(least, Math.min(most, Math.max(...texts.map(widthOf))))
+    Math.max(
+      least,
+      Math.min(
+        most,
+        texts.reduce((most, text) => Math.max(most, widthOf(text)), 0),
+      ),
+    )
   const idWidth = widest(7, 36, ids)
   const scopeWidth = all
     ? widest(

@@ -23,7 +23,8 @@ its number of sessions and its last activity (UTC). A command works in the scope
       for (const scope of names) {
         const damaged: DamagedEntry[] = []
         const times = (await sessionsIn(scopeOf(store, scope), damaged)).map(activityOf)
-        const activity = times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString()
+        const activity =
+          times.length === 0 ? undefined : new Date(times.reduce((most, time) => Math.max(most, time))).toISOString()
         found.push({ scope, sessions: times.length, activity, ...(damaged.length > 0 && { damaged: damaged.length }) })
       }
       if (values['json'] === true) return terminal.printJson(found)

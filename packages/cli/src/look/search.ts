@@ -101,7 +101,7 @@ its messages were searched, the exit code is 1.`,
         await searchOneStore(store, query, options, limit, call, told, async (hits) => {
           const here = hits.map((hit) => ({ scope: store.scope, hit }))
           if (scopes.length === 1) await print(here)
-          else found.push(...here)
+          else for (const one of here) found.push(one)
         })
       if (found.length > limit) told.more = true
       await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
@@ -249,7 +249,8 @@ const linesOf = (
     const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
     return { place: `${scope}${idIn(one)}:${position}`, beside }
   })
-  const widest = (name: 'place' | 'beside'): number => Math.max(0, ...heads.map((head) => widthOf(head[name])))
+  const widest = (name: 'place' | 'beside'): number =>
+    heads.reduce((most, head) => Math.max(most, widthOf(head[name])), 0)
   // A pipe needs no aligned columns, and its reader cuts the lines itself.
   const [placeWidth, besideWidth] = shows ? [widest('place'), widest('beside')] : [0, 0]
   return found.flatMap(({ hit }, index) => {

@@ -127,7 +127,7 @@ const spendingOf = async (
   return withScopes(call, async (scopes, all) => {
     const spent: CountedUse[] = []
     for (const store of scopes)
-      spent.push(...(await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids, about)))
+      for (const use of await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids, about)) spent.push(use)
     return spent
   })
 }
@@ -157,7 +157,7 @@ const useInStore = async (
   about: typeof aboutOf,
 ): Promise<readonly CountedUse[]> => {
   const sessions = await sessionsIn(store)
-  ids.push(...sessions.map(({ id }) => before + id))
+  for (const { id } of sessions) ids.push(before + id)
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: CountedUse[] = []
   for (const [index, info] of sessions.entries()) {
@@ -242,7 +242,8 @@ const tableLines = (
     ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
+  const widths =
+    cells[0]?.map((_, column) => cells.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0)) ?? []
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
