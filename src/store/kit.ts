@@ -3,6 +3,7 @@ export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
+export { contentsOf, isProgramName } from './port/contents.ts'
 export { copyArgument } from './port/copy-argument.ts'
 export { Damaged, orDamage } from './port/damage-error.ts'
 export {

@@ -1,8 +1,8 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
-import { finderOf } from '../../store/kit.ts'
+import { contentsOf, finderOf, isProgramName } from '../../store/kit.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
@@ -90,7 +90,9 @@ export const subjectOf = (
 
 /** The texts of a part, without a tool's name, which every call of the tool has. */
 const saidIn = (part: unknown): readonly string[] =>
-  textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
+  textsOf(isObject(part) && toolParts.has(part['type']) ? { ...part, name: undefined } : part, false)
+
+const toolParts: ReadonlySet<unknown> = new Set(['tool_call', 'tool_result'])
 
 /** The step of a message. The answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
@@ -102,22 +104,15 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
   return undefined
 }
 
-/** Fields whose strings are not content. */
-const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'mediaType'])
-
-/** All strings in a value, except type names and ids. With `inside`, also the strings in texts that are JSON. */
-export const textsOf = (value: unknown, inside = true): readonly string[] => {
-  const found: string[] = []
-  const collect = (inner: unknown): void => {
-    if (typeof inner === 'string') found.push(inner, ...(inside ? nestedTextsIn(inner) : []))
-    else if (isArray(inner)) for (const item of inner) collect(item)
-    else if (isObject(inner))
-      for (const [name, item] of Object.entries(inner))
-        if (!(names.has(name) && typeof item === 'string')) collect(item)
-  }
-  collect(value)
-  return found
-}
+/**
+ * The content of a value, as texts: without ids, and without member names that look like those of a program, which
+ * every call of a tool has. With `inside`, also the content of texts that are JSON.
+ */
+export const textsOf = (value: unknown, inside = true): readonly string[] =>
+  contentsOf(value).flatMap(({ what, text }) => {
+    if (what === 'id' || (what === 'name' && isProgramName(text))) return []
+    return inside && what === 'text' ? [text, ...nestedTextsIn(text)] : [text]
+  })
 
 /** All strings in a text that is a JSON array or object, recursively. */
 const nestedTextsIn = (text: string): readonly string[] => {
