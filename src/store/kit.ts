@@ -3,6 +3,7 @@ export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
+export { contentsOf, isProgramName } from './port/contents.ts'
 export { copyArgument } from './port/copy-argument.ts'
 export { Damaged, orDamage } from './port/damage-error.ts'
 export {
@@ -48,7 +49,8 @@ export {
   storeSentences,
   storeTask,
 } from './fault.ts'
-export { byteFinderOf, finderOf } from './port/find-texts.ts'
+export { byteFinderOf, charactersOf, finderOf } from './port/find-texts.ts'
+export { nextTurn, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'

@@ -16,12 +16,12 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import { copySession, createFork, eraseMessages, exportSession } from 'indelible/session'
-import { verifyLog, type Store, type StoredRow } from 'indelible/store'
+import { checkErasure, copySession, createFork, eraseMessages, exportSession } from 'indelible/session'
+import { memoryDriver, storeOf, verifyLog, type Store, type StoreDriver, type StoredRow } from 'indelible/store'
 import { ledgerId, ownStore, rowLeaf } from '../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
-import { rounds } from '../rounds.ts'
+import { isFull, rounds } from '../rounds.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -42,6 +42,64 @@ const erase = async (store: Store, id: string, positions: readonly number[]) =>
     reason: 'asked to',
     by: 'ann',
   })
+
+describe('an erasure of many rows', () => {
+  it.each(['memory', 'sqlite'])(
+    'runs in slices, each with its row of the ledger, and is one receipt (%s)',
+    async (kind) => {
+      const store = kind === 'memory' ? memoryStore() : await sqliteStore({ path: join(folder(), 'store.db') })
+      const texts = Array.from({ length: 1000 }, (_, index) => user(`the message with number ${index}`))
+      await createSession(store, { id: 's', messages: texts })
+      await forkSession(store, 's', { id: 'fork', at: 900 })
+      let turns = 0
+      let isDone = false
+      const count = (): void => void (isDone || (turns++, setImmediate(count)))
+      setImmediate(count)
+      const receipt = await eraseMessages(store, 's', { all: true }, { reason: 'asked to' })
+      isDone = true
+      // Slices of the transaction, of the rows that are read one by one twice, and of the search for equal texts.
+      expect(turns).toBeGreaterThanOrEqual(12)
+      expect(receipt.rows.length).toBe(1000)
+      expect([receipt.proofs.length, receipt.remains.filter(({ what }) => what !== 'leaf')]).toEqual([4, []])
+      expect(orThrow(checkErasure(receipt)).rows.length).toBe(1000)
+      for (const id of ['s', 'fork']) await verifySession(store, id)
+      expect((await eraseMessages(store, 's', { all: true })).proofs.length).toBe(4)
+      expect(await store.check()).toEqual([])
+      await store.close()
+    },
+  )
+  it('continues where it was interrupted', async () => {
+    const inner = memoryDriver()
+    let slices = 0
+    const driver: StoreDriver = {
+      ...inner,
+      erasing: {
+        ...(inner.erasing as NonNullable<StoreDriver['erasing']>),
+        erase: async (scope, erasure) => {
+          if (slices++ === 2) throw new Error('the process was ended')
+          return (inner.erasing as NonNullable<StoreDriver['erasing']>).erase(scope, erasure)
+        },
+      },
+    }
+    const store = orThrow(storeOf(driver))
+    const messages = Array.from({ length: 1000 }, (_, index) => user(`the message with number ${index}`))
+    await createSession(store, { id: 's', messages })
+    expect(await eraseMessages(store, 's', { all: true })()).toMatchObject({ left: { _tag: 'Io' } })
+    expect((await store.read('s')).filter(({ erased }) => erased !== undefined).length).toBe(512)
+    await verifySession(store, 's')
+    const receipt = await eraseMessages(store, 's', { all: true })
+    expect(receipt.rows.length).toBe(1000)
+    await verifySession(store, 's')
+  })
+  if (isFull)
+    it('of 130,000 messages answers a receipt', async () => {
+      const store = memoryStore()
+      const session = await createSession(store, { id: 's' })
+      for (let from = 0; from < 130_000; from += 10_000)
+        await session.append(Array.from({ length: 10_000 }, (_, index) => user(`message number ${from + index}`)))
+      expect((await eraseMessages(store, 's', { all: true })).messages.length).toBe(130_000)
+    })
+})
 
 describe('a store file with erased rows', () => {
   it('treats a row without text as damage unless the ledger records its erasure', async () => {

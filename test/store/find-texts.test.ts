@@ -1,7 +1,7 @@
 /** Texts are found in bytes of any length. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { byteFinderOf } from '../../src/store/kit.ts'
+import { byteFinderOf, finderOf } from '../../src/store/kit.ts'
 import { isFull, rounds } from '../rounds.ts'
 
 it('bytes contain a text exactly if their text does', () => {
@@ -14,6 +14,52 @@ it('bytes contain a text exactly if their text does', () => {
     }),
     { numRuns: rounds(1000, 50_000) },
   )
+})
+
+it('texts that begin alike, short ones and those within each other are found as one by one', () => {
+  const unit = fc.constantFrom('a', 'b', '😀')
+  const text = fc.oneof(
+    fc.string({ unit, maxLength: 6 }),
+    fc.string({ unit, maxLength: 20 }).map((end) => `the same beginning ${end}`),
+    fc.string({ unit, minLength: 12, maxLength: 30 }),
+  )
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 5, maxLength: 40 }), fc.array(text, { maxLength: 6 }), (texts, pieces) => {
+      const whole = pieces.join('')
+      const found = texts.filter((one) => one !== '')
+      const isIn = found.some((one) => whole.includes(one))
+      expect(finderOf(found)(whole)).toBe(isIn)
+      if (found.length > 0) expect(byteFinderOf(found)(new TextEncoder().encode(whole))).toBe(isIn)
+    }),
+    { numRuns: rounds(2000, 50_000) },
+  )
+})
+
+it('a search costs the same whether its texts begin alike or not', () => {
+  const searched = (beginning: (index: number) => string): number => {
+    const texts = Array.from({ length: 3000 }, (_, index) => `${beginning(index)} number ${index}.`)
+    let compared = 0
+    const isIn = finderOf(texts)
+    const { startsWith, slice } = String.prototype
+    const counted: Pick<String, 'startsWith' | 'slice'> & ThisType<string> = {
+      startsWith(...given) {
+        compared += 1
+        return startsWith.apply(this, given)
+      },
+      slice(...given) {
+        compared += 1
+        return slice.apply(this, given)
+      },
+    }
+    Object.assign(String.prototype, counted)
+    try {
+      for (let index = 0; index < 300; index++) expect(isIn(`${beginning(index)} number ${index}!`)).toBe(false)
+    } finally {
+      Object.assign(String.prototype, { startsWith, slice })
+    }
+    return compared
+  }
+  expect(searched(() => 'message with the same beginning')).toBeLessThan(300 * 40)
 })
 
 // Half a gigabyte: at full size only.

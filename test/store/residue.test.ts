@@ -108,17 +108,20 @@ it('residue search reads all unused bytes of a page, and no others', () => {
   }
 })
 
-it('residue search looks for every nested text of a row except kept members', () => {
+it('residue search looks for every content of a row, and not for the names and values of the library', () => {
   const needles = new Needles()
   const body = {
     message: { role: 'assistant', content: [{ type: 'text of a type, long enough', text: 'deep '.repeat(8) }] },
     n: 5,
+    'a name that is long enough': 1234567890123456,
     none: null,
   }
   needles.addRow({ body: JSON.stringify(body), salt: 'ab'.repeat(16) }, '{"stays":"of the stub, which stays there"}')
   for (const [text, isThere] of [
     ['deep '.repeat(8), true],
-    ['text of a type, long enough', false],
+    ['text of a type, long enough', true],
+    ['a name that is long enough', true],
+    ['1234567890123456', true],
     ['of the stub, which stays there', false],
     ['{"message":{"role":"assistant","content":[{', false],
   ] as const)

@@ -1,5 +1,5 @@
 import { faultMessage } from 'indelible'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
@@ -25,7 +25,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { blockIdOf } from '../../src/proof/kit.ts'
 import { verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
 import { storeNoticeText } from '../../src/store/kit.ts'
-import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
+import { backupSqlite, compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { right } from '../../src/json/index.ts'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { Writer } from '../../src/store/sqlite/writer.ts'
@@ -157,6 +157,30 @@ describe('a SQLite store', () => {
     expect([before > 70_000_000, after < 1_000_000, readers]).toEqual([true, true, undefined])
     await done(store.close())
   })
+  it.skipIf(process.platform === 'win32')(
+    'opens only regular files, also for reading, a backup or a compaction',
+    async () => {
+      const pipe = fresh()
+      spawnSync('mkfifo', [pipe])
+      const folderPath = fresh()
+      mkdirSync(folderPath)
+      const withPipe = fresh()
+      await done((await filled(withPipe, ['a'])).close())
+      spawnSync('mkfifo', [`${withPipe}-wal`])
+      for (const [path, named, found] of [
+        [pipe, pipe, 'a named pipe'],
+        [folderPath, folderPath, 'a folder'],
+        ['/dev/zero', '/dev/zero', 'a device'],
+        [withPipe, `${withPipe}-wal`, 'a named pipe'],
+      ] as const) {
+        const fault = { _tag: 'Left', left: { _tag: 'NotAStore', path: named, found } }
+        for (const readOnly of [false, true]) expect(await sqliteStore({ path, readOnly })()).toEqual(fault)
+        expect(await backupSqlite({ path, to: fresh() })()).toEqual(fault)
+        expect(await compactSqlite({ path })()).toEqual(fault)
+      }
+    },
+  )
+
   it('distinguishes newer, foreign and missing files, and leaves them unchanged', async () => {
     const newer = fresh()
     await done((await open({ path: newer })).close())
@@ -195,7 +219,7 @@ describe('a SQLite store', () => {
     expect(await outcomeText(sqliteStore({ path: join(folder, 'no', 'such', 'folder.db') }))).toMatch(
       /^Io: the store failed to open/,
     )
-    expect(await outcomeText(sqliteStore({ path: folder }))).toMatch(/^Io: the store failed to open/)
+    expect(await outcomeText(sqliteStore({ path: folder }))).toMatch(/^NotAStore: .* but a folder; nothing was changed/)
     expect(await outcomeText(sqliteStore({ path: fresh(), scope: '' }))).toMatch(/^InvalidId/)
   })
 

@@ -107,7 +107,7 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Eviden
         const found = yield* ids === undefined ? sessionsOf(store, said, known) : sessionsNamed(store, said, ids)
         pieces = ids === undefined ? found.pieces : known
         const { news: rows, mismatches } = yield* compare(store, said, found)
-        return { rows, more: { mismatches } }
+        return { rows, more: { mismatches: Object.freeze(yield* withoutRemovals(store, mismatches)) } }
       }),
     )
     if (isLeft(updated) || updated.right.mismatches.length > 0 || pieces === undefined) knownPieces.delete(store)

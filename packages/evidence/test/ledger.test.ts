@@ -187,27 +187,30 @@ describe.each(places)('a ledger in %s', (_, open) => {
         }, 'list'),
     }
     expect((await verifyLedger(between)).head.size).toBeGreaterThan(0)
-    // One whose row is there, and which ends while the verification looks again.
-    let letGo = (): void => undefined
-    const held = new Promise<void>((resolve) => (letGo = resolve))
-    const slow: Store = {
-      ...store,
-      remove: (id, call) => storeTask(() => held.then(() => store.remove(id, call)()), 'remove'),
+    // One whose row is there, and which ends while the ledger is compared again.
+    const whileRemoving = async <T>(id: string, work: (looking: Store) => PromiseLike<T>): Promise<T> => {
+      let letGo = (): void => undefined
+      const held = new Promise<void>((resolve) => (letGo = resolve))
+      const slow: Store = {
+        ...store,
+        remove: (log, call) => storeTask(() => held.then(() => store.remove(log, call)()), 'remove'),
+      }
+      const removing = removeRecorded(slow, id)()
+      while ((await readLedger(store)).sessions.get(id)?.removed !== true) await new Promise(setImmediate)
+      return work({
+        ...store,
+        info: (log) =>
+          storeTask(async () => {
+            if (log === id) {
+              letGo()
+              await removing
+            }
+            return store.info(log)()
+          }, 'info'),
+      })
     }
-    const removing = removeRecorded(slow, 'b')()
-    while ((await readLedger(store)).sessions.get('b')?.removed !== true) await new Promise(setImmediate)
-    const looking: Store = {
-      ...store,
-      info: (id) =>
-        storeTask(async () => {
-          if (id === 'b') {
-            letGo()
-            await removing
-          }
-          return store.info(id)()
-        }, 'info'),
-    }
-    expect(await verifyLedger(looking)).toMatchObject({ good: 1, removed: 2 })
+    expect(await whileRemoving('b', (looking) => verifyLedger(looking))).toMatchObject({ good: 1, removed: 2 })
+    expect(await whileRemoving('c', (looking) => updateLedger(looking))).toMatchObject({ recorded: 0, mismatches: [] })
     await store.close()
   })
 

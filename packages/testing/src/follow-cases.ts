@@ -124,6 +124,23 @@ export const followCases: StoreCases = {
     await valueOrThrow(store.close())
     mustEqual(await closed, 'Closed')
   },
+  'a follower of a removed log never gets the rows of another log with its id': async (store) => {
+    for (const isWaiting of [true, false]) {
+      await createLogWith(store, 'a', [entry('of ann')])
+      await createLogWith(store, 'other', [entry('of ann')])
+      const following = followLog(store, 'a')[Symbol.asyncIterator]()
+      mustEqual((await nextOf(following)).body, 'of ann')
+      const next = isWaiting ? thrownTag(following.next()) : undefined
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await valueOrThrow(store.remove('a'))
+      if (isWaiting) await valueOrThrow(store.fork('other', { id: 'a', at: 1 }))
+      else await createLogWith(store, 'a', [entry('of ann')])
+      await add(store, 'a', [entry('of bob')])
+      mustEqual(await (next ?? thrownTag(following.next())), 'NoSuchLog')
+      mustEqual(await takeRows(store, 'a', 1, 1), storedRowsOf([entry('of ann'), entry('of bob')]).slice(1))
+      for (const id of ['a', 'other']) await valueOrThrow(store.remove(id))
+    }
+  },
   'a watcher is called after each change, until it ends its watch': async (store) => {
     await createLogWith(store, 'a')
     let calls = 0

@@ -9,6 +9,7 @@ import type { Note } from '../../notes/kit.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
+import { nextTurn, sliceRows, Slices } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
@@ -213,8 +214,10 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
   const subject = subjectOf(view, positions, { ended, inputs: said })
   const rows: RowsToErase['rows'][number][] = []
+  const slices = new Slices()
   for (const at of positions) {
     rows.push({ position: rowOf(mirror, at), stub: yield* stubOf(store, mirror, at) })
+    await slices.next()
   }
   const found = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
@@ -288,7 +291,7 @@ const inputsOf = (
     found.set(note.id, one)
     if (note.state === 'taken' && note.at !== undefined) one.at.push(note.at)
     const content = note.message?.['content']
-    if (isArray(content)) one.content.push(...(content as readonly unknown[]))
+    if (isArray(content)) for (const part of content as readonly unknown[]) one.content.push(part)
   }
   return found
 }
@@ -356,8 +359,9 @@ async function* rowsBehind(
   const found: PlacedNote[] = []
   const reminders: RowsToErase['rows'][number][] = []
   const messages: Partial<Message>[] = [...shared]
-  for (let start = from; start < head.size; start += 1000) {
-    const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
+  for (let start = from; start < head.size; start += sliceRows) {
+    const rows = await store.read(id, { from: start, to: Math.min(start + sliceRows, head.size) })()
+    await nextTurn()
     if (isLeft(rows) && rows.left._tag === 'NoKey') return { head, found: [], reminders: [], messages } // the receipt lists the session under `unread`
     for (const { kind, position, body } of yield* need(rows)) {
       const note = kind === 'note' ? noteOf(body) : undefined

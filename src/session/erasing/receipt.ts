@@ -2,6 +2,7 @@
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { countWhile } from '../../sequence/index.ts'
 import { freezeResult, isArray, isLeft, isObject, left, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import type {
@@ -29,6 +30,8 @@ import {
   rowLeaf,
   streamLogs,
   type LedgerRow,
+  Slices,
+  finderOf,
 } from '../../store/kit.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
 import type { ReadRecord } from '../record/read.ts'
@@ -120,13 +123,7 @@ export async function* receiptOf(
     one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
   )
   const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
-  // One erasure writes a ledger row for each log. The next row of the same log starts another erasure.
-  const ends = own.map(({ id, row }) => erasures.find((one) => one.id === id && one.row > row)?.row ?? Infinity)
-  const together = erasures.filter(
-    (one) =>
-      own.includes(one) ||
-      own.some((other, index) => one.row < (ends[index] as number) && isSameErasure(one, other, ids)),
-  )
+  const together = erasedTogether(erasures, own, ids)
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
     proofs.push(yield* proofOf(store, row, head.size))
@@ -147,9 +144,34 @@ export async function* receiptOf(
   })
 }
 
-/** Whether two ledger rows are of one erasure: same time, person and reason, and `one` comes after `other`. */
-const isSameErasure = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
-  ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
+/**
+ * The ledger rows of the same erasures: one erasure writes a row for each log, with the same time, person and reason.
+ * The next row of the same log starts another erasure.
+ *
+ * @param own some of the rows
+ * @param ids the logs of the others
+ */
+const erasedTogether = (
+  erasures: readonly Erasure[],
+  own: readonly Erasure[],
+  ids: ReadonlySet<string>,
+): readonly Erasure[] => {
+  const isOwn = new Set(own)
+  const ends = new Map<Erasure, number>()
+  const next = new Map<string, number>()
+  for (const one of erasures.toReversed()) {
+    if (isOwn.has(one)) ends.set(one, next.get(one.id) ?? Infinity)
+    next.set(one.id, one.row)
+  }
+  const keyOfErasure = ({ at, by, reason }: Erasure): string => JSON.stringify([at, by, reason])
+  const reach = new Map<string, number>() // how far an erasure with this time, person and reason reaches
+  return erasures.filter((one) => {
+    const key = keyOfErasure(one)
+    const isSame = isOwn.has(one) || (ids.has(one.id) && one.row < (reach.get(key) ?? -1))
+    if (isOwn.has(one)) reach.set(key, Math.max(reach.get(key) ?? -1, ends.get(one) as number))
+    return isSame
+  })
+}
 
 /** A ledger row, with the proof that it is among the first `size` rows. */
 export async function* proofOf(store: Store, row: number, size: number): Steps<LogFault, ErasureProof> {
@@ -195,7 +217,7 @@ async function* remainsOf(
     ...[...unread].map((session): RemainingData => ({ what: 'unread', session })),
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
-  const first = Math.min(...rows)
+  const first = [...rows].reduce((least, row) => Math.min(least, row), Infinity)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
     const row = mirror.noteRows[index] as number // a row for each note
     return note.type === 'receipt' && row > first && !rows.has(row) ? [row] : []
@@ -212,7 +234,9 @@ async function* remainsOf(
 const withMessages = async (store: Store, places: readonly RowPlace[]): Promise<readonly RemainingRow[]> => {
   const bare = store.encryption?.bare ?? store // the kind of a row needs no key
   const rows: RemainingRow[] = []
+  const slices = new Slices()
   for (const place of places) {
+    await slices.next()
     const read = await bare.read(place.id, { from: place.position, to: place.position + 1 })()
     const [row] = isLeft(read) ? [] : read.right // a row removed meanwhile keeps only its row position
     rows.push(row?.kind === 'entry' ? { ...place, message: row.index } : place)
@@ -247,6 +271,8 @@ async function* dataBesideRows(
   unread: Set<string>,
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   const found: RemainingData[] = []
+  const isTextIn = finderOf(texts)
+  const isTitle = titleFinder(texts)
   let after: string | undefined
   do {
     const listed = store.list({ limit: 500, ...present({ after }) })
@@ -256,7 +282,7 @@ async function* dataBesideRows(
       const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
       const values = textsOf(meta)
       const said = [id, ...namesIn(meta), ...values]
-      if (texts.some((text) => said.some((one) => one.includes(text)) || values.some((one) => isTitleOf(one, text))))
+      if (texts.length > 0 && (said.some(isTextIn) || values.some(isTitle)))
         found.push({ what: 'metadata', session: id })
       if (!isEncryptedLog(log) || head.size === 0) continue
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
@@ -269,10 +295,15 @@ async function* dataBesideRows(
   return found
 }
 
-/** Whether a value is the beginning of a text, as in a title that a program made of a message: on one line, shortened. */
-const isTitleOf = (value: string, text: string): boolean => {
-  const title = oneSpaced(value).replace(/ ?(?:…|\.{3})$/, '')
-  return title.length >= longEnough && oneSpaced(text).startsWith(title)
+/** Finds values that are the beginning of a text, as in a title that a program made of a message: on one line, shortened. */
+const titleFinder = (texts: readonly string[]): ((value: string) => boolean) => {
+  const sorted = texts.map(oneSpaced).toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  return (value) => {
+    const title = oneSpaced(value).replace(/ ?(?:…|\.{3})$/, '')
+    if (title.length < longEnough) return false
+    const first = sorted[countWhile(sorted.length, (index) => (sorted[index] as string) < title)]
+    return first?.startsWith(title) === true
+  }
 }
 
 const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')

@@ -48,7 +48,7 @@ export async function* withdraw(
     const moved = [...mirror.notes.view()].flatMap((found) =>
       found.type === 'input' && found.state !== 'queued' && rest.includes(found.id) ? [found] : [],
     )
-    taken.push(...moved.flatMap(({ at }) => at ?? []))
+    for (const { at } of moved) if (at !== undefined) taken.push(at)
     const over = new Set(moved.map(({ id }) => id))
     rest = rest.filter((id) => !over.has(id))
     expected = mirror.head

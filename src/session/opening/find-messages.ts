@@ -1,7 +1,8 @@
 /** Finds messages to erase, by their text or age. */
-import { optionsOf } from '../../json/index.ts'
-import { isErased, type Message } from '../../message/index.ts'
+import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
+import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
+import { charactersOf } from '../../store/kit.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
@@ -11,7 +12,10 @@ import { checkStore } from '../record/store-of.ts'
 
 /** The conditions of a search. A message must meet all of them. */
 export interface MessageQuery {
-  /** A pattern that one text of the message must match. Default: any message. */
+  /**
+   * A pattern that one text of the message must match: of its parts, its name, its `meta`, and its files and images
+   * that are in it as base64. Default: any message.
+   */
   readonly matching?: RegExp
   /** Only messages appended before this time, in milliseconds since 1970. Default: any. */
   readonly before?: number
@@ -36,9 +40,11 @@ export const findMessages = (
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
   const { matching, before } = optionsOf('findMessages', query, optionNames)
-  const matches = ({ content }: Message): boolean =>
-    matching === undefined ||
-    textsOf(content).some((text) => new RegExp(matching.source, matching.flags.replace(/[gy]/g, '')).test(text))
+  const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
+  const matches = (message: Message): boolean =>
+    pattern === undefined ||
+    textsOf(message).some((text) => pattern.test(text)) ||
+    textsInFiles(message).some((text) => pattern.test(text))
   return sessionSteps(async function* () {
     const { mirror } = yield* need(readMirror(store, id))
     const found: number[] = []
@@ -51,5 +57,16 @@ export const findMessages = (
     return Object.freeze(found)
   }, 'findMessages')
 }
+
+/** The texts of files and images that are in a message as base64. */
+const textsInFiles = ({ content }: Pick<Message, 'content'>): readonly string[] =>
+  (content as readonly Part[]).flatMap((part) => {
+    if (part.type === 'tool_result') return textsInFiles(part)
+    if ((part.type !== 'file' && part.type !== 'image') || part.source.type !== 'base64') return []
+    const { data } = part.source
+    const text = textOfBase64(data)
+    const bytes = text === undefined ? bytesOfBase64(data) : undefined
+    return text !== undefined ? [text] : bytes === undefined ? [] : [charactersOf(bytes)]
+  })
 
 const optionNames = { matching: true, before: true } as const

@@ -1,6 +1,8 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { hasField, isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { countWhile } from '../../sequence/index.ts'
+import { contentsOf, finderOf, isProgramName } from '../../store/kit.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/kit.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
@@ -88,7 +90,9 @@ export const subjectOf = (
 
 /** The texts of a part, without a tool's name, which every call of the tool has. */
 const saidIn = (part: unknown): readonly string[] =>
-  textsOf(isObject(part) && hasField(part, 'name') ? { ...part, name: undefined } : part, false)
+  textsOf(isObject(part) && toolParts.has(part['type']) ? { ...part, name: undefined } : part, false)
+
+const toolParts: ReadonlySet<unknown> = new Set(['tool_call', 'tool_result'])
 
 /** The step of a message. The answer of a step names it, and its results follow. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
@@ -100,22 +104,15 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
   return undefined
 }
 
-/** Fields whose strings are not content. */
-const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'mediaType'])
-
-/** All strings in a value, except type names and ids. With `inside`, also the strings in texts that are JSON. */
-export const textsOf = (value: unknown, inside = true): readonly string[] => {
-  const found: string[] = []
-  const collect = (inner: unknown): void => {
-    if (typeof inner === 'string') found.push(inner, ...(inside ? nestedTextsIn(inner) : []))
-    else if (isArray(inner)) for (const item of inner) collect(item)
-    else if (isObject(inner))
-      for (const [name, item] of Object.entries(inner))
-        if (!(names.has(name) && typeof item === 'string')) collect(item)
-  }
-  collect(value)
-  return found
-}
+/**
+ * The content of a value, as texts: without ids, and without member names that look like those of a program, which
+ * every call of a tool has. With `inside`, also the content of texts that are JSON.
+ */
+export const textsOf = (value: unknown, inside = true): readonly string[] =>
+  contentsOf(value).flatMap(({ what, text }) => {
+    if (what === 'id' || (what === 'name' && isProgramName(text))) return []
+    return inside && what === 'text' ? [text, ...nestedTextsIn(text)] : [text]
+  })
 
 /** All strings in a text that is a JSON array or object, recursively. */
 const nestedTextsIn = (text: string): readonly string[] => {
@@ -155,17 +152,19 @@ const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
 export const copiesIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
+  const quotes = quotesOf(subject)
   for (const note of notes) {
     if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
       inputs.add(note.id)
   }
-  return notes.flatMap((note, index) => (isCopyInNote(note, subject, steps, inputs, open) ? [index] : []))
+  return notes.flatMap((note, index) => (isCopyInNote(note, subject, quotes, steps, inputs, open) ? [index] : []))
 }
 
 const isCopyInNote = (
   note: Note,
   subject: Subject,
+  quotes: Quotes,
   steps: ReadonlySet<string>,
   inputs: ReadonlySet<string>,
   open: ReadonlySet<string>,
@@ -179,24 +178,22 @@ const isCopyInNote = (
     case 'erased':
       return false // only positions and kinds
     case 'summary':
-      return [...subject.positions].some((at) => note.from <= at && at < note.to) || quotesSubject(note, subject)
+      return quotes.isIn(note.from, note.to) || quotes.inNote(note)
     case 'tool_started':
       // Many calls share short arguments. A call in no message and no discarded step may have had
       // effects: its note stays.
       return (
         subject.callIds.has(note.callId) ||
-        (subject.recorded.has(note.callId)
-          ? quotesSubject(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
-          : subject.discardedCalls.has(note.callId))
+        (subject.recorded.has(note.callId) ? quotes.longInNote(note) : subject.discardedCalls.has(note.callId))
       )
     case 'journal':
-      return !open.has(note.step) && (steps.has(note.step) || quotesSubject(note, subject) || isPartOf(note, subject))
+      return !open.has(note.step) && (steps.has(note.step) || quotes.inNote(note) || quotes.hasPartOf(note))
     case 'input':
-      return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotesSubject(note, subject))
+      return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotes.inNote(note))
     case 'metadata':
     case 'receipt':
     case 'application':
-      return quotesSubject(note, subject)
+      return quotes.inNote(note)
   }
 }
 
@@ -224,11 +221,60 @@ const refersTo = (
 ): boolean =>
   started.some((id) => ids.has(id)) || results.some(({ callId }) => typeof callId === 'string' && ids.has(callId))
 
-const quotesSubject = (note: Note, { texts }: Subject): boolean => {
-  const said = textsOf(note)
-  return texts.some((text) => said.some((one) => one === text || (text.length >= longEnough && one.includes(text))))
+/** Looks for the texts of a subject in notes. Each question costs as much as the note is long, however many texts there are. */
+interface Quotes {
+  /** Whether one of the positions is in a range. */
+  readonly isIn: (from: number, to: number) => boolean
+  /** Whether a note has one of the texts: a short one as a whole, a long one anywhere. */
+  readonly inNote: (note: Note) => boolean
+  /** Whether a note has one of the long texts. */
+  readonly longInNote: (note: Note) => boolean
+  /** Whether a note has a part of a text: an abandoned step has the start of an answer. */
+  readonly hasPartOf: (note: Note) => boolean
 }
 
-/** An abandoned step has the start of an answer: a part of the text, not all of it. */
-const isPartOf = (note: Note, { texts }: Subject): boolean =>
-  textsOf(note).some((one) => one.length >= longEnough && texts.some((text) => text.includes(one)))
+const quotesOf = ({ positions, texts }: Subject): Quotes => {
+  const sorted = [...positions].toSorted((one, other) => one - other)
+  const whole = new Set(texts)
+  const isLongIn = finderOf(texts.filter((text) => text.length >= longEnough))
+  let parts: ReadonlySet<number> | undefined
+  return {
+    isIn: (from, to) => {
+      const before = countWhile(sorted.length, (index) => (sorted[index] as number) < from)
+      return (sorted[before] ?? Infinity) < to
+    },
+    inNote: (note) => textsOf(note).some((one) => whole.has(one) || isLongIn(one)),
+    longInNote: (note) => textsOf(note).some((one) => (one.length >= longEnough && whole.has(one)) || isLongIn(one)),
+    hasPartOf: (note) => {
+      const own = textsOf(note).filter((one) => one.length >= longEnough)
+      if (own.length === 0) return false
+      const known = (parts ??= hashesOf(texts))
+      return own.some((one) => isMadeOf(known, one))
+    },
+  }
+}
+
+/** The hashes of all pieces of 12 characters. A text all of whose pieces are known counts as a part of the texts. */
+const hashesOf = (texts: readonly string[]): ReadonlySet<number> => {
+  const hashes = new Set<number>()
+  for (const text of texts) eachPiece(text, (hash) => void hashes.add(hash))
+  return hashes
+}
+
+const isMadeOf = (known: ReadonlySet<number>, text: string): boolean => {
+  let isMade = true
+  eachPiece(text, (hash) => void (isMade &&= known.has(hash)))
+  return isMade
+}
+
+/** Calls a function with a hash of each piece of 12 characters: two sums, in 53 bits. */
+const eachPiece = (text: string, work: (hash: number) => void): void => {
+  for (let at = 0; at + longEnough <= text.length; at++) {
+    let [low, high] = [0, 7]
+    for (let index = at; index < at + longEnough; index++) {
+      low = (Math.imul(low, 0x01000193) + text.charCodeAt(index)) | 0
+      high = (Math.imul(high, 31) + text.charCodeAt(index)) | 0
+    }
+    work((high & 0x1fffff) * 2 ** 32 + (low >>> 0))
+  }
+}

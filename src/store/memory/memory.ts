@@ -51,6 +51,7 @@ import {
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
+import { Slices } from '../port/slices.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** The options of a memory store. */
@@ -183,8 +184,8 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
       erase: async (scope, erasure) =>
         erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(scopeNamed(scope), erasure),
       sharing: (scope, id) => onLog(scope, id, (log, own) => right(logsSharingRows(own, log))),
-      containing: async (scope, texts) => right(placesWithTexts(scopeNamed(scope), texts)),
-      erased: async (scope) => right(placesOf(scopeNamed(scope), ({ erased }) => erased !== undefined)),
+      containing: async (scope, texts) => right(await placesWithTexts(scopeNamed(scope), texts)),
+      erased: async (scope) => right(await placesOf(scopeNamed(scope), ({ erased }) => erased !== undefined)),
     },
     close: async () => memory.scopes.clear(),
   }
@@ -496,24 +497,33 @@ const logsSharingRows = ({ logs }: Scope, log: Log): readonly Sharing[] => {
   })
 }
 
-const placesWithTexts = (scope: Scope, texts: readonly string[]): TextPlaces => {
+const placesWithTexts = async (scope: Scope, texts: readonly string[]): Promise<TextPlaces> => {
   const { blocks } = scope
   const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
-  const hits = new Set([...blocks].flatMap(([id, { bytes }]) => (isInBytes(bytes) ? [id] : [])))
-  const rows = placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
+  const hits = new Set<BlockId>()
+  const slices = new Slices()
+  for (const [id, { bytes }] of [...blocks]) {
+    if (isInBytes(bytes)) hits.add(id)
+    await slices.next(bytes.length)
+  }
+  const rows = await placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
   return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
 }
 
 /** The rows of a scope that match a condition on the row and the blocks that it references. */
-const placesOf = (
+const placesOf = async (
   { logs }: Scope,
   isWanted: (row: StoredRow, named: readonly BlockId[]) => boolean,
-): readonly RowPlace[] => {
+): Promise<readonly RowPlace[]> => {
+  const slices = new Slices()
   const seen = new Set<StoredRow>() // a row shared by several logs is listed once
   const rows: RowPlace[] = []
-  for (const { info, segment } of logs.values())
-    for (let position = 0; position < info.head.size; position++) {
+  for (const log of [...logs.values()])
+    for (let position = 0; position < log.info.head.size; position++) {
+      const { info, segment } = log
       const row = rowAt(segment, position)
+      await slices.next(row.body.length)
+      if (logs.get(info.id) !== log) break // removed meanwhile
       const owner = ownerOf(segment, position)
       if (seen.has(row) || !isWanted(row, owner.blocks[position - owner.base] ?? [])) continue
       seen.add(row)

@@ -172,6 +172,11 @@ export interface CheckedErasure {
   })[]
   /** The append to the ledger, with the ledger's id and metadata. If it expects no rows, the ledger is created. */
   readonly ledger: { readonly id: string; readonly meta: { readonly [key: string]: 1 }; readonly append: CheckedAppend }
+  /**
+   * Its place in an erasure of several slices. The old bytes of all are removed from the medium with the `last`, or
+   * later without an erasure.
+   */
+  readonly slice: 'only' | 'one of several' | 'last'
 }
 
 /** The erasing part of a driver. */

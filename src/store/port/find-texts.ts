@@ -1,4 +1,8 @@
-/** Searches for many texts in one pass: each text is found by the hash of its first characters. */
+/**
+ * Searches for many texts in one pass. The hash of the first characters at a place selects a few texts. None of
+ * these is the beginning of another, and they are sorted, so one of them at most can be there: the last one that is
+ * not greater. So the cost does not grow when texts begin alike.
+ */
 import { utf8Of } from '../../json/index.ts'
 
 /** Up to this many texts are searched for one by one. */
@@ -16,25 +20,32 @@ const start = 12
  */
 export const finderOf = (texts: readonly string[]): ((text: string) => boolean) => {
   if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
-  const short = texts.filter((one) => one.length < start)
-  const long = new Map<number, string[]>()
-  for (const one of texts) {
-    if (one.length < start) continue
-    let hash = 0
-    for (let index = 0; index < start; index++) hash = (Math.imul(hash, factor) + one.charCodeAt(index)) | 0
-    const known = long.get(hash)
-    if (known === undefined) long.set(hash, [one])
-    else known.push(one)
-  }
+  const isShortIn = shortFinderOf(texts.filter((one) => one.length < start))
+  const long = groupsOf(texts.filter((one) => one.length >= start), start, (one, at) => one.charCodeAt(at), compareTexts, (one, other) => one.startsWith(other)) // oxfmt-ignore
   return (text) => {
-    if (short.some((one) => text.includes(one))) return true
+    if (isShortIn(text)) return true
     let hash = 0
     for (let index = 0; index < text.length; index++) {
       hash = (Math.imul(hash, factor) + text.charCodeAt(index)) | 0
       if (index >= start) hash = (hash - Math.imul(text.charCodeAt(index - start), leadingFactor)) | 0
-      const known = index < start - 1 ? undefined : long.get(hash)
-      if (known?.some((one) => text.startsWith(one, index - start + 1)) === true) return true
+      const group = index < start - 1 ? undefined : long.get(hash)
+      if (group === undefined) continue
+      const at = index - start + 1
+      const last = lastNotGreater(group, (one) => compareAt(text, at, one))
+      if (last !== undefined && text.startsWith(last, at)) return true
     }
+    return false
+  }
+}
+
+/** Finds texts that are too short for a hash: by the texts of each length. */
+const shortFinderOf = (texts: readonly string[]): ((text: string) => boolean) => {
+  if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
+  const byLength = new Map<number, Set<string>>()
+  for (const one of texts) byLength.set(one.length, (byLength.get(one.length) ?? new Set()).add(one))
+  return (text) => {
+    for (const [length, some] of byLength)
+      for (let at = 0; at + length <= text.length; at++) if (some.has(text.slice(at, at + length))) return true
     return false
   }
 }
@@ -50,14 +61,9 @@ export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => 
   const wanted = texts.map(utf8Of)
   const width = wanted.reduce((least, { length }) => Math.min(least, length), start)
   if (width === 0) return () => true
-  const byHash = new Map<number, Uint8Array[]>()
+  const groups = groupsOf(wanted, width, (one, at) => one[at] as number, compareBytes, startsWithBytes)
   const isKnown = new Uint8Array(1 << 16) // by the end of a hash, because a map is slow
-  for (const one of wanted) {
-    let hash = 0
-    for (let index = 0; index < width; index++) hash = (Math.imul(hash, factor) + (one[index] as number)) | 0
-    byHash.set(hash, [...(byHash.get(hash) ?? []), one])
-    isKnown[hash & 0xffff] = 1
-  }
+  for (const hash of groups.keys()) isKnown[hash & 0xffff] = 1
   const leading = powerOf(width)
   return (bytes) => {
     let hash = 0
@@ -65,15 +71,73 @@ export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => 
       hash = (Math.imul(hash, factor) + (bytes[index] as number)) | 0
       if (index >= width) hash = (hash - Math.imul(bytes[index - width] as number, leading)) | 0
       if (isKnown[hash & 0xffff] === 0 || index < width - 1) continue
-      if (byHash.get(hash)?.some((one) => startsAt(bytes, one, index - width + 1)) === true) return true
+      const group = groups.get(hash)
+      if (group === undefined) continue
+      const rest = bytes.subarray(index - width + 1)
+      const last = lastNotGreater(group, (one) => compareBytes(rest, one))
+      if (last !== undefined && startsWithBytes(rest, last)) return true
     }
     return false
   }
 }
 
-const startsAt = (bytes: Uint8Array, text: Uint8Array, at: number): boolean => {
-  if (at + text.length > bytes.length) return false
-  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false
+/** The patterns by the hash of their first `width` units, sorted, without those that begin with another one. */
+const groupsOf = <Pattern>(
+  patterns: readonly Pattern[],
+  width: number,
+  unitAt: (pattern: Pattern, at: number) => number,
+  compare: (one: Pattern, other: Pattern) => number,
+  startsWith: (one: Pattern, other: Pattern) => boolean,
+): ReadonlyMap<number, readonly Pattern[]> => {
+  const groups = new Map<number, Pattern[]>()
+  for (const pattern of patterns) {
+    let hash = 0
+    for (let index = 0; index < width; index++) hash = (Math.imul(hash, factor) + unitAt(pattern, index)) | 0
+    const group = groups.get(hash)
+    if (group === undefined) groups.set(hash, [pattern])
+    else group.push(pattern)
+  }
+  for (const [hash, group] of groups) {
+    const kept: Pattern[] = []
+    for (const pattern of group.toSorted(compare)) {
+      const last = kept.at(-1)
+      if (last === undefined || !startsWith(pattern, last)) kept.push(pattern)
+    }
+    groups.set(hash, kept)
+  }
+  return groups
+}
+
+/** The last pattern that is not greater than a text. `compare` compares the text with a pattern. */
+const lastNotGreater = <Pattern>(
+  sorted: readonly Pattern[],
+  compare: (pattern: Pattern) => number,
+): Pattern | undefined => {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compare(sorted[middle] as Pattern) >= 0) low = middle + 1
+    else high = middle
+  }
+  return sorted[low - 1]
+}
+
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/** Compares the rest of a text with another text, as `<` does. */
+const compareAt = (text: string, at: number, other: string): number =>
+  compareTexts(text.slice(at, at + other.length), other)
+
+const compareBytes = (one: Uint8Array, other: Uint8Array): number => {
+  const length = Math.min(one.length, other.length)
+  for (let index = 0; index < length; index++)
+    if (one[index] !== other[index]) return (one[index] as number) - (other[index] as number)
+  return one.length - other.length
+}
+
+const startsWithBytes = (bytes: Uint8Array, text: Uint8Array): boolean => {
+  if (text.length > bytes.length) return false
+  for (let index = 0; index < text.length; index++) if (bytes[index] !== text[index]) return false
   return true
 }
 

@@ -1,22 +1,23 @@
 /**
  * Erases rows of logs. A stub replaces each body, the leaf remains, and a row of the scope's ledger
- * records what was erased, why, by whom and when. All in one transaction of the driver.
+ * records what was erased, why, by whom and when. Up to 256 rows are one transaction of the driver.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { freezeResult, isLeft, left, right, ownFields } from '../../json/index.ts'
-import { emptyRange } from '../../proof/kit.ts'
+import { emptyRange, type BlockId } from '../../proof/kit.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
 import type { CheckedErasure, StoreDriver } from '../port/driver.ts'
-import type { EraseResult, EraseRequest, RowsToErase, Sharing } from '../port/erasing.ts'
+import type { EraseResult, EraseRequest, RemainingBlock, RowsToErase, Sharing } from '../port/erasing.ts'
 import type { EraseFault } from '../fault.ts'
 import { identitiesIn, identityAt } from '../port/identity.ts'
 import { claimIn } from '../port/lease.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { actionReasonOf, ledgerId, ledgerRow, type ErasedRow, type Hold, type LedgerRow } from '../port/ledger-row.ts'
 import { ownIdFault } from '../port/own-logs.ts'
-import type { StoredRow } from '../port/row.ts'
+import type { Head, StoredRow } from '../port/row.ts'
+import { nextTurn, sliceRows, Slices } from '../port/slices.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
@@ -33,10 +34,13 @@ export const eraseRows = async (
   const { logs, reason, by, copied } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
+  const remaining = new Map<BlockId, RemainingBlock>()
+  let count = 0
   return retry(async (isLast): Promise<Either<EraseFault, EraseResult> | undefined> => {
     const content = await ledgerContent(store)
     if (isLeft(content)) return content as Either<EraseFault, never>
-    const { head = headOf(emptyRange, store.hash), held } = content.right
+    const { held } = content.right
+    let { head: ledgerHead = headOf(emptyRange, store.hash) } = content.right
     const checked: CheckedErasure['logs'][number][] = []
     const said: LedgerRow[] = []
     for (const one of logs) {
@@ -95,21 +99,64 @@ export const eraseRows = async (
       const again = await erasing.erase(store.scope, undefined)
       return isLeft(again)
         ? (again as Either<EraseFault, never>)
-        : right(freezeResult({ ...again.right, head: content.right.head, rows: 0 }))
+        : right(freezeResult({ ...again.right, head: content.right.head, rows: count }))
     }
     const at = store.now() // one time for all: receipts use it to group what was erased together
-    const rows = said.map((row) => ledgerRow(row, at))
-    const append = checkAppend({ expected: head, rows }, store)
-    if (isLeft(append)) return append as Either<EraseFault, never>
-    const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
-    const done = await erasing.erase(store.scope, { logs: checked, ledger })
-    if (!isLeft(done)) {
-      const count = checked.reduce((sum, { rows }) => sum + rows.length, 0)
-      return right(freezeResult({ ...done.right, rows: count }))
+    const slices = slicesOf(checked, said)
+    for (const [index, { logs, ledgerRows }] of slices.entries()) {
+      const append = checkAppend({ expected: ledgerHead, rows: ledgerRows.map((row) => ledgerRow(row, at)) }, store)
+      if (isLeft(append)) return append as Either<EraseFault, never>
+      const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
+      const slice = slices.length === 1 ? 'only' : index < slices.length - 1 ? 'one of several' : 'last'
+      const done = await erasing.erase(store.scope, { logs, ledger, slice })
+      if (isLeft(done)) {
+        const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
+        return isLate && !isLast ? undefined : (done as Either<EraseFault, never>)
+      }
+      const { head, blocks, residue } = done.right
+      for (const block of blocks) remaining.set(block.block, block)
+      count += logs.reduce((sum, { rows }) => sum + rows.length, 0)
+      if (slice !== 'one of several') {
+        // A later slice may have dropped a block that an earlier one left.
+        const there = slice === 'only' ? undefined : await driver.hasBlocks(store.scope, [...remaining.keys()])
+        if (there !== undefined && isLeft(there)) return there as Either<EraseFault, never>
+        const left = [...remaining.values()].filter(({ block }) => there?.right.has(block) !== false)
+        return right(freezeResult({ head, rows: count, blocks: left, residue }))
+      }
+      ledgerHead = head as Head // something was appended
+      await nextTurn()
     }
-    const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
-    return isLate && !isLast ? undefined : (done as Either<EraseFault, never>)
+    return undefined // there is at least one slice
   })
+}
+
+interface Slice {
+  readonly logs: CheckedErasure['logs'][number][]
+  readonly ledgerRows: LedgerRow[]
+}
+
+/** At most 256 rows in each transaction, so that other calls run in between. Each slice has its rows of the ledger. */
+const slicesOf = (checked: CheckedErasure['logs'], said: readonly LedgerRow[]): readonly Slice[] => {
+  const slices: Slice[] = []
+  let room = 0
+  const namedOf = new Map(said.map((row) => [row.id, row]))
+  // Of a log without rows, only the head is compared: with the first slice.
+  for (const log of checked.toSorted((one, other) => Math.min(1, one.rows.length) - Math.min(1, other.rows.length))) {
+    const named = namedOf.get(log.id)
+    for (let from = 0; from < Math.max(1, log.rows.length);) {
+      if (room === 0) {
+        slices.push({ logs: [], ledgerRows: [] })
+        room = sliceRows
+      }
+      const slice = slices.at(-1) as Slice
+      const to = Math.min(log.rows.length, from + room)
+      slice.logs.push({ ...log, rows: log.rows.slice(from, to) })
+      if (named?.type === 'erased' && to > from) slice.ledgerRows.push({ ...named, rows: named.rows.slice(from, to) })
+      room -= to - from
+      from = Math.max(to, from + 1)
+    }
+  }
+  return slices
 }
 
 /**
@@ -141,6 +188,7 @@ const rowsOf = async (
   if (!sameHead(head, expected)) return left({ _tag: 'Conflict', id, expected, actual: head, missed: [] })
   const positions = [...new Set(rows.map(({ position }) => position))].toSorted((one, other) => one - other)
   const found: StoredRow[] = []
+  const slices = new Slices()
   for (const position of positions) {
     if (!Number.isSafeInteger(position) || position < 0 || position >= head.size)
       return left({ _tag: 'BeyondEnd', id, at: position, size: head.size })
@@ -148,6 +196,7 @@ const rowsOf = async (
     if (isLeft(read)) return read
     const [row] = read.right
     if (row !== undefined && row.erased === undefined) found.push(row)
+    await slices.next(row?.body.length)
   }
   return right(found)
 }

@@ -23,6 +23,7 @@ import { retry } from './retry.ts'
 import { ownStore } from './own-store.ts'
 import { LayeredMap } from './layered-map.ts'
 import type { Head, StoredRow } from '../port/row.ts'
+import { nextTurn, sliceRows } from '../port/slices.ts'
 import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 import { identityAt, type LogIdentity } from '../port/identity.ts'
@@ -100,9 +101,10 @@ const readNewRows = async (
   head: Head,
 ): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
   const news: { readonly said: LedgerRow; readonly place: { readonly row: number; readonly at: number } }[] = []
-  for (let from = base.head?.size ?? 0; from < head.size; from += 1000) {
-    const rows = await store.read(ledgerId, { from, to: Math.min(from + 1000, head.size) })()
+  for (let from = base.head?.size ?? 0; from < head.size; from += sliceRows) {
+    const rows = await store.read(ledgerId, { from, to: Math.min(from + sliceRows, head.size) })()
     if (isLeft(rows)) return rows
+    if (from > (base.head?.size ?? 0)) await nextTurn()
     for (const row of rows.right) {
       const read = readLedgerRow(row)
       if (isLeft(read)) return read

@@ -6,6 +6,7 @@ import type { LogFault, StoreFaultOf } from '../fault.ts'
 import { ledgerContent } from './ledger.ts'
 import { identityAt, type LogIdentity } from '../port/identity.ts'
 import type { Erasure } from '../port/ledger-row.ts'
+import { Slices } from '../port/slices.ts'
 import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
@@ -32,11 +33,13 @@ export const undoneErasures = async (
   const content = await ledgerContent(store)
   if (isLeft(content)) return content
   const undone = new Map<string, UndoneErasure>()
+  const slices = new Slices()
   for (const erasure of content.right.erasures) {
     const { id } = of ?? erasure
     for (const { log, row: position, leaf } of erasure.rows) {
       if (erasure.id !== id && identityAt(of?.identities ?? [], position) !== log) continue // a fork shares the rows
       if (of?.stubs.has(position) === true) continue
+      await slices.next()
       const read = await store.read(id, { from: position, to: position + 1 })()
       if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
       const [row] = isLeft(read) ? [] : read.right // missing and damaged logs are reported elsewhere

@@ -6,6 +6,7 @@ import { emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof
 import { storeTask, type LogFault, type VerifyFault } from '../fault.ts'
 import type { LogInfo, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
+import { nextTurn, sliceRows } from '../port/slices.ts'
 import { grow, headOf, rowLeaf } from '../port/tree.ts'
 import { sameHead } from './rules.ts'
 
@@ -92,9 +93,10 @@ const verifyAt = async (
     const fault = await verifyPiece(
       store,
       walk,
-      Math.min(size + piece, size < continued ? continued : Infinity, head.size),
+      Math.min(size + sliceRows, size < continued ? continued : Infinity, head.size),
     )
     if (fault !== undefined) return left(fault)
+    if (walk.range.size < head.size) await nextTurn()
     if (walk.range.size === continued) known = headOf(walk.range, store.hash)
   }
   if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
@@ -126,9 +128,6 @@ export const rangeAt = (store: Pick<Store, 'nodes'>, id: string, size: number): 
     )()
     return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
   }, 'rangeAt')
-
-/** The number of rows in one read. */
-const piece = 500
 
 interface Walk {
   readonly id: string

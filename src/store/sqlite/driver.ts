@@ -74,8 +74,8 @@ export const sqliteDriver = (
     erasing: {
       erase: (scope, erasure) => eraser.erase(scope, erasure),
       sharing: async (scope, id) => logs.on(scope, id, (log) => right(logs.sharing(log))),
-      containing: async (scope, texts) => right(eraser.containing(scope, texts)),
-      erased: async (scope) => right(eraser.erased(scope)),
+      containing: async (scope, texts) => right(await eraser.containing(scope, texts)),
+      erased: async (scope) => right(await eraser.erased(scope)),
     },
     // SQLite's version covers the whole file, so a watcher of one log is woken for all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),

@@ -12,7 +12,8 @@ import { Damaged } from '../port/damage-error.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { byteFinderOf, fewTexts, finderOf } from '../port/find-texts.ts'
+import { byteFinderOf, finderOf } from '../port/find-texts.ts'
+import { sliceRows, Slices } from '../port/slices.ts'
 import { tokensIn } from '../port/row-tokens.ts'
 import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
 import type { Head, StoredRow } from '../port/row.ts'
@@ -26,7 +27,7 @@ import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
-import type { Rows } from './rows.ts'
+import { bodyColumn, type Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { forgetRow } from './search.ts'
 import type { Sweeper } from './sweep.ts'
@@ -54,8 +55,16 @@ interface FoundRow {
   readonly position: number
 }
 
+interface Keyed {
+  readonly key: number
+}
+
+interface BodyRow {
+  readonly position: number
+  readonly body: string | Uint8Array
+}
+
 interface Content extends Packed {
-  readonly block: number
   readonly id: Uint8Array
   readonly kept: number
 }
@@ -79,6 +88,7 @@ export class Eraser {
     const compared = await this.#parts.sweeper.restoreMentions()
     if (isLeft(compared)) return compared
     const needles = new Needles()
+    if (erasure.slice !== 'only') needles.addUnknown() // the file is rewritten
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
       try {
@@ -88,35 +98,54 @@ export class Eraser {
       }
     })
     if (isLeft(done)) return done
+    if (erasure.slice === 'one of several') return right({ ...done.right, residue: [] })
     needles.finish()
     return this.#cleaned(done.right, needles)
   }
 
-  containing(scope: string, texts: readonly string[]): TextPlaces {
+  async containing(scope: string, texts: readonly string[]): Promise<TextPlaces> {
     const key = this.#parts.scopes.keyOf(scope)
     const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
     const rows = new Map<string, RowPlace>()
     const blocks: BlockId[] = []
+    const slices = new Slices()
     const add = ({ log, segment, position }: FoundRow): void =>
       void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
-    // For few texts, SQLite searches the rows. For many, all rows are read once.
-    if (texts.length <= fewTexts)
-      for (const text of texts)
-        for (const row of this.#sql.with().all(key, text) as unknown as readonly FoundRow[]) add(row)
-    else
-      for (const row of this.#sql.all().iterate(key) as unknown as Iterable<FoundRow & { readonly body: string }>)
-        if (isIn(row.body)) add(row)
-    for (const { block, id, kept, ...content } of this.#sql.contents().iterate(key) as unknown as Iterable<Content>) {
-      if (!isInBytes(unpack(content))) continue
-      if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // stored as a block id
-      for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
+    for (const { key: segment } of this.#sql.segments().all(key) as unknown as readonly Keyed[])
+      for (let after = -1; ;) {
+        const found = this.#sql.bodies().all({ segment, after }) as unknown as readonly BodyRow[]
+        for (const { position, body } of found) {
+          if (isIn(typeof body === 'string' ? body : Buffer.from(body).toString()))
+            add(this.#sql.owner().get({ segment, position }) as unknown as FoundRow)
+          await slices.next(body.length)
+        }
+        const last = found.at(-1)
+        if (last === undefined || found.length < sliceRows) break
+        after = last.position
+      }
+    for (const { key: block } of this.#sql.blocks().all(key) as unknown as readonly Keyed[]) {
+      const content = this.#sql.content().get(block) as Content | undefined
+      if (content === undefined) continue // removed meanwhile
+      const whole = unpack(content)
+      if (isInBytes(whole)) {
+        if (content.kept === 1) blocks.push(Buffer.from(content.id).toString('hex') as BlockId) // stored as a block id
+        for (const row of this.#sql.naming().all(block) as unknown as readonly FoundRow[]) add(row)
+      }
+      await slices.next(whole.length)
     }
     return { rows: [...rows.values()], blocks }
   }
 
-  erased(scope: string): readonly RowPlace[] {
-    const found = this.#sql.erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]
-    return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))
+  async erased(scope: string): Promise<readonly RowPlace[]> {
+    const places: RowPlace[] = []
+    const slices = new Slices()
+    for (const { log, segment, position } of this.#sql
+      .erased()
+      .all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]) {
+      places.push({ id: log ?? this.#sharerOf(segment, position), position })
+      await slices.next()
+    }
+    return places
   }
 
   /** A log that shares a row of a removed log. Empty if no log does; then the row is about to be deleted. */
@@ -264,17 +293,16 @@ const statements = (db: DatabaseSync) =>
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
         order by log.key`,
-    all: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, row.body as body
-        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
-        where segment.scope = ? order by row.id`,
+    segments: 'select key from segment where scope = ? order by key',
+    bodies: `select id & 4294967295 as position, ${bodyColumn(db)} from row
+      where id > (:segment << 32) + :after and id <= (:segment << 32) + 4294967295 order by id limit ${sliceRows}`,
+    owner: 'select (select id from log where segment = :segment) as log, :segment as segment, :position as position',
+    blocks: 'select key from block where scope = ? order by key',
+    content: `select block.id, block.kept, ${packedColumns}
+      from block join content on content.block = block.key where block.key = ?`,
     erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
-    contents: `select block.key as block, block.id, block.kept, ${packedColumns}
-        from block join content on content.block = block.key where block.scope = ?`,
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
-    with: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32
-        left join log on log.segment = segment.key
-        where segment.scope = ? and instr(row.body, ?) > 0 order by row.id`,
   })

@@ -2,7 +2,8 @@
  * The bytes to search for in a file after an erasure: pieces of the erased texts. Remains may be partly
  * overwritten, so a text is cut into consecutive pieces of 16 bytes: any 31 remaining bytes contain a whole piece.
  */
-import { isArray, isObject, jsonOrText } from '../../json/index.ts'
+import { jsonOrText } from '../../json/index.ts'
+import { contentsOf, isProgramName } from '../port/contents.ts'
 import { charactersOf, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
 import { pack, unpack, type Packed } from './packed.ts'
@@ -13,19 +14,6 @@ const pieceBytes = 16
 /** The maximum number of pieces, about 16 MB of texts. A larger block counts as unknown. */
 const mostPieces = 1 << 20
 
-/** Message fields whose texts are not content, or are not erased. */
-const keptMembers: ReadonlySet<string> = new Set([
-  'type',
-  'role',
-  'page',
-  'tag',
-  'as',
-  'mediaType',
-  'id',
-  'callId',
-  'path',
-])
-
 export class Needles {
   /** The pieces, with one character for each byte. */
   readonly #pieces = new Set<string>()
@@ -34,18 +22,19 @@ export class Needles {
   /** Whether something without pieces was erased. */
   hasUnknown = false
 
-  /** Add the texts of a row that its stub does not have, and its salt. */
+  /** Add the content of a row that its stub does not have, and its salt. */
   addRow({ body, salt }: Pick<StoredRow, 'body' | 'salt'>, stub: string): void {
+    if (this.hasUnknown) return
     const bytes = Buffer.from(body)
     const keep = Buffer.from(stub)
-    const texts: string[] = []
-    collect(jsonOrText(body), texts)
-    for (const text of texts) {
-      const written = Buffer.from(JSON.stringify(text).slice(1, -1))
+    const contents = contentsOf(jsonOrText(body))
+    for (const { what, text } of contents) {
+      const written = Buffer.from(what === 'number' ? text : JSON.stringify(text).slice(1, -1))
       if (written.length >= pieceBytes) this.#addPieces(written, keep)
-      else if (written.length >= 3) this.#addAround(bytes, written, keep)
+      // Short names as programs have them stand in many rows: the file would be rewritten for each erasure.
+      else if (written.length >= 3 && !(what === 'name' && isProgramName(text))) this.#addAround(bytes, written, keep)
     }
-    if (texts.length === 0) this.#addPieces(bytes, keep)
+    if (contents.length === 0) this.#addPieces(bytes, keep)
     if (salt !== undefined) this.#add(Buffer.from(salt, 'hex'))
   }
 
@@ -102,12 +91,4 @@ export class Needles {
     if (piece.some((byte) => byte !== 0)) this.#pieces.add(charactersOf(piece))
     this.#find = undefined
   }
-}
-
-const collect = (value: unknown, texts: string[]): void => {
-  if (typeof value === 'string') texts.push(value)
-  else if (isArray(value)) for (const item of value) collect(item, texts)
-  else if (isObject(value))
-    for (const [name, item] of Object.entries(value))
-      if (!(keptMembers.has(name) && typeof item === 'string')) collect(item, texts)
 }

@@ -1,5 +1,5 @@
 /** Opens a store file: checks its owner and format, and whether it is writable. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -40,7 +40,12 @@ export const openDatabase = async (
   { wait, create, readOnly }: OpenOptions,
 ): Promise<Either<OpenStoreFault, Opened>> => {
   try {
-    if (statSync(path, { throwIfNoEntry: false }) !== undefined) accessSync(path, constants.R_OK)
+    // Opening a pipe would block for ever, and a device has no end.
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+      const found = statSync(file, { throwIfNoEntry: false })
+      if (found !== undefined && !found.isFile()) return left({ _tag: 'NotAStore', path: file, found: kindOf(found) })
+    }
+    if (existsSync(path)) accessSync(path, constants.R_OK)
     else if (readOnly || !create) return left({ _tag: 'NoStore', path })
   } catch (cause) {
     return left({ _tag: 'Io', operation: `open ${path}`, cause }) // of another user, or in a folder of one
@@ -52,6 +57,9 @@ export const openDatabase = async (
   const reading = await openToRead(path, wait, opened.left)
   return isLeft(reading) ? opened : reading
 }
+
+const kindOf = (found: Stats): string =>
+  found.isDirectory() ? 'a folder' : found.isFIFO() ? 'a named pipe' : found.isSocket() ? 'a socket' : 'a device'
 
 const openToWrite = async (path: string, wait: number): Promise<Either<OpenStoreFault, Opened>> => {
   const unwritable = whyNotWritable(path)

@@ -12,6 +12,7 @@ import { amount, choice, type Task } from '../../task/index.ts'
 import { portableSha256 as sha256 } from '../../proof/kit.ts'
 import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
 import { storeOf } from '../rules/handle.ts'
+import { nextTurn, sliceRows } from '../port/slices.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
@@ -121,7 +122,7 @@ const checkFileOf = async (open: () => DatabaseSync): Promise<Either<StoreFault,
     let turns = 0
     for (const found of checkDatabase(db, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
-      if (++turns % 200 === 0) await new Promise(setImmediate)
+      if (++turns % sliceRows === 0) await nextTurn()
     }
     return Object.freeze(findings)
   }

@@ -1,0 +1,66 @@
+/**
+ * What rows have besides content: the names and values of this library in the JSON of messages, notes and envelopes,
+ * listed once. Whatever is not listed is content: every other text, number and member name, at any depth. Erasing
+ * looks for content in the file, in notes and in other rows; a search for messages to erase looks through it.
+ */
+import { isArray, isObject } from '../../json/index.ts'
+
+/** Member names of messages, parts, sources, notes, and of the envelope of a row. */
+const ownNames: ReadonlySet<string> = new Set([
+  ...['page', 'tag', 'blocks', 'path', 'id', 'as', 'message', 'encrypted', 'role', 'content', 'name', 'meta', 'type'],
+  ...['text', 'source', 'url', 'data', 'mediaType', 'arguments', 'callId', 'isError', 'summary', 'signature'],
+  ...['provider', 'raw', 'after', 'answer', 'at', 'cacheRead', 'cacheWrite', 'closed', 'contextDigest', 'details'],
+  ...['estimated', 'from', 'head', 'size', 'root', 'index', 'input', 'kind', 'lease', 'len', 'model', 'namespace'],
+  ...['output', 'parameters', 'part', 'position', 'promptDigest', 'reason', 'results', 'said', 'sourceDigest'],
+  ...['started', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
+])
+
+/** Members with a value of a fixed list. Another value is content. */
+const listedNames: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag', 'as', 'kind', 'state', 'was'])
+const listedValues: ReadonlySet<string> = new Set([
+  ...['system', 'developer', 'user', 'assistant', 'tool', 'text', 'image', 'file', 'url', 'base64', 'block', 'utf8'],
+  ...['tool_call', 'tool_result', 'reasoning', 'refusal', 'provider', 'erased', 'application', 'input', 'journal'],
+  ...['page', 'pin', 'unpin', 'receipt', 'retraction', 'seal', 'summary', 'tool_started', 'queued', 'taken', 'waiting'],
+  ...['answered', 'failed', 'cancelled', 'entry', 'note'],
+  ...['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'],
+])
+
+/** Members of a typed object that name it. An erasure keeps the ids of calls, so that results find them. */
+const idNames: ReadonlySet<string> = new Set(['id', 'callId', 'step'])
+
+/** Members of a typed object with a short technical value. */
+const technicalNames: ReadonlySet<string> = new Set(['mediaType'])
+
+/** A piece of content. */
+export interface Content {
+  /** A text, a member name, a number in its JSON form, or the id of a call, a step or a block. */
+  readonly what: 'text' | 'name' | 'number' | 'id'
+  readonly text: string
+}
+
+/** All content of a JSON value, in order. */
+export const contentsOf = (value: unknown): readonly Content[] => {
+  const found: Content[] = []
+  const collect = (inner: unknown): void => {
+    if (typeof inner === 'string') found.push({ what: 'text', text: inner })
+    else if (typeof inner === 'number') found.push({ what: 'number', text: JSON.stringify(inner) })
+    else if (isArray(inner)) for (const item of inner) collect(item)
+    else if (isObject(inner)) collectMembers(inner)
+  }
+  const collectMembers = (inner: object): void => {
+    const { type } = inner as { readonly type?: unknown }
+    const isTyped = typeof type === 'string' && listedValues.has(type)
+    for (const [name, item] of Object.entries(inner)) {
+      if (!ownNames.has(name)) found.push({ what: 'name', text: name })
+      if (typeof item !== 'string') collect(item)
+      else if (listedNames.has(name) && listedValues.has(item)) continue
+      else if (isTyped && technicalNames.has(name)) continue
+      else found.push({ what: isTyped && idNames.has(name) ? 'id' : 'text', text: item })
+    }
+  }
+  collect(value)
+  return found
+}
+
+/** Whether a member name looks like one of a program, such as `file_path`: it stands in many rows. */
+export const isProgramName = (name: string): boolean => /^[a-z][a-zA-Z_.-]*$/.test(name)
