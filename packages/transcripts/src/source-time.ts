@@ -9,6 +9,16 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
   codex: [['timestamp']],
   'gemini-cli': [['timestamp']],
   opencode: [['info', 'time', 'created'], ['time']],
+  'copilot-cli': [['timestamp']],
+  'qwen-code': [['timestamp']],
+  'claude-stream': [['timestamp']],
+  droid: [['timestamp']],
+  goose: [['time']],
+  kimi: [['time']],
+  crush: [['time']],
+  cline: [['time']],
+  chatgpt: [['timestamp']],
+  'claude-ai': [['timestamp']],
 }
 
 /**
