@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { right } from 'indelible/json/kit'
 import { crush } from '../crush.ts'
 import type { StoredEntries } from './entries.ts'
-import { jsonOf, otherTables, rowsOf } from './rows.ts'
+import { jsonOf, otherTables, rowsOf, withColumn } from './rows.ts'
 
 export const crushEntries = (db: DatabaseSync): StoredEntries => ({
   format: crush,
@@ -16,10 +16,7 @@ export const crushEntries = (db: DatabaseSync): StoredEntries => ({
   entryOf: (id) => {
     const [session = {}] = rowsOf(db, 'select * from sessions where id = ?', id)
     const messages = rowsOf(db, 'select * from messages where session_id = ? order by created_at, rowid', id).map(
-      (row) => ({
-        ...row,
-        parts: jsonOf(row['parts']) ?? null,
-      }),
+      (row) => withColumn(row, 'parts', jsonOf(row['parts']) ?? null),
     )
     return right({ entry: { ...session, messages }, aside: otherTables(db, tables) })
   },

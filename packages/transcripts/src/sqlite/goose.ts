@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { right } from 'indelible/json/kit'
 import { goose } from '../goose.ts'
 import type { StoredEntries } from './entries.ts'
-import { jsonOf, otherTables, parsedColumns, rowsOf } from './rows.ts'
+import { jsonOf, otherTables, parsedColumns, rowsOf, withColumn } from './rows.ts'
 
 export const gooseEntries = (db: DatabaseSync): StoredEntries => ({
   format: goose,
@@ -13,8 +13,8 @@ export const gooseEntries = (db: DatabaseSync): StoredEntries => ({
   ),
   entryOf: (id) => {
     const [session = {}] = rowsOf(db, 'select * from sessions where id = ?', id)
-    const messages = rowsOf(db, 'select * from messages where session_id = ? order by id', id).map(
-      ({ content_json: content, session_id: _session, ...row }) => ({ ...row, content: jsonOf(content) ?? null }),
+    const messages = rowsOf(db, 'select * from messages where session_id = ? order by id', id).map((row) =>
+      withColumn(row, 'content_json', jsonOf(row['content_json']) ?? null, 'content'),
     )
     return right({ entry: { working_dir: '', ...parsedColumns(session), messages }, aside: otherTables(db, tables) })
   },

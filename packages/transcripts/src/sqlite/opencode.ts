@@ -4,15 +4,13 @@ import { type Json, type JsonObject, right } from 'indelible/json/kit'
 import { opencode } from '../opencode.ts'
 import { opencodeRows } from '../opencode-rows.ts'
 import type { StoredConversation, StoredEntries } from './entries.ts'
-import { countOf, objectOf, otherTables, parsedColumns, rowsOf, tableIs } from './rows.ts'
+import { countOf, objectOf, otherTables, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
 
 export const opencodeEntries = (db: DatabaseSync): StoredEntries => {
   const has = (table: string): boolean => tableIs(db, table)
   const sessionTables = ['session_v2', 'session'].filter(has)
   const rows = sessionTables.flatMap((table) =>
-    rowsOf(db, `select id, title, time_created, time_updated from ${table}`).map(
-      (row) => ({ ...row, table }) as JsonObject,
-    ),
+    rowsOf(db, `select id, title, time_created, time_updated, '${table}' as "table" from ${table}`),
   )
   const byId = new Map<string, JsonObject>()
   for (const row of rows) {
@@ -62,7 +60,7 @@ const rowsEntry = (db: DatabaseSync, id: string, table: string): JsonObject => {
   const ordered = columns.toSorted((a, b) => (Number(a['seq']) || 0) - (Number(b['seq']) || 0))
   return {
     session: parsedColumns(session),
-    session_message: ordered.map((row) => ({ ...row, data: objectOf(row['data']) })),
+    session_message: ordered.map((row) => withColumn(row, 'data', objectOf(row['data']))),
   }
 }
 
