@@ -154,7 +154,7 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(
     copied.stdout.replaceAll(/(?=\n)/g, ', already copied'),
   )
-  expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
+  expect(indelible(['prove', 'two', '--store', to]).stdout).toBe(indelible(['prove', 'two', '--store', from]).stdout)
   indelible(['append', 'one', 'hello', '--store', to])
   indelible(['append', 'two', 'hello', '--store', from])
   const both = indelible(['copy', 'none', 'one', 'two', '--from', from, '--to', to])

@@ -14,7 +14,7 @@ export const note: Command = {
   usage: ['note SESSION TEXT [--at N] [options]'],
   about: `Appends a note to the record of a session. Models do not get it, and
 no message changes. "indelible show SESSION N" prints the notes on a message,
-and "indelible tail" all of them.`,
+and "indelible show --follow" all of them.`,
   options: {
     at: { value: 'N', help: 'the position of the message that the note is about; a negative N counts from the end' },
     namespace: { value: 'NAME', help: 'which application the note belongs to (default: indelible.note)' },

@@ -18,7 +18,7 @@ import {
 } from 'indelible/session'
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { claudeAgentText, placeText } from '../view/about.ts'
+import { claudeAgentText, placeText } from '@indelible/view/kit'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
