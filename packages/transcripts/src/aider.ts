@@ -6,7 +6,7 @@
  */
 import type { Message } from 'indelible/message'
 import { right } from 'indelible/json/kit'
-import type { Conversation } from './conversation.ts'
+import type { Conversation } from './found-conversation.ts'
 import { textPart } from './entry-lines.ts'
 import { OriginDraft } from './origin.ts'
 

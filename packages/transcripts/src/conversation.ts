@@ -20,22 +20,9 @@ import { isAgentsItem, type CodecFormat } from 'indelible/codecs/kit'
 import { isRole } from 'indelible/message/kit'
 import { nearestText } from './nearest.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
+import type { Conversation, Misread } from './found-conversation.ts'
 import { exportedConversations } from './exports.ts'
 import * as swe from './swe-agent.ts'
-import type { TranscriptFormat } from './transcript.ts'
-
-export interface Conversation {
-  readonly format: TranscriptFormat
-  readonly decode: () => Either<TranscriptFault, Decoded>
-  readonly origin: OriginDraft
-  /** Values that are changed or left out while reading. */
-  readonly losses: readonly Misread[]
-}
-
-export interface Misread {
-  readonly path: Path
-  readonly reason: string
-}
 
 /** The conversations in a value; empty if there are none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {

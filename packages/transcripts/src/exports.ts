@@ -22,7 +22,7 @@ import {
 import { codecs, type Decoded, type TranscriptFault } from 'indelible/codecs'
 import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import type { Conversation } from './conversation.ts'
+import type { Conversation } from './found-conversation.ts'
 import { callPart, resultMessage, textPart } from './entry-lines.ts'
 import { count, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'

@@ -22,7 +22,8 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
 }
 
 /**
- * The time of an imported message in its source file. The session's own time (`timeOf`) is that of the import.
+ * The time of an imported message in its source file. The rows of an imported session
+ * have these times, in ascending order (`timeOf`).
  *
  * Cost    O(1)
  *
