@@ -332,7 +332,7 @@ it('a session that its program may still write, and one with other conversations
     `${text([{ type: 'session', id: 's', timestamp: 't' }])}{"type":"message","n":1e999,"timestamp":"t","message":{"role":"user","content":"go"}}\nnope\n`,
   )
   expect(run([pi, '--print']).stderr).toMatch(
-    /^pi\.jsonl: 1 damaged line skipped \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
+    /^pi\.jsonl: 1 damaged line \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
   )
   write([...lines, aside('v1')])
   expect(ends()).toMatch(/has 1 other conversation, which is not in the new session; --pick N continues another/)
@@ -686,13 +686,13 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
   fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
   // Half a file, and one with kinds of lines that a newer version has: what can be read continues.
   writeFileSync(original, text(lines).slice(0, -20))
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line/)
   write([
     ...lines,
     { ...at('n1', 'u3'), type: 'hologram', message: { role: 'user', content: 'new' } },
     ...[{ ...at('u4', 'n1'), type: 'user', message: { role: 'user', content: 'ok' } }],
   ])
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line/)
   write(lines, new Date())
   expect(run([session, '--print']).stderr).toMatch(
     /changed \d+ s ago; anything that its program writes from now on will be missing in/,

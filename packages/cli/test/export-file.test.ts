@@ -293,7 +293,7 @@ describe('indelible show --check', () => {
   it('show lists omitted lines and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
       status: 1,
-      stderr: 'damaged.jsonl: 2 damaged lines skipped (lines 6, 7); "indelible show --check" says why\n',
+      stderr: 'damaged.jsonl: 2 damaged lines (lines 6, 7); "indelible show --check" says why\n',
     })
   })
 })

@@ -1,23 +1,38 @@
 /** Detects the JSON lines format of a file from its first lines. */
 import { isObject, jsonIn, type JsonObject } from 'indelible/json/kit'
 import { claudeCode } from './claude-code.ts'
+import { claudeStream } from './claude-stream.ts'
+import { codexExec } from './codex-exec.ts'
 import { codex } from './codex.ts'
 import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
 import { conversationLines, isConversationLine } from './conversation-lines.ts'
+import { copilotCli } from './copilot-cli.ts'
+import { crush } from './crush.ts'
 import { cursor } from './cursor.ts'
+import { droid } from './droid.ts'
 import { indelibleExport } from './export.ts'
 import { geminiCli } from './gemini-cli.ts'
+import { goose } from './goose.ts'
+import { kimi } from './kimi.ts'
 import type { LineFormat } from './line-format.ts'
 import { langgraph } from './langgraph.ts'
 import type { Line } from './lines.ts'
 import { isMessageLineFormat, messageLines } from './message-lines.ts'
 import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
+import { qwenCode } from './qwen-code.ts'
 import { recordsOf } from './records.ts'
 
 /** Formats that any single entry identifies. */
 const lineFormats: readonly LineFormat[] = [
   indelibleExport,
+  qwenCode,
+  droid,
+  copilotCli,
+  claudeStream,
+  codexExec,
+  kimi,
+  goose,
   piSession,
   claudeCode,
   codex,
@@ -28,7 +43,7 @@ const lineFormats: readonly LineFormat[] = [
 ]
 
 /** Formats whose entries may span lines: the file is one JSON value, or several one after another. */
-const valueFormats: readonly LineFormat[] = [geminiCli, opencode, langgraph]
+const valueFormats: readonly LineFormat[] = [geminiCli, crush, goose, opencode, langgraph]
 
 /** The format of JSON values that may each span lines. */
 export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefined => {

@@ -53,6 +53,11 @@ const kinds: ReadonlySet<unknown> = new Set([
 const isHeader = (entry: JsonObject): boolean =>
   entry['type'] === 'session' && typeof entry['id'] === 'string' && typeof entry['timestamp'] === 'string'
 
+/** Whether a message has calls or results in the form of Anthropic, as other programs write them. */
+const holdsBlocks = ({ content }: JsonObject): boolean =>
+  Array.isArray(content) &&
+  (content as readonly Json[]).some((part) => isObject(part) && /^tool_(?:use|result)$/.test(String(part['type'])))
+
 export const piSession: LineFormat = {
   format,
   matches: (entry) =>
@@ -60,7 +65,8 @@ export const piSession: LineFormat = {
     (entry['type'] === 'message' &&
       isObject(entry['message']) &&
       typeof entry['timestamp'] === 'string' &&
-      !('uuid' in entry)),
+      !('uuid' in entry) &&
+      !holdsBlocks(entry['message'])),
   reader: (sink) => {
     const tree = new EntryTree()
     /** The entries that each `leaf` entry names. */

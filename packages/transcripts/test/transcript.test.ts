@@ -214,7 +214,7 @@ describe('readTranscript', () => {
     ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
     ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],
     ['3', 'this is 3, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK'],
-    ['3', 'a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible'],
+    ['3', 'or an export of ChatGPT, Claude.ai or Indelible'],
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
     [

@@ -7,6 +7,7 @@ import type { Transcript } from '@indelible/transcripts'
 import { programs } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { importFrom } from './import-from.ts'
+import { sessionIdOf } from './import-new.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
 import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
@@ -154,7 +155,7 @@ const importOne = async (
   several: boolean,
   before?: Promise<unknown>,
 ): Promise<void> => {
-  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : transcript.origin.id
+  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : sessionIdOf(transcript)
   const rows = transcript.messages.length + transcript.notes.length
   const importAs = async (id: string): Promise<SessionInfo> => {
     const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')

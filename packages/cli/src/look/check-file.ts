@@ -1,10 +1,11 @@
 /** `indelible show FILE --check`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
 import { isLeft, present } from 'indelible/json/kit'
-import { mend, settle } from 'indelible/message'
+import { createHistory, omitRanges } from 'indelible/history'
+import { mend, settle, type Message, type Sequence } from 'indelible/message'
 import { Unreadable, type Call } from '../terminal/command.ts'
 import { compareRoot } from '../sources/export-root.ts'
-import { oneFile, pathOf, pickOf, transcriptIn, titleOf } from '../sources/input.ts'
+import { oneFile, pathOf, pickOf, retractedIn, transcriptIn, titleOf } from '../sources/input.ts'
 import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
 import { countText, fitColumns, oneLine, wrapHanging } from '../terminal/screen.ts'
 
@@ -12,7 +13,10 @@ export const checkFile = async ({ values, positionals, terminal }: Call): Promis
   const path = oneFile('show --check', positionals)
   const transcript = await transcriptIn(path, { pick: pickOf(values) }, terminal)
   const { format, messages, notes, damage, losses, count, pick, origin } = transcript
-  const settled = settle(messages)
+  const retracted = retractedIn(transcript)
+  const conversation: Sequence<Message> =
+    retracted.length === 0 ? messages : omitRanges(createHistory<Message>({ from: messages }).view(), retracted)
+  const settled = settle(conversation)
   const problems = isLeft(settled) ? settled.left.problems : []
   const root = await compareRoot(transcript)
   const { columns } = terminal
@@ -33,7 +37,7 @@ export const checkFile = async ({ values, positionals, terminal }: Call): Promis
       ...readLossLines(losses, columns),
       problems.length === 0
         ? 'pairing: every call has its result'
-        : `pairing: ${countText(problems.length, 'fault')}, ${countText(mend(messages).repairs.length, 'repair')} would settle it`,
+        : `pairing: ${countText(problems.length, 'fault')}, ${countText(mend(conversation).repairs.length, 'repair')} would settle it`,
       ...problems.slice(0, mostShown).map((problem) => fitColumns(`  ${oneLine(faultMessage(problem))}`, columns)),
       ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
     ])

@@ -1,9 +1,11 @@
 /** Finds the sessions that agents keep on this machine, by their ids. */
 import { basename, dirname } from 'node:path'
+import { isLeft } from 'indelible/json/kit'
 import type { Transcript } from '@indelible/transcripts'
 import { programs, projectRoot, sourcesOf, type Source } from './agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { matchesIdPattern } from './short-ids.ts'
+import { countText } from '../terminal/screen.ts'
 
 export interface SessionAtPath {
   readonly program: string
@@ -26,7 +28,10 @@ export const allSources = async (
 }
 
 /** The id at the end of a session file's name, or from the database. For Gemini CLI it is the first part of the id. */
-export const idOf = ({ path }: Source): string =>
+export const idOf = ({ path: named }: Source): string =>
+  idIn(named.replace(/[/\\](?:events|wire|context|api_conversation_history)\.jsonl?$/, ''))
+
+const idIn = (path: string): string =>
   /(?:#|[-_/\\])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=#).+|[0-9a-f]{8})(?:\.jsonl?(?:\.zst)?)?$/.exec(
     path,
   )?.[1] ?? basename(path).replace(/\.jsonl?(?:\.zst)?$/, '')
@@ -46,7 +51,26 @@ export const findSource = async (name: string, terminal: Terminal): Promise<Sour
         .map(({ source }) => idOf(source))
         .join(', ')} begin with "${name}"; give more of the id`,
     )
-  return first?.source
+  return first === undefined ? undefined : fullest([first, ...others], terminal)
+}
+
+/** Of several files with one id, the one with the most messages. The others are named. */
+const fullest = async (sources: readonly SessionAtPath[], terminal: Terminal): Promise<Source | undefined> => {
+  if (sources.length === 1) return sources[0]?.source
+  const sized = await Promise.all(
+    sources.map(async ({ source }) => {
+      const read = await source.read(0).catch(() => undefined)
+      return { source, size: read === undefined || isLeft(read) ? -1 : read.right.messages.length }
+    }),
+  )
+  const [best, ...others] = sized.toSorted((a, b) => b.size - a.size || b.source.changed - a.source.changed)
+  terminal.tell(
+    others.map(
+      ({ source, size }) =>
+        `${source.path} has the same id and ${size < 0 ? "can't be read" : countText(size, 'message')}; ${best?.source.path} is used`,
+    ),
+  )
+  return best?.source
 }
 
 /** Whether a session is a sub-agent's. */
