@@ -8,27 +8,55 @@ import { root } from '../scripts/run.ts'
 
 /** What each room of the library may import from: its own files, and these. */
 const mayImport: { readonly [room: string]: readonly string[] } = {
-  json: [],
+  either: [],
   sequence: [],
-  task: ['json'],
+  json: ['either'],
+  task: ['either', 'json'],
   proof: ['json'],
-  message: ['json', 'sequence', 'task', 'proof'],
-  codecs: ['json', 'sequence', 'task', 'proof', 'message'],
+  message: ['either', 'json', 'sequence', 'task', 'proof'],
+  codecs: ['either', 'json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
-  notes: ['json', 'sequence', 'task', 'proof', 'pages'],
-  redact: ['json', 'proof', 'message', 'notes'],
-  history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
-  store: ['json', 'sequence', 'task', 'proof'],
-  entry: ['json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
-  session: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes', 'redact', 'history', 'store', 'entry'],
-  search: ['json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
-  context: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
-  run: [
-    ...['json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context'],
+  notes: ['either', 'json', 'sequence', 'task', 'proof', 'pages'],
+  redact: ['either', 'json', 'proof', 'message', 'notes'],
+  history: ['either', 'json', 'sequence', 'task', 'pages'], // generic in its message type
+  store: ['either', 'json', 'sequence', 'task', 'proof'],
+  entry: ['either', 'json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
+  session: [
+    'either',
+    'json',
+    'sequence',
+    'task',
+    'proof',
+    'message',
+    'pages',
+    'notes',
+    'redact',
+    'history',
+    'store',
+    'entry',
   ],
-  thread: ['json', 'sequence', 'task', 'message', 'codecs'],
-  '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
+  search: ['either', 'json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
+  context: ['either', 'json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
+  run: [
+    ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
+    ...['store', 'session', 'context', 'thread'],
+  ],
+  thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
+  '.': [
+    'either',
+    'json',
+    'task',
+    'proof',
+    'message',
+    'codecs',
+    'pages',
+    'notes',
+    'history',
+    'store',
+    'entry',
+    'session',
+    'thread',
+  ],
 }
 
 /** The large rooms: what each folder in them may import from. Their index, their faults and their main types are for all. */
@@ -49,17 +77,22 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     moving: ['record', 'erasing', 'opening'], // import, export, copy
   },
   'packages/cli/src': {
-    view: [], // the page's server
-    terminal: ['view'], // what people see
-    sources: ['terminal', 'view'], // what commands are given: files, sessions, stores
-    record: ['sources', 'terminal', 'view'],
+    terminal: [], // what people see
+    sources: ['terminal'], // what commands are given: files, sessions, stores
+    record: ['sources', 'terminal'],
     change: ['sources', 'terminal'],
-    files: ['sources', 'terminal', 'view'],
-    model: ['sources', 'terminal', 'view'],
-    prove: ['sources', 'terminal', 'view'],
-    keep: ['sources', 'terminal', 'record', 'prove'],
-    look: ['sources', 'terminal', 'view', 'change', 'files'],
-    agents: ['sources', 'terminal', 'model', 'view'],
+    files: ['sources', 'terminal'],
+    compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
+    model: ['sources', 'terminal', 'compare'],
+    prove: ['sources', 'terminal'],
+    maintenance: ['sources', 'terminal', 'record', 'prove'],
+    look: ['sources', 'terminal', 'change', 'files'],
+    agents: ['sources', 'terminal'],
+  },
+  'packages/view/src': {
+    texts: [], // what is known of a session, as words
+    calls: ['texts'], // model calls, and what each was sent
+    server: ['texts', 'calls'],
   },
 }
 
@@ -67,7 +100,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
 const packagesOf: { readonly [name: string]: readonly string[] } = {
   'ai-sdk': [],
   'claude-agent': ['transcripts'],
-  cli: ['encryption', 'evidence', 'postgres', 'records', 'recorder', 'transcripts'],
+  cli: ['encryption', 'evidence', 'postgres', 'recorder', 'transcripts', 'view'],
   encryption: [],
   evidence: [],
   langgraph: [],
@@ -77,6 +110,7 @@ const packagesOf: { readonly [name: string]: readonly string[] } = {
   records: [],
   testing: [],
   transcripts: [],
+  view: ['evidence', 'recorder', 'transcripts'],
   workflows: [],
 }
 
@@ -147,6 +181,10 @@ const target = ({ from, to }: Import): string | undefined => (isLocal(to) ? join
 /** The package of a file, and its room in the library. */
 const packageOf = (file: string): string => /^packages[/\\]([^/\\]+)/.exec(file)?.[1] ?? 'indelible'
 const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
+/** Whether a file is part of what runs only in Node: the command, and the server of the page. */
+const isProgram = (file: string): boolean =>
+  packageOf(file) === 'cli' ||
+  (packageOf(file) === 'view' && /^packages[/\\]view[/\\]src[/\\](?:server[/\\]|index|kit)/.test(file))
 const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
 describe('source layout', () => {
@@ -194,7 +232,7 @@ describe('source layout', () => {
     expect([...folders].toSorted()).toEqual(['.', ...Object.keys(allowed)].toSorted())
   })
   it('each package.json lists exactly the dependencies that its sources import', () => {
-    const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
+    const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier.replace(/^#/, ''))?.[0] ?? ''
     for (const { folder, manifest } of packages) {
       const place = `${relative(root, join(folder, 'src'))}/`
       const used = imports.filter(({ from, to }) => from.startsWith(place) && !isLocal(to) && !to.startsWith('node:'))
@@ -258,22 +296,31 @@ describe('source layout', () => {
         !(from === join('src', 'context', 'recall', 'words.ts') && to === 'stemmer'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
+      '#fp-ts/Either',
+      '#fp-ts/TaskEither',
+      '#fp-ts/function',
       '@noble/hashes/sha2.js',
       '@noble/hashes/utils.js',
       '@standard-schema/spec', // types only
-      'fp-ts/lib/Either.js',
+      'fp-ts/lib/Either.js', // types only, as below
       'fp-ts/lib/TaskEither.js',
       'immer',
     ])
   })
-  it('only the command and the drivers import Node modules', () => {
+  it('only the command, the server of the page and the drivers import Node modules', () => {
     const wrong = imports.filter(
-      ({ from, to }) => to.startsWith('node:') && packageOf(from) !== 'cli' && driverOf(from) === undefined,
+      ({ from, to }) => to.startsWith('node:') && !isProgram(from) && driverOf(from) === undefined,
     )
     expect(wrong).toEqual([])
   })
-  it('fp-ts is imported only for its types, because bundlers keep its whole CommonJS module', () => {
+  it("fp-ts's functions are imported as #fp-ts/…, which leads bundlers to its modules and Node to its CommonJS", () => {
     expect(imports.filter(({ to, types }) => to.startsWith('fp-ts/') && !types)).toEqual([])
+    for (const { manifest, folder } of packages) {
+      const place = `${relative(root, join(folder, 'src'))}/`
+      const used = imports.some(({ from, to }) => from.startsWith(place) && to.startsWith('#fp-ts/'))
+      const alias = { '#fp-ts/*': { node: 'fp-ts/lib/*.js', default: 'fp-ts/es6/*.js' } }
+      expect([manifest.name, manifest.imports]).toEqual([manifest.name, used ? alias : undefined])
+    }
   })
   it('drivers import only their own client library, and nothing imports a driver', () => {
     const wrong = imports.filter((found) => {
@@ -281,10 +328,12 @@ describe('source layout', () => {
       const to = target(found)
       if (to === undefined)
         return (
-          driver !== undefined && drivers[driver]?.includes(found.to) === false && !found.to.startsWith('fp-ts/lib/')
+          driver !== undefined &&
+          drivers[driver]?.includes(found.to) === false &&
+          !/^(?:fp-ts\/lib|#fp-ts)\//.test(found.to)
         )
       const reached = driverOf(to)
-      return reached !== undefined && reached !== driver && packageOf(found.from) !== 'cli'
+      return reached !== undefined && reached !== driver && !isProgram(found.from)
     })
     expect(wrong).toEqual([])
   })

@@ -2,7 +2,7 @@
 export { decodeRecorded } from './anthropic/decode.ts'
 export type { CodecFormat } from './codecs.ts'
 export { codecFaultText } from './fault.ts'
-export { isMadeId, nextMadeId, madeId } from './gemini/calls.ts'
+export { CallReader, isMadeId, nextMadeId, madeId } from './gemini/calls.ts'
 export { blockWire, JoinedMessage, type JoinedBlock } from './anthropic/join.ts'
 export { JoinedResponse } from './gemini/join.ts'
 export { mergeCounts } from './usage-counts.ts'

@@ -1,7 +1,8 @@
 /** Builds messages from a model's answer: the kept part of an interrupted answer, and the results of its calls. */
 import { text } from './construct.ts'
 import { decodeMessage } from './decode.ts'
-import { hasOwn, isLeft, isObject, ownField, type JsonObject } from '../json/index.ts'
+import { isLeft } from '../either/index.ts'
+import { isObject, ownField, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The end of a marked answer, for the model; `meta.indelible.interrupted` is the mark for programs. */
@@ -9,7 +10,8 @@ export const interruptedMark = '[interrupted]'
 
 /**
  * The recorded form of an interrupted answer: complete parts, and text so far. Reasoning alone is
- * dropped, because providers reject it without the text or calls that it led to.
+ * dropped, because providers reject it without the text or calls that it led to. An answer that was interrupted before
+ * its first text or call has no message: nobody said anything, so a mark alone would be invented.
  *
  * @param parts  the parts in order; a string is text that was still streaming
  * @param marked whether to add a mark that people and models can read
@@ -20,9 +22,9 @@ export const cutAnswer = (parts: readonly (Part | string)[], marked: boolean): M
     if (typeof part !== 'string') return [part]
     return part === '' ? [] : [text(part.toWellFormed())]
   })
-  const content = whole.some(({ type }) => type !== 'reasoning') ? whole : []
-  if (!marked) return content.length === 0 ? undefined : { role: 'assistant', content }
-  return { role: 'assistant', content: withMark(content), meta: { indelible: { interrupted: true } } }
+  if (!whole.some(({ type }) => type !== 'reasoning')) return undefined
+  if (!marked) return { role: 'assistant', content: whole }
+  return { role: 'assistant', content: withMark(whole), meta: { indelible: { interrupted: true } } }
 }
 
 /** Adds the mark after the last text and so before the calls, because some formats put all text before calls. */
@@ -59,7 +61,7 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
     : Object.freeze({
         ...part,
         id,
-        meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }),
+        meta: Object.freeze({ ...withoutItemIds(ownField(part, 'meta')), indelible: { callId: part.id } }),
       })
 }
 
@@ -67,8 +69,9 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
 const withoutItemIds = (meta: Meta = {}): Meta =>
   Object.fromEntries(
     Object.entries(meta).map(([name, kept]) => {
-      if (!isObject(kept) || !isObject(kept['fields'])) return [name, kept]
-      const { id: _, ...fields } = kept['fields']
+      const wire = isObject(kept) ? ownField(kept, 'fields') : undefined
+      if (!isObject(kept) || !isObject(wire)) return [name, kept]
+      const { id: _, ...fields } = wire
       return [name, { ...kept, fields }]
     }),
   )
@@ -89,7 +92,7 @@ export const indelibleMetaOf = (message: Partial<Message>): JsonObject => {
 }
 
 /** Whether an answer was interrupted. */
-export const isCut = (message: Message): boolean => hasOwn(indelibleMetaOf(message), 'interrupted')
+export const isCut = (message: Message): boolean => Object.hasOwn(indelibleMetaOf(message), 'interrupted')
 
 /** A value as a message; undefined if it is not one. */
 export const messageIn = (value: unknown): Message | undefined => {

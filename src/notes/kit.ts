@@ -19,3 +19,10 @@ export type {
   Usage,
 } from './note.ts'
 export { placeNote, placeOf } from './place.ts'
+export {
+  callRecorders,
+  type CallLogKeys,
+  type CallRecorder,
+  type FailureSummary,
+  type RecordedCall,
+} from './call-recorders.ts'

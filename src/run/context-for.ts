@@ -9,10 +9,9 @@ import {
   type OfferedTool,
 } from '../context/index.ts'
 import type { View } from '../history/index.ts'
-import { isLeft, ownFields } from '../json/index.ts'
+import { ownFields } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/kit.ts'
-import type { ContextStates } from '../session/index.ts'
 
 /** The messages to send instead of the whole record, as `deriveContext` returns them. */
 export interface ModelContext {
@@ -53,11 +52,6 @@ export interface RunDerive extends Omit<
 > {
   /** The notes of the record, or a function called before each model call: `() => session.notes()`. Default: none. */
   readonly notes?: Sequence<Note> | (() => Sequence<Note>)
-  /**
-   * Where to store the state of contexts, so that the first context of the next run only reads newer messages:
-   * `contextStates(session)`. Default: not stored. A turn stores it with its session.
-   */
-  readonly states?: ContextStates | undefined
 }
 
 /** The context options of a run. */
@@ -76,10 +70,6 @@ export interface ContextOptions {
 /** The function that the loop calls before each model call. */
 export interface Deriving {
   (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext>
-  /** Called before the first context, to read the stored state. */
-  readonly begin?: () => Promise<void>
-  /** Called after the last context, to finish storing the state. */
-  readonly end?: () => Promise<void>
 }
 
 /** Throws a TypeError if the budget is invalid or combined with a deriving function. */
@@ -94,33 +84,10 @@ export const derivingOf = (
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
   usableTokens(budget)
-  const { notes = [], states, ...options } = derive
-  let state: string | undefined
-  let writing: Promise<void> | undefined
-  /** Writes the latest state, one write at a time. A failure only costs time, because the state is a cache. */
-  const write = (kept: string): void => {
-    state = kept
-    writing ??= (async () => {
-      for (let written: string | undefined; written !== state;) {
-        written = state
-        await states?.write(written as string).catch(() => undefined)
-      }
-      writing = undefined
-    })()
-  }
-  return Object.assign(
-    (view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext> => {
-      const read = typeof notes === 'function' ? notes() : notes
-      const derived = deriveContext(view, ownFields({ ...options, ...call, budget, notes: read, previous, state }))
-      const next = states === undefined || isLeft(derived) ? undefined : derived.right.state
-      if (next !== undefined && next !== state) write(next)
-      return derived
-    },
-    {
-      begin: async () => {
-        state = await states?.read().catch(() => undefined)
-      },
-      end: async () => writing,
-    },
-  )
+  const { notes = [], ...options } = derive
+  return (view, previous) =>
+    deriveContext(
+      view,
+      ownFields({ ...options, ...call, budget, notes: typeof notes === 'function' ? notes() : notes, previous }),
+    )
 }

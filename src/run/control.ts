@@ -7,6 +7,8 @@ import type { StopReason } from './result.ts'
 /** A signal that cuts the current work. */
 export interface Interrupt {
   readonly behavior: InterruptBehavior
+  /** Whether it also discards a complete answer, as long as none of its calls has started. Default: false. */
+  readonly discardsComplete?: boolean
   /** The user's new message; the run continues with it. */
   readonly message: Message | undefined
   /** The text for the results of unfinished calls. */

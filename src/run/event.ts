@@ -70,7 +70,8 @@ export interface SentRequest {
 }
 
 /**
- * What to do with an answer that is interrupted while streaming. `discard`: record nothing of it. `savePartial`:
- * record its text and finished calls. `saveMarked`: the same, with a mark that people and models can read.
+ * What to do with an answer that is interrupted. `discard`: record nothing of it. `savePartial`: record its text and
+ * finished calls. `saveMarked`: the same, with a mark that people and models can read. Of an answer without text and
+ * without a finished call nothing is recorded.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

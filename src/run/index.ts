@@ -1,3 +1,4 @@
+export type { CallLog, CallLogging } from './calls.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from './model.ts'
 export type { FinishReason, ModelResponse } from './response.ts'
 export type { InterruptBehavior, RunEvent, SentRequest } from './event.ts'
@@ -17,7 +18,7 @@ export type { Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.t
 export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './launch.ts'
 export { inputsOf, type Input, type InputState } from './inputs/input.ts'
 export { resume, type ResumeOptions } from './resume.ts'
-export { run } from './run.ts'
+export { run, type InputRunOptions } from './run.ts'
 export { settleOpen } from './settle-open.ts'
 export { turn, type SessionRunOptions, type TurnOptions } from './turn.ts'
 export type { UnfinishedChoice, UnfinishedPolicy } from './start.ts'

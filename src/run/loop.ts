@@ -5,10 +5,11 @@
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
+import { describe, isLeft, left, right, snapshot, ownField, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
+  textOf,
   toolCall,
   type Message,
   type Sequence,
@@ -19,6 +20,7 @@ import {
 import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { admitAnswer, callRefusal, stopOf } from './answer.ts'
+import type { CallWriter } from './calls.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -26,12 +28,13 @@ import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
+import { rejectOnAbort, errorResult, invoke, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
+import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
@@ -56,6 +59,8 @@ export interface LoopOptions {
   readonly parameters: JsonObject
   readonly context: Deriving | undefined
   readonly receipts: boolean
+  /** Writes the records of tool calls. */
+  readonly calls: CallWriter | undefined
   /** A step left open by another run. */
   readonly open: OpenAnswer | undefined
   readonly decisions: Decisions
@@ -92,6 +97,7 @@ export class Loop {
   #interrupts = 0
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
+  readonly #prompter: Prompter
   /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
@@ -109,6 +115,7 @@ export class Loop {
     this.#channel = channel
     this.#work = workingCopy(options.view)
     this.#told = options.handlers
+    this.#prompter = new Prompter(options.calls ?? {})
     this.#open = options.open && snapshot(options.open)
     this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
@@ -123,7 +130,6 @@ export class Loop {
     const begun: RunHandler[] = []
     try {
       await this.#begin(begun)
-      await this.#options.context?.begin?.()
       // A request that ends with a cut answer makes the model continue it in the middle of a word, or is refused.
       if (this.#open === undefined && isCutAnswer(this.#options.view.at(-1)))
         await this.#record(this.#deltaOf([cutAnswerNotice()]))
@@ -137,7 +143,6 @@ export class Loop {
       )
       await this.#recordRest()
     }
-    await this.#options.context?.end?.()
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
     this.#control.end()
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
@@ -238,6 +243,8 @@ export class Loop {
       await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
+      if (results === 'discarded')
+        return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -247,8 +254,7 @@ export class Loop {
         ...(this.#sent && { sent: this.#sent }),
       })
 
-      // A signal during tool runs does not discard the step: the answer was complete, and its tools
-      // may have had effects.
+      // Once a tool has started, a signal does not discard the step: the tool may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
@@ -297,12 +303,14 @@ export class Loop {
   ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
-    if (messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
+    const context = this.#derive()
+    const { estimated, derivedBy } = context
+    const { messages, stablePrefix } = this.#prompter.request(context)
+    if (context.messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
-        contextDigest: rangeDigest(messages),
+        contextDigest: rangeDigest(context.messages),
         model: model.name,
         parameters,
         ...present({ estimated, derivedBy }),
@@ -425,7 +433,7 @@ export class Loop {
       this.#given.set(event.index, id)
       return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
-    const given = this.#given.get(hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
+    const given = this.#given.get(Object.hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
     if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
     this.#callIds.delete(given)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })
@@ -470,28 +478,30 @@ export class Loop {
   }
 
   /**
-   * The results in call order, whatever the completion order; or `approval` if calls wait for it
-   * and all others have results. The last result is emitted along with the step's delta.
+   * The results in call order, whatever the completion order; `approval` if calls wait for it and all others have
+   * results; `discarded` if a signal discards the answer before any of its calls has started. The last result is
+   * emitted along with the step's delta.
    */
   async #runTools(
     calls: readonly ToolCallPart[],
     results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
-  ): Promise<readonly ToolResultPart[] | 'approval'> {
+  ): Promise<readonly ToolResultPart[] | 'approval' | 'discarded'> {
     const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
+    if (this.#open === undefined && this.#control.pending?.discardsComplete === true) return 'discarded'
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
       const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions, this.#wasStarted(call))
       if (denial !== undefined) return errorResult(call, denial)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : invoke(call, tools, signal, clock)
+      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : this.#invoke(call)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -529,6 +539,15 @@ export class Loop {
     }
     for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
+  }
+
+  #invoke(call: ToolCallPart): Promise<ToolResultPart> {
+    const { tools, clock, calls } = this.#options
+    const { signal } = this.#control
+    if (calls === undefined) return invoke(call, tools, signal, clock)
+    return invokeRecorded(call, tools, signal, clock, (given, summarize, body) =>
+      calls.record(this.#deltaId, call, given, summarize, body),
+    )
   }
 
   /** Whether a dead run had started the call, so that it may have had side effects. */

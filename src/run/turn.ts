@@ -4,7 +4,7 @@ import { recallTool } from '../context/index.ts'
 import { describe, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { contextStates, type Session } from '../session/index.ts'
+import type { Session } from '../session/index.ts'
 import { redactorOf } from '../session/kit.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
@@ -227,7 +227,7 @@ export const runSettings = (
     throw new TypeError(`onQueuedRun is ${describe(onQueuedRun)}; expected a function`)
   const known = given.some(({ name }) => name === 'recall')
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
-  const derive = { notes: () => session.notes(), states: contextStates(session), ...options.derive }
+  const derive = { notes: () => session.notes(), ...options.derive }
   const settings = ownFields({ receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) })
   return { settings, continuation: { tools, unfinished, decisions: {} } }
 }

@@ -11,7 +11,6 @@ export type {
   Cursor,
   ErasingDriver,
   IndexDriver,
-  StateDriver,
   StoreDriver,
   UnchangedLog,
 } from './port/driver.ts'
@@ -95,7 +94,6 @@ export type {
   LogInfo,
   LogPage,
   LogPiece,
-  LogStates,
   MetaUpdate,
   NewLog,
   OnceStore,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createSession, openSession, user } from 'indelible'
+import { eraseMessages } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../task-results.ts'
 
@@ -23,7 +24,7 @@ it('a namespace, an operation, a lease holder, a reason and a model with a secre
   })
   await ok(session.note({ type: 'application', namespace, content: 1 }))
   await ok(session.note({ type: 'receipt', len: 1, contextDigest: '0'.repeat(64), model }))
-  await ok(session.erase([0], { reason, by }))
+  await ok(eraseMessages(session, [0], { reason, by }))
   // Retries find the operation, also in another process, if it redacts.
   const again = await ok(openSession(store, 's', { redact: true }))
   expect(

@@ -21,6 +21,7 @@ import type {
   SessionReader,
   WriteFault,
 } from 'indelible/session'
+import { pending } from '../../src/session/index.ts'
 
 declare const store: Store
 declare const session: Session
@@ -39,7 +40,7 @@ describe('inferred session types', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(reading.conversation()).toEqualTypeOf<View<Message>>()
     expectTypeOf(sealed.at(sealed.head())?.conversation).toEqualTypeOf<View<Message> | undefined>()
-    expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
+    expectTypeOf(session.at().pages).toEqualTypeOf<readonly PageKind[]>()
     expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
   })
   it('readers accept any kind of session', () => {
@@ -48,7 +49,7 @@ describe('inferred session types', () => {
   })
   it('recorded messages can be appended again', () => {
     session.append(session.view().toArray())
-    session.append(session.interrupted())
+    session.append(pending(session).messages)
   })
 })
 
@@ -91,6 +92,13 @@ describe('sessions: must not compile', () => {
     // @ts-expect-error nothing of it can be replaced
     void (() => (session.append = declined))
     void copied
+  })
+  it('updating metadata with an async recipe, whose draft would be gone', () => {
+    // @ts-expect-error a recipe is done when it returns
+    void (() => session.update(async (metadata) => void (metadata['title'] = 'x')))
+    // @ts-expect-error nor may it return what an assignment gives
+    void (() => session.update((metadata) => (metadata['title'] = 'x')))
+    void (() => session.update(() => ({ title: 'instead' })))
   })
   it('making a sealed session without seal()', () => {
     // @ts-expect-error a seal is no note to write

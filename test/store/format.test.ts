@@ -5,12 +5,16 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { zstdCompressSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { faultMessage, memoryStore, openSession, orThrow, user } from 'indelible'
+import { createSession, faultMessage, memoryStore, openSession, orThrow, user } from 'indelible'
 import { readTranscript, importTranscript } from '@indelible/transcripts'
 import { verifyLog } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
+import { blockIdOf } from '../../src/proof/kit.ts'
+import { findingText } from '../../src/store/kit.ts'
+import { sumOf } from '../../src/store/sqlite/sum.ts'
 import { formatsFor } from '../../packages/postgres/src/schema.ts'
 import { applicationId, formats } from '../../src/store/sqlite/schema.ts'
 import { rowSamples } from './row-samples.ts'
@@ -47,7 +51,7 @@ describe('a store file of another format', () => {
   })
 
   it('with the current number and another fingerprint, or none, is older', async () => {
-    const other = change(copyOf('store-1.db'), "update format set fingerprint = 'abcdef0123456789'")
+    const other = change(copyOf('store-2.db'), "update format set fingerprint = 'abcdef0123456789'")
     for (const readOnly of [false, true])
       expect(await faultOf(other, readOnly)).toEqual({
         _tag: 'OlderStore',
@@ -55,7 +59,7 @@ describe('a store file of another format', () => {
         found: formats.length,
         fingerprint: 'abcdef0123456789',
       })
-    const none = change(copyOf('store-1.db'), 'drop table format')
+    const none = change(copyOf('store-2.db'), 'drop table format')
     expect(await faultOf(none)).toEqual({ _tag: 'OlderStore', path: none, found: formats.length })
   })
 
@@ -82,9 +86,9 @@ describe('a store file of another format', () => {
   })
 })
 
-describe('a store file of format 1', () => {
-  it('opens, accepts appends, and supports erasure', async () => {
-    const path = copyOf('store-1.db')
+describe('a store file of any format', () => {
+  it.each(formats.map((_, index) => index + 1))('%i opens, accepts appends, and supports erasure', async (format) => {
+    const path = copyOf(`store-${format}.db`)
     const store = await sqliteStore({ path })
     const info = await verifyLog(store, 'conversation')
     expect(info).toMatchObject({ entries: 3, meta: { title: 'fixture' }, head: { size: 4 }, created: 0, appended: 0 })
@@ -99,6 +103,43 @@ describe('a store file of format 1', () => {
     }
     expect(await store.check()).toEqual([])
     await store.close()
+  })
+
+  it('with blocks is upgraded: each row counts those it names, and an altered log stays altered', async () => {
+    const path = fresh()
+    const store = await sqliteStore({ path })
+    const text = 'a text of a block '.repeat(400)
+    const session = await createSession(store, { id: 'a', messages: [user('short'), user(text)] })
+    await createSession(store, { id: 'b', messages: [user(text)] })
+    await store.putBlocks([new Uint8Array(100_000)])
+    await store.close()
+    const old = fresh()
+    const db = new DatabaseSync(old)
+    db.function('sum_of', { varargs: true }, (...columns) => sumOf(...columns))
+    db.function('packed', (bytes) => zstdCompressSync(bytes as Uint8Array))
+    db.exec(`pragma journal_mode = wal; ${formats[0]?.sql ?? ''}; attach '${path}' as now;
+      insert into scope select * from now.scope; insert into segment select * from now.segment;
+      insert into log select key, scope, id, segment, size, entries, tokens, peaks, root, appended, created, used, sized, meta, changes,
+        sum_of(scope, id, segment, size, entries, peaks, root, appended), meta_sum from now.log;
+      update log set sum = 1 where id = 'b';
+      insert into row select id, place, node, body, at, salt, erased from now.row;
+      insert into block select key, scope, id, 1, kept, sum from now.block;
+      insert into content select block, case when length(bytes) = 100000 then packed(bytes) else bytes end, case when length(bytes) = 100000 then 100000 end from now.content;
+      insert into mention select row, block, 0 from now.mention; detach now;
+      insert into format values ('${formats[0]?.fingerprint ?? ''}');
+      pragma application_id = ${applicationId}; pragma user_version = 1`)
+    db.close()
+    const again = await sqliteStore({ path: old })
+    expect((await again.check()).map(findingText)).toEqual([
+      'log "b" of scope "default": its name or its segment is not what was stored',
+    ])
+    await again.repair()
+    expect(await again.check()).toEqual([])
+    expect((await openSession(again, 'a')).view().at(1)).toEqual(session.view().at(1))
+    expect((await again.getBlocks([blockIdOf(new Uint8Array(100_000), again.hash)]))[0]?.length).toBe(100_000)
+    await again.remove('a')
+    expect((await openSession(again, 'b')).view().at(0)).toEqual(user(text))
+    await again.close()
   })
 
   it('is migrated by the next process after a kill at any migration step', async () => {
@@ -131,11 +172,11 @@ describe('an export of a version with old format numbers', () => {
     expect(info).toMatchObject({ id: 'conversation', len: 2, metadata: { title: 'fixture' } })
     expect(info.head.root).toBe('f2a2b2eeeffc1223a988687f0833a0fc13eff06a4cbd584e06b136245b149ece')
     const session = await openSession(store, 'conversation')
-    expect([session.view().at(0), session.timeOf(1), session.notes().length]).toEqual([
-      user('What is 6 times 7?'),
-      1_700_000_000_000,
-      1,
-    ])
+    expect([
+      session.view().at(0),
+      [...session.at().rows()].filter(({ kind }) => kind === 'entry')[1]?.at,
+      session.notes().length,
+    ]).toEqual([user('What is 6 times 7?'), 1_700_000_000_000, 1])
   })
 
   it('gets the import time for rows without a time', async () => {

@@ -48,8 +48,6 @@ const calls: readonly (readonly [
   ['release', 'release a lease', true, (store, id) => store.release(id, 1)],
   ['requestStop', 'ask a holder to stop', true, (store, id) => store.requestStop(id)],
   ['leaseOf', 'read a lease', false, (store, id) => store.leaseOf(id)],
-  ['states.read', 'read a state', false, (store, id) => (store.states as never as { read: (id: string) => Task }).read(id)], // oxfmt-ignore
-  ['states.write', 'write a state', false, (store, id) => (store.states as never as { write: (id: string, text: string) => Task }).write(id, 'x')], // oxfmt-ignore
 ]
 const others: readonly (readonly [name: string, operation: string, changes: boolean, call: (store: Store) => Task])[] =
   [
@@ -89,7 +87,6 @@ const throwingDriver = (): StoreDriver => {
     ...{ ...driver, ...methods(names) },
     erasing: methods(['erase', 'sharing', 'containing', 'erased']) as never,
     index: methods(['find', 'findIn', 'encrypted', 'make', 'add', 'drop']) as never,
-    states: methods(['read', 'write']) as never,
   }
 }
 
@@ -122,9 +119,9 @@ it.each(calls)('%s needs the id of a log', async (_, _operation, _changes, call)
 })
 
 it('a driver without a method has none of its calls, or their plain answers', async () => {
-  const { check: _, repair: __, scopes: ___, erasing: ____, states: _____, index: ______, pieces: _______, ...driver } = memoryDriver() // oxfmt-ignore
+  const { check: _, repair: __, scopes: ___, erasing: ____, index: _____, pieces: ______, ...driver } = memoryDriver() // oxfmt-ignore
   const store = orThrow(storeOf(driver))
-  for (const name of ['index', 'states', 'pieces', 'turn']) expect(store).not.toHaveProperty(name)
+  for (const name of ['index', 'pieces', 'turn']) expect(store).not.toHaveProperty(name)
   expect(await ok(store.check())).toEqual([])
   expect(await ok(store.repair())).toEqual([])
   expect(await ok(store.scopes())).toBeUndefined()

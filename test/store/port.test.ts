@@ -89,13 +89,13 @@ describe('an append to a store', () => {
     const checked = orThrow(checkAppend({ expected: { ...expected, more: 1 } as never, rows }, context))
     expect(checked).toEqual({
       ...{ expected, rows: orThrow(checkRows(rows, context)), blocks: [], operation: undefined, plan: undefined },
-      ...{ terms: undefined, lease: undefined, respectLease: false, ownKey: undefined, respectTurns: false },
+      ...{ terms: undefined, lease: undefined, respectLease: false, ownKey: undefined },
     })
-    const given = { lease: { number: 3, more: 1 } as never, respectLease: true, respectTurns: true, ownKey: null }
+    const given = { lease: { number: 3, more: 1 } as never, respectLease: true, ownKey: null }
     expect(orThrow(checkAppend({ expected, rows, operation: 'o', ...given }, context))).toMatchObject({
-      ...{ operation: 'o', lease: { number: 3 }, respectLease: true, respectTurns: true, ownKey: null },
+      ...{ operation: 'o', lease: { number: 3 }, respectLease: true, ownKey: null },
     })
-    expect(orThrow(checkAppend({ expected, rows, respectTurns: 1 as never, respectLease: 1 as never }, context))).toMatchObject({ respectTurns: false, respectLease: false }) // oxfmt-ignore
+    expect(orThrow(checkAppend({ expected, rows, respectLease: 1 as never }, context))).toMatchObject({ respectLease: false }) // oxfmt-ignore
     expect(checkAppend({ expected, rows, operation: '' }, context)).toMatchObject({ left: { _tag: 'InvalidId', what: 'operation' } }) // oxfmt-ignore
   })
 

@@ -14,7 +14,7 @@ import { placeOf } from '../../src/store/rules/rules.ts'
 import { escapeBody } from '../../packages/postgres/src/rows.ts'
 import * as postgresSum from '../../packages/postgres/src/sum.ts'
 import { termsOf } from '../../packages/postgres/src/terms.ts'
-import { headSum, metaSum } from '../../src/store/sqlite/log.ts'
+import { metaSum, nameSum } from '../../src/store/sqlite/log.ts'
 import { sumOf } from '../../src/store/sqlite/sum.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -64,16 +64,7 @@ export const rowSamples: readonly string[] = [
   `SQLite sums ${JSON.stringify([
     sumOf('a', 1, null, new Uint8Array([1, 2])),
     metaSum(1, 'id', 2, '{}', 3),
-    headSum({
-      scope: 1,
-      id: 'id',
-      segment: 2,
-      size: 3,
-      entries: 4,
-      peaks: new Uint8Array(32),
-      root: new Uint8Array(32),
-      appended: 5,
-    }),
+    nameSum({ scope: 1, id: 'id', segment: 2 }),
   ])}`,
   `PostgreSQL text ${JSON.stringify(escapeBody('\0\u0001'))}`,
   `PostgreSQL sums ${JSON.stringify([

@@ -29,7 +29,7 @@ import { compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/
 import { right } from '../../src/json/index.ts'
 import { storeContract, type StorePlace } from '@indelible/testing'
 import { Writer } from '../../src/store/sqlite/writer.ts'
-import { headSum, type LogRow } from '../../src/store/sqlite/log.ts'
+import type { LogRow } from '../../src/store/sqlite/log.ts'
 import { networkFileSystem } from '../../src/store/sqlite/network.ts'
 import { openingWith } from './faulty-sqlite.ts'
 import { isShort, oneIn, rounds } from '../rounds.ts'
@@ -164,7 +164,7 @@ describe('a SQLite store', () => {
     db.exec('pragma user_version = 99')
     db.close()
     expect(await outcomeText(sqliteStore({ path: newer }))).toMatch(
-      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/,
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 2\); nothing was changed/,
     )
 
     const foreign = fresh()
@@ -527,8 +527,7 @@ describe('a SQLite store', () => {
       peaks.slice(0, 32),
       new Uint8Array(7),
     ]) {
-      // With the check sum of what is there now, as somebody can write it.
-      db.prepare('update log set peaks = ?, sum = ?').run(damaged, headSum({ ...log, peaks: damaged }))
+      db.prepare('update log set peaks = ?').run(damaged)
       const more = { expected: grown.head, rows: [row('f')] }
       expect(await outcomeText(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at row 5: the peaks/)
       expect(await outcomeText(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)
@@ -539,10 +538,32 @@ describe('a SQLite store', () => {
         await outcomeText(store.append('log', { expected: head, rows: [row('d'), row('e')], operation: 'op' })),
       ).toBe('went well')
     }
-    db.prepare('update log set peaks = ?, sum = ?').run(peaks, headSum(log))
+    db.prepare('update log set peaks = ?').run(peaks)
     db.close()
     await done(store.append('log', { expected: grown.head, rows: [row('f')] }))
     await done(verifyLog(store, 'log'))
+    await done(store.close())
+  })
+
+  it('refuses appends if the size or the number of entries of a log was altered, and repair makes them again', async () => {
+    const path = fresh()
+    const store = await filled(path, ['a', 'b', 'c', 'd', 'e'])
+    const { head } = await done(store.info('log'))
+    for (const change of ['size = 3', 'size = 6', 'size = 9', 'entries = 4', 'entries = 6']) {
+      const db = new DatabaseSync(path)
+      db.exec(`update log set ${change}`)
+      db.close()
+      const { head: found } = await done(store.info('log'))
+      const more = { expected: found, rows: [row('f')] }
+      expect([change, await outcomeText(store.append('log', more))]).toEqual([
+        change,
+        expect.stringMatching(/^DamagedLog: "log" is damaged at row \d: its (?:head was altered|row is missing)/),
+      ])
+      expect((await done(store.repair())).map(({ done: repaired }) => repaired)).toContain(
+        'its head was rebuilt from its 5 rows',
+      )
+      expect((await done(store.info('log'))).head).toEqual(head)
+    }
     await done(store.close())
   })
 

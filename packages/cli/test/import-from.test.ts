@@ -244,7 +244,7 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
   write(pathOf(lost as string), lines(meta(lost as string, base('gone', 10)), said('user', 'alone')))
   const { status, stderr } = from('codex')
   expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
-  const checked = indelible(['check', join(home, pathOf(lost as string))])
+  const checked = indelible(['show', '--check', join(home, pathOf(lost as string))])
   expect(checked.stdout + checked.stderr).toContain('continues session gone, whose file was not found')
   expect(status).toBe(1)
   expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
@@ -254,8 +254,8 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
       .flatMap((line) => /"text":"([^"]*)"/.exec(line)?.[1] ?? [])
   expect(texts(second)).toEqual(['one', 'first é', 'two', 'not in its fork'])
   expect(texts(third)).toEqual(['one', 'first é', 'two', 'three'])
-  expect(indelible(['check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
-  expect(indelible(['check', path]).stdout).toContain('3 messages')
+  expect(indelible(['show', '--check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
+  expect(indelible(['show', '--check', path]).stdout).toContain('3 messages')
 })
 
 it('import --from finds pi sessions by its environment and settings, and every opencode database', () => {

@@ -43,18 +43,6 @@ const damaged = inPlace(
   ),
 )
 const notJson = inPlace('broken', `not json ${evil}`)
-const calls = inPlace(
-  'calls',
-  JSON.stringify([
-    {
-      callId: `c${evil}`,
-      methodName: `m${evil}`,
-      programSource: `const a = conversationHistory.filter((r) => '${evil.replaceAll(/[\r\n\u2028\u2029]/g, '')}')`,
-    },
-    { historyAccessDetected: true, historyQueryPatterns: [`map${evil}`] },
-    { msg: evil },
-  ]),
-)
 const nowhere = join(place, `nothing${evil}.json`)
 const store = join(place, `store${evil}.db`)
 const gone = join(place, `gone${evil}.db`)
@@ -84,19 +72,15 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--json'],
     [file, '--kind', evil],
     [file, evil],
-  ],
-  check: () => [[file], [damaged], [nowhere], [notJson], [file, '--json'], [damaged, '--json']],
-  convert: () => [
-    ...['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui', 'indelible'].flatMap((to) => [
-      [file, '--to', to],
-      [file, '--to', to, '--json'],
-    ]),
-    [damaged, '--to', 'anthropic'],
-    [nowhere, '--to', 'anthropic'],
-    [file, '--to', evil],
-    [file, '--to', 'anthropic', '--out', out],
-    [file, '--to', 'anthropic', '--out', out],
-    [file, '--to', 'anthropic', '--out', file],
+    ['--check', file],
+    ['--check', damaged],
+    ['--check', nowhere],
+    ['--check', notJson],
+    ['--check', file, '--json'],
+    ['--check', damaged, '--json'],
+    [evil, '--follow', '--store', store],
+    [evilId, '--follow', '--store', gone],
+    [evilId, '--follow', '--from', evil, '--store', store],
   ],
   import: () => [
     [file, '--store', store],
@@ -112,6 +96,18 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['--store', store, '--json'],
     ['--store', gone],
     [evil, '--store', store],
+    ['--tree', '--store', store],
+    ['--tree', evilId, '--store', store],
+    ['--tree', evilId, '--store', store, '--json'],
+    ['--tree', evil, '--store', store],
+    ['--scopes', '--store', store],
+    ['--scopes', '--store', store, '--json'],
+    ['--scopes', '--store', gone],
+    ['--scopes', evil, '--store', store],
+    ['--machine'],
+    ['--machine', '--json'],
+    ['--machine', '--of', evil],
+    ['--machine', evil],
   ],
   note: () => [
     [evilId, evil, '--store', store],
@@ -131,19 +127,7 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [evil, evil, '--store', store],
   ],
   diff: () => [[file, damaged], [file, nowhere], [evilId, file, '--json'], [evilId, evilId, '--store', store], [evil]],
-  tree: () => [
-    ['--store', store],
-    [evilId, '--store', store],
-    [evilId, '--store', store, '--json'],
-    [evil, '--store', store],
-  ],
   stats: () => [[file], [damaged], ['--store', store], ['--by', evil], [evil, '--store', store]],
-  scopes: () => [
-    ['--store', store],
-    ['--store', store, '--json'],
-    ['--store', gone],
-    [evil, '--store', store],
-  ],
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],
@@ -171,11 +155,6 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [evil, '--to', '0', '--store', store],
     [evilId, '--to', evil, '--store', store],
   ],
-  tail: () => [
-    [evil, '--store', store],
-    [evilId, '--store', gone],
-    [evilId, '--from', evil, '--store', store],
-  ],
   fork: () => [
     [evilId, '--at', '1', '--id', `fork${evilId}`, '--store', store],
     [evil, '--store', store],
@@ -191,6 +170,16 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [evilId, '--to', 'indelible', '--store', store],
     [evil, '--to', 'indelible', '--store', store],
     [evilId, '--to', evil, '--store', store],
+    ...['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui', 'indelible'].flatMap((to) => [
+      [file, '--to', to],
+      [file, '--to', to, '--json'],
+    ]),
+    [damaged, '--to', 'anthropic'],
+    [nowhere, '--to', 'anthropic'],
+    [file, '--to', evil],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', file],
   ],
   verify: () => [
     [evilId, '--store', store],
@@ -213,17 +202,16 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [join(place, `backup${evil}.db`), '--store', gone],
     [evil, evil],
   ],
-  head: () => [
-    [evilId, '--store', store],
-    [evil, '--store', store],
-    [evilId, evil, '--store', store],
-  ],
   prove: () => [
     [evilId, '1', '--store', store],
     [evil, '1', '--store', store],
     [evilId, evil, '--store', store],
+    [evilId, '--store', store],
+    ['--check', proof()],
+    ['--check', file],
+    ['--check', notJson],
+    ['--check', nowhere],
   ],
-  'check-proof': () => [[proof()], [file], [notJson], [nowhere]],
   ledger: () => [
     ['update', '--store', store],
     ['update', '--json', '--store', store],
@@ -262,14 +250,6 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['--listen', evil],
     [evil, '--store', join(place, `${evil}no`, 'folder.db')],
   ],
-  replay: () => [
-    [file],
-    [evilId, '--store', store],
-    [file, '--json'],
-    [nowhere],
-    [file, '--policy', evil],
-    [file, '--budget', evil],
-  ],
   context: () => [
     [file],
     [file, '--explain'],
@@ -278,8 +258,13 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--explain', '--json'],
     [nowhere],
     [file, '--policy', evil],
+    ['--compare', file],
+    ['--compare', evilId, '--store', store],
+    ['--compare', file, '--json'],
+    ['--compare', nowhere],
+    ['--compare', file, '--policy', evil],
+    ['--compare', file, '--budget', evil],
   ],
-  sessions: () => [[], ['--json'], ['--of', evil], [evil]],
   completion: () => [['bash'], ['zsh'], ['fish'], [evil]],
   continue: () => [
     [file, '--in', 'codex', '--print'],
@@ -295,13 +280,14 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['--no-open', '--host', evil, '--store', store],
     ['--port', evil],
   ],
-  records: () => [[calls], [calls, '--json'], [calls, '--name', evil], [damaged], [notJson], [nowhere]],
   erase: () => [
     [evilId, '0', '--yes', '--reason', evil, '--by', evil, '--store', store],
     [evilId, evil, '--yes', '--store', store],
   ],
-  hold: () => [[evil, '--store', store]],
-  release: () => [[evilId, '--reason', evil, '--store', store]],
+  hold: () => [
+    [evil, '--store', store],
+    ['--release', evilId, '--reason', evil, '--store', store],
+  ],
   remove: () => [
     [evil, '--yes', '--store', store],
     [evilId, '--store', store],
@@ -352,12 +338,12 @@ describe('hostile names and content', () => {
       line === '' ? [] : [JSON.parse(line) as { readonly message: { readonly content: readonly unknown[] } }],
     )
     expect(shown[1]?.message.content[0]).toEqual({ type: 'text', text: `question ${evil}` })
-    const { stdout } = indelible(['convert', file, '--to', 'openai-chat'])
+    const { stdout } = indelible(['export', file, '--to', 'openai-chat'])
     expect(JSON.parse(stdout)).toContainEqual({ role: 'user', content: `question ${evil}`, name: `ada${evil}` })
     const again = indelible(['import', '-', '--id', 'again', '--store', store], {
       input: indelible(['export', evilId, '--to', 'indelible', '--store', store]).stdout,
     })
-    expect(again.stdout.split('head ')[1]).toBe(indelible(['head', evilId, '--store', store]).stdout)
+    expect(again.stdout.split('head ')[1]).toBe(indelible(['prove', evilId, '--store', store]).stdout)
   })
   it('give the same output and exit code in a separate process', () => {
     const [thread, real] = [indelible, indelibleProcess].map((run) => run(['show', file]))
@@ -453,7 +439,7 @@ describe('the only output channel', () => {
     }
   })
   it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
-    const threads = ['replay-pool.ts', 'replay-thread.ts', 'recording.ts', 'record-thread.ts']
+    const threads = ['pool.ts', 'compare-thread.ts', 'recording.ts', 'record-thread.ts']
     const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
     const found = files.flatMap((path) => {

@@ -159,7 +159,7 @@ describe('terminal output at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('8ef2b05beca71e68')
+    seen.expectToBe('ddcdf9398119b4f2')
   })
 
   it('matches recorded help, wrapped at 80 columns', () => {

@@ -3,7 +3,7 @@ import { createSession, file, forkSession, memoryStore, openSession, orThrow, us
 import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { holdSession, readLedger } from '@indelible/evidence'
 import { describeSession, eraseMessages } from 'indelible/session'
-import type { LogStates, Row, StoreFault } from 'indelible/store'
+import type { Row, StoreFault } from 'indelible/store'
 import { encryptionKey, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { left, right } from '../../../src/json/index.ts'
 import { describe, expect, it } from 'vitest'
@@ -557,32 +557,6 @@ describe('the destruction of a key', () => {
     expect(JSON.parse(rows[1]?.body as string)).toMatchObject({ type: 'destroyed', ...session.head() })
     expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
   })
-})
-
-const orNone = (states: LogStates | undefined): LogStates => states as LogStates
-
-it('states of an encrypted log are encrypted with its key, and ignored if they are not', async () => {
-  const inner = memoryStore()
-  const states = inner.states as LogStates
-  const store = withKeys(inner, ring, { plain: 'continue' })
-  for (const [id, encrypt] of [
-    ['s', true],
-    ['plain', false],
-  ] as const) {
-    // oxfmt-ignore
-    await ok(store.create({ id, encrypt }))
-    await ok(orNone(store.states).write(id, 'a state'))
-    expect([id, (await ok(states.read(id))) === 'a state']).toEqual([id, !encrypt])
-    expect(await ok(orNone(store.states).read(id))).toBe('a state')
-  }
-  await ok(states.write('s', 'forged'))
-  expect(await ok(orNone(store.states).read('s'))).toBeUndefined()
-  await ok(store.create({ id: 'new', encrypt: true }))
-  expect(await ok(orNone(store.states).read('new'))).toBeUndefined()
-  for (const call of [orNone(store.states).read('none'), orNone(store.states).write('none', 'x')])
-    expect(await fault('NoSuchLog', call as never)).toMatchObject({ id: 'none' })
-  const { states: _, ...without } = memoryStore()
-  expect(withKeys(without, ring)).not.toHaveProperty('states')
 })
 
 it('a log without keys in a store with keys is made, forked and listed as before', async () => {

@@ -68,14 +68,12 @@ interface Statement {
   readonly text: string
   readonly values: readonly unknown[]
   readonly documents: boolean
-  readonly turns: boolean
 }
 
 /**
  * A statement that returns the keys of the logs that have grown. A log does not grow if it is no longer at
- * its head, if the operation was already appended, if one of the blocks exists and is damaged, if a claimed
- * lease does not match, or if others wait for a turn. A claimed lease is locked until the commit, so no one
- * can take it over before. A reference to a missing block violates a foreign key, and then nothing is done.
+ * its head, if the operation was already appended, if one of the blocks exists and is damaged, or if a
+ * claimed lease does not match. A claimed lease is locked until the commit, so no one can take it over before. A reference to a missing block violates a foreign key, and then nothing is done.
  *
  * Everything is ordered by keys and ids, so that two concurrent statements can't deadlock. Unneeded
  * parts are left out, which saves the server time.
@@ -85,7 +83,6 @@ export const appendStatement = (
   scope: string,
   growths: readonly PlannedAppends[],
   documentsOf: DocumentsOf,
-  turnOf: (id: string) => string | undefined = () => undefined,
 ): Statement => {
   const logs = growths.toSorted((one, other) => one.before.key - other.before.key)
   const given = logs.map(({ before, after }) => [
@@ -103,7 +100,6 @@ export const appendStatement = (
   const rows: unknown[][] = []
   const mentions: unknown[][] = []
   const claimed: unknown[][] = []
-  const turns: unknown[][] = []
   const documents: unknown[][] = []
   const indexed: unknown[][] = []
   const blocks: (readonly [log: number, block: Block])[] = []
@@ -113,8 +109,6 @@ export const appendStatement = (
       for (const { position, part, terms } of found.flat()) documents.push([before.key, position, part, terms])
       indexed.push([before.key, before.head.size, after.head.size])
     }
-    const turn = steps.some(({ append }) => append.respectTurns) ? turnOf(before.id) : undefined
-    if (turn !== undefined) turns.push([before.key, turn])
     for (const { append, growth: grew } of steps) {
       const { from, head } = grew.answer
       if (append.operation !== undefined) ran.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
@@ -201,12 +195,6 @@ export const appendStatement = (
       'not exists (select 1 from claimed c left join held h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)',
     )
   }
-  if (turns.length > 0) {
-    parts.push(`turned as (select * from ${values.table('t', { log: 'bigint', turn: 'bigint' }, turns)})`)
-    conditions.push(
-      'not exists (select 1 from turned t where t.log = g.log and not pg_try_advisory_xact_lock_shared(t.turn))',
-    )
-  }
   if (indexed.length > 0)
     after.push(
       `documents as (
@@ -232,7 +220,7 @@ export const appendStatement = (
       returning l.key
     )`
   const text = `with ${[...parts, grow, ...after].join(', ')} select key from grown`
-  return { text, values: values.list, documents: indexed.length > 0, turns: turns.length > 0 }
+  return { text, values: values.list, documents: indexed.length > 0 }
 }
 
 export const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')

@@ -24,7 +24,6 @@ import { Logs } from './logs.ts'
 import { Search } from './search.ts'
 import { hash } from './sum.ts'
 import { Sweeper } from './sweep.ts'
-import { Turns } from './turns.ts'
 import { Writer } from './writer.ts'
 
 export const postgresDriver = (
@@ -38,8 +37,7 @@ export const postgresDriver = (
   const blocks = new Blocks(db)
   const search = new Search(db, documents, calls, blocks)
   const leases = new Leases(db)
-  const turns = new Turns(db)
-  const writer = new Writer(db, leases, documents, turns)
+  const writer = new Writer(db, leases, documents)
   const logs = new Logs(db, writer, leases, documents, now)
   const sweeper = new Sweeper(db)
   const elsewhere = new OtherWriters(db)
@@ -62,15 +60,6 @@ export const postgresDriver = (
         if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
         return appended
       }),
-    // With a single connection, none can be held for a turn.
-    ...(db.connections > 1 && {
-      turn: (scope, id) =>
-        calls.run('wait for a turn', async () => {
-          const end = await turns.take(scope, id)
-          writer.forget(scope, id) // others have appended meanwhile
-          return right(end)
-        }),
-    }),
     read: (scope, id, range) =>
       calls.onLog('read rows', scope, id, async (_log, rows) => right(await rows.read(range))),
     nodes: (scope, id, positions) =>
@@ -108,30 +97,8 @@ export const postgresDriver = (
       ),
     repair: () => calls.run('repair the store', async () => right(await repairStore(db, driver))),
     index: search,
-    states: {
-      read: (scope, id) =>
-        calls.onLog('read a state', scope, id, async ({ key }) => {
-          const found = await db.read(`select text from ${schema}.state where scope = $1::text and log = $2::bigint`, [
-            scope,
-            key,
-          ])
-          return right(found[0] && String(found[0]['text']))
-        }),
-      // A concurrent removal of the log waits, and then removes the state, too.
-      write: (scope, id, text) =>
-        calls.run('write a state', async () => {
-          const written = await db.write(
-            `insert into ${schema}.state (scope, log, text)
-             select scope, key, $3::text from ${schema}.log where scope = $1::text and id = $2::text for key share
-             on conflict (scope, log) do update set text = excluded.text returning log`,
-            [scope, id, text],
-          )
-          return written.length === 0 ? left({ _tag: 'NoSuchLog', id }) : right(undefined)
-        }),
-    },
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
-      turns.close()
       await db.idle()
       await elsewhere.end()
       await end()

@@ -229,11 +229,6 @@ export class Eraser {
          where l.scope = $1::text and l.key = w.segment`,
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
-    await query(
-      `delete from ${schema}.state where scope = $1::text
-       and log in (select l.key from ${schema}.log l where l.scope = $1::text and l.segments && $2::bigint[])`,
-      [scope, gone.map(({ segment }) => segment)],
-    )
     // The rows are locked now, so a concurrent addition to the search index is complete.
     for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
     const unspoken = await query(

@@ -124,8 +124,7 @@ export class Logs {
       }
       const [segment] = await query(
         `with gone as (delete from ${s}.log where scope = $1::text and id = $2::text returning key),
-         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone)),
-         stateless as (delete from ${s}.state where scope = $1::text and log in (select key from gone))
+         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone))
          update ${s}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
         [scope, id],
       )

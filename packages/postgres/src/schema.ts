@@ -114,6 +114,10 @@ export const formatsFor = (schema: string): readonly Format[] => [
   );
   `,
   },
+  {
+    fingerprint: '727b6f4a9944e0f2ace4efdecdbe773c58ee25e2fa1d8751d06fc09fd223bc5c',
+    sql: `drop table if exists ${schema}.state;`,
+  },
 ]
 
 export const quoteIdentifier = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

@@ -26,14 +26,13 @@ import {
   type StoreFault,
 } from 'indelible/store/kit'
 import { appendStatement, bytesOf, planNextAppend, type PlannedAppends } from './append.ts'
-import { isUnsupported, stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
+import { stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { queryCanceled, faultOf, foreignKey, retryUntil } from './fault.ts'
 import { findLog, logColumns, logOrDamage, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 import { hash } from './sum.ts'
-import type { Turns } from './turns.ts'
 
 type AppendAnswer = Either<StoreFault, AppendedRows>
 
@@ -58,7 +57,6 @@ export class Writer {
   readonly #db: Database
   readonly #leases: Leases
   readonly #documents: Documents
-  readonly #turns: Turns
   readonly #known = new RecentMap<string, Log>(maxKnown)
   /** Logs with a pending statement. */
   readonly #busy = new Set<string>()
@@ -66,11 +64,10 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, leases: Leases, documents: Documents, turns: Turns) {
+  constructor(db: Database, leases: Leases, documents: Documents) {
     this.#db = db
     this.#leases = leases
     this.#documents = documents
-    this.#turns = turns
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<AppendAnswer> {
@@ -233,7 +230,6 @@ export class Writer {
               this.#known.set(keyOf(job), log) // a refused writer will retry
               return left(await this.#conflict(log, append.expected, rows))
             }
-            if (refused && append.respectTurns) return left(conflict(id, append.expected, log.head, []))
             try {
               const keys = await this.#run(scope, [growth])
               if (!keys.has(log.key)) {
@@ -258,19 +254,14 @@ export class Writer {
   }
 
   async #run(scope: string, growths: readonly PlannedAppends[]): Promise<ReadonlySet<number>> {
-    const { text, values, documents, turns } = appendStatement(
-      this.#db.schema,
-      scope,
-      growths,
-      (append, rows) => this.#documents.of(scope, append, rows),
-      (id) => (this.#turns.supported ? this.#turns.keyOf(scope, id) : undefined),
+    const { text, values, documents } = appendStatement(this.#db.schema, scope, growths, (append, rows) =>
+      this.#documents.of(scope, append, rows),
     )
     let done: Rows
     try {
       done = await this.#db.write(text, values)
     } catch (error) {
       if (documents && isIndexGone(error)) this.#documents.lost()
-      else if (turns && isUnsupported(error)) this.#turns.unsupported()
       else throw error
       return this.#run(scope, growths)
     }
@@ -303,11 +294,6 @@ export class Writer {
       seen.set(keyOf(job), log)
     }
     return seen
-  }
-
-  /** Removes a log from the cache, so that the next append reads it. */
-  forget(scope: string, id: string): void {
-    this.#known.delete(keyOf({ scope, id }))
   }
 
   async #answered(

@@ -1,10 +1,10 @@
 import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
-import { copySession, createFork, exportSession } from 'indelible/session'
+import { copySession, createFork, exportSession, eraseMessages } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -268,121 +268,6 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
   })
 
-  describe('append turns', () => {
-    const turnOf = (store: Store) =>
-      store.turn?.('log') ?? storeTask(async () => right(expect.fail('no turns')), 'turn')
-    const started = async () => {
-      const schema = fresh()
-      const stores = await Promise.all([1, 2, 3].map(() => open({ schema })))
-      const [one, two, three] = stores as [Store, Store, Store]
-      const { head } = await done(one.create({ id: 'log', encrypt: false }))
-      return { schema, one, two, three, head, end: () => Promise.all(stores.map((store) => done(store.close()))) }
-    }
-    const waiting = async (count: number): Promise<void> => {
-      const asked = `select count(*)::int as count from pg_locks where locktype = 'advisory' and not granted`
-      await vi.waitUntil(async () => Number((await sql(asked))[0]?.['count']) === count, { timeout: 300_000 })
-    }
-
-    it('are granted in request order, and an ended one passes to the next', async () => {
-      const { one, two, three, end } = await started()
-      const order: string[] = []
-      const endFirst = await done(turnOf(one))
-      const second = done(turnOf(three)).then((ended) => (order.push('three'), ended))
-      await waiting(1)
-      const third = done(turnOf(two)).then((ended) => (order.push('two'), ended))
-      await waiting(2)
-      expect(order).toEqual([])
-      endFirst()
-      ;(await second)()
-      ;(await third)()
-      expect(order).toEqual(['three', 'two'])
-      await end()
-    })
-    it('are respected by an append with respectLease only', async () => {
-      const { one, two, head, end } = await started()
-      const append = { expected: head, rows: [row('x')] }
-      const ended = await done(turnOf(one))
-      const given = await two.append('log', { ...append, respectTurns: true })()
-      expect(given).toMatchObject({ left: { _tag: 'Conflict', expected: head, actual: head, missed: [] } })
-      const appended = await done(two.append('log', append))
-      ended()
-      await done(turnOf(two)).then((again) => again())
-      await done(two.append('log', { expected: appended.head, rows: [row('y')], respectTurns: true }))
-      await end()
-    })
-    it('pass to the next if the connection is gone or the process is silent', async () => {
-      const { schema, two, end } = await started()
-      const brief = await open({ schema, timeout: 3000 })
-      await done(turnOf(brief)) // never ended by its holder
-      ;(await done(turnOf(two)))()
-      const doomed = await open({ schema, connectionString: named('turn') })
-      const ended = await done(turnOf(doomed))
-      await cut('turn')
-      ;(await done(turnOf(two)))()
-      ended()
-      for (const store of [brief, doomed]) await done(store.close())
-      await end()
-    })
-    it('time out as Busy', async () => {
-      const { schema, one, end } = await started()
-      const ended = await done(turnOf(one))
-      const hasty = await openHasty({ schema, timeout: 100 })
-      expect(await outcomeText(turnOf(hasty))).toMatch(/^Busy: /)
-      ended()
-      await done(hasty.close())
-      await end()
-    })
-    it('end with the store, held ones and late ones', async () => {
-      const { one, two, three, end } = await started()
-      const ended = await done(turnOf(one))
-      const coming = done(turnOf(two))
-      await waiting(1)
-      const closing = done(two.close())
-      ended()
-      await Promise.all([coming, closing])
-      await done(turnOf(three))
-      await end()
-    })
-    it('take at most half of the connections, so that their holders can append', async () => {
-      const schema = fresh()
-      const store = await open({ schema, connections: 2 })
-      const ids = ['a', 'b', 'c']
-      for (const id of ids) await done(store.create({ id, encrypt: false }))
-      await Promise.all(
-        ids.map(async (id) => {
-          const ended = await done(store.turn?.(id) ?? turnOf(store))
-          const { head } = await done(store.info(id))
-          await done(store.append(id, { expected: head, rows: [row('x')] }))
-          ended()
-        }),
-      )
-      await done(store.close())
-      const single = await open({ schema, connections: 1 })
-      expect(single.turn).toBeUndefined()
-      await done(single.close())
-    })
-    it.each(['0A000', '42883'])('do not exist on a server without advisory locks (%s)', async (state) => {
-      const { schema, one, head, end } = await started()
-      const shadow = fresh()
-      const raise = `language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`
-      await sql(
-        `create schema ${quoted(shadow)};
-         create function ${quoted(shadow)}.pg_advisory_xact_lock(bigint) returns void ${raise};
-         create function ${quoted(shadow)}.pg_try_advisory_xact_lock_shared(bigint) returns boolean ${raise}`,
-      )
-      const address = new URL(url)
-      address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
-      const [without, other] = await Promise.all([1, 2].map(() => open({ connectionString: address.href, schema })))
-      const whileHeld = await done(turnOf(one))
-      const append = { expected: head, rows: [row('x')], respectTurns: true }
-      expect((await done((without as Store).append('log', append))).from).toBe(0)
-      ;(await done(turnOf(other as Store)))()
-      whileHeld()
-      for (const store of [without, other]) await done((store as Store).close())
-      await end()
-    })
-  })
-
   it.each(isFull ? ['0A000', '42883'] : ['0A000'])(
     'is created concurrently also without advisory locks (%s)',
     async (state) => {
@@ -454,10 +339,10 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
-  it('opens a schema of format 1 and appends to it', async () => {
+  it.each([1, 2])('opens a schema of format %i and appends to it', async (format) => {
     const schema = fresh()
     await sql(
-      readFileSync(new URL('../../../test/fixtures/store-1.sql', import.meta.url), 'utf8').replaceAll(
+      readFileSync(new URL(`../../../test/fixtures/store-${format}.sql`, import.meta.url), 'utf8').replaceAll(
         /\bfixture(?=[.;])/g,
         () => quoted(schema),
       ),
@@ -936,7 +821,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const session = await createSession(store, { id: 's', erasable: true, messages: [user('Grace Hopper'), user('b')] })
     const rows = `${quoted(schema)}.row`
     await sql(`create table ${quoted(schema)}.older as select * from ${rows} where body like '%Grace%'`)
-    await session.erase([0], { reason: 'asked to' })
+    await eraseMessages(session, [0], { reason: 'asked to' })
     await sql(`update ${rows} r set body = o.body, salt = o.salt, erased = null from ${quoted(schema)}.older o
       where r.segment = o.segment and r.position = o.position`)
     await createFork(store, 's', { id: 'f' })

@@ -23,7 +23,6 @@ import { followCases } from './follow-cases.ts'
 import { forkCases } from './fork-cases.ts'
 import { idCases } from './id-cases.ts'
 import { leaseCases } from './lease-cases.ts'
-import { stateCases } from './state-cases.ts'
 import { lifeCases } from './life-cases.ts'
 import { listCases } from './list-cases.ts'
 import type { StorePlace } from './place.ts'
@@ -66,7 +65,6 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
     ...idCases,
     ...followCases,
     ...leaseCases,
-    ...stateCases,
     ...eraseCases,
     ...lifeCases,
   }).map(([title, work]) => ({

@@ -47,7 +47,6 @@ const storeCases = (lie: Lie): readonly ContractCase[] =>
     }
     const lyingStore = (store: Store): Store => ({
       ...lying(store),
-      ...(store.states && { states: lying(store.states) }),
       scoped: (scope) => either.map(lyingStore)(store.scoped(scope)),
     })
     const open = async (scope?: string): Promise<Store> => {

@@ -13,6 +13,7 @@ import type { Line } from './lines.ts'
 import { isMessageLineFormat, messageLines } from './message-lines.ts'
 import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
+import { recordsOf } from './records.ts'
 
 /** Formats that any single entry identifies. */
 const lineFormats: readonly LineFormat[] = [
@@ -57,15 +58,15 @@ export class Beginning {
   /** Inspect the next line. True if further lines can't change the result. */
   look({ text }: Line): boolean {
     if (text.trim() === '') return false
-    const entry = entryOf(text)
+    const [entry, ...others] = entriesOf(text)
     if (this.#looked === 0) {
-      this.startsWithEntry = entry !== undefined
+      this.startsWithEntry = entry !== undefined && others.length === 0 && jsonIn(text) !== undefined
       this.#isList = text.trimStart().startsWith('[')
     }
     this.#looked += 1
-    if (entry !== undefined) {
-      this.format = lineFormats.find(({ matches }) => matches(entry))
-      this.#entries.push(entry)
+    for (const one of entry === undefined ? [] : [entry, ...others]) {
+      this.format ??= lineFormats.find(({ matches }) => matches(one))
+      this.#entries.push(one)
     }
     const isLast = this.#looked === mostLines
     // More than one line, and most of them entries: this can't be a single value.
@@ -106,7 +107,15 @@ export const lookAt = (lines: Iterable<Line>): Beginning => {
   return beginning
 }
 
-const entryOf = (text: string): JsonObject | undefined => {
+/** The entries of a line: one, or the whole ones if it is torn. */
+const entriesOf = (text: string): readonly JsonObject[] => {
+  if (!text.includes('{')) return []
   const value = text.trimStart().startsWith('{') ? jsonIn(text) : undefined
-  return isObject(value) ? value : undefined
+  if (isObject(value)) return [value]
+  return recordsOf(text, (entry) => lineFormats.some(({ matches }) => matches(entry))).flatMap(
+    ({ text: piece, isRecord }) => {
+      const record = isRecord ? jsonIn(piece) : undefined
+      return isObject(record) ? [record] : []
+    },
+  )
 }

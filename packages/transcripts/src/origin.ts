@@ -75,8 +75,12 @@ export class OriginDraft {
     this.metadata = fieldsBeside(header, [...known, ...read]) ?? {}
   }
 
-  /** Count the usage of one answer. `input` is all input tokens, cached ones included. */
+  /**
+   * Count the usage of one answer. `input` is all input tokens, cached ones included. An answer without tokens, such as the
+   * text of an error, is no call.
+   */
   usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }, answer: readonly Message[] = []): void {
+    if (count(used.input) + count(used.output) === 0) return
     this.#usage = sumOf(this.#usage, used)
     const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
     const key = `${day} ${this.#model}`

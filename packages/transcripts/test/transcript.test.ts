@@ -259,7 +259,7 @@ describe('readTranscript', () => {
         'type should be a known kind of line, because it holds a message, found "invention"',
       ],
       ['17', 'is 17, not an entry'],
-      ['\u0000\u0000', 'is not JSON at column 1: expected a value, found "\\u0000"'],
+      ['\u0000\u0000', 'has 2 NUL characters at its start, where an append was interrupted'],
       [`{"type":"custom","data":${'['.repeat(1500)}${']'.repeat(1500)}}`, 'is nested deeper than 1000 levels'],
     ]
     for (const [line, reason] of damaged) {

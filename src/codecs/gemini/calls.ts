@@ -45,10 +45,12 @@ export class CallReader {
     return known
   }
 
-  /** The id of a result's call. Without an id, the first waiting call with that name. */
+  /** The id of a result's call: the waiting call with its id; if either has none, the first waiting call with that name. */
   result(id: string | undefined, name: string | undefined): string {
-    const at = this.#open.findIndex((call) => (id === undefined ? call.name === name : call.id === id))
+    const own = this.#open.findIndex((call) => call.id === id)
+    const at =
+      own !== -1 ? own : this.#open.findIndex((call) => call.name === name && (id === undefined || isMadeId(call.id)))
     const [found] = at === -1 ? [] : this.#open.splice(at, 1)
-    return id ?? found?.id ?? madeId(this.#made++)
+    return found?.id ?? id ?? madeId(this.#made++)
   }
 }

@@ -1,12 +1,9 @@
 /**
- * Fair turns for writers that rebase one session without a pause. The leading writer is one round
- * trip from its next append. A refused writer needs several, because it must first read the rows it
- * missed. So it is always late, and the leading writer never learns that another one waits.
- *
- * Therefore a writer that has appended without a pause for some time (its turn) pauses for a
- * moment. If it then sees rows of others, its turns become short, and it pauses nearly as long as
- * it waited for its turn. If it sees none, its turns double until the pauses take a hundredth of
- * the time. A writer that pauses by itself needs no such pause: an agent pauses at each model call.
+ * Fairness between writers that rebase one session without a pause. The leading writer is one round trip from its
+ * next append; a refused one needs several, because it first reads the rows that it missed. Retries with random
+ * pauses alone leave most writers out (bench: contention). So a writer whose append met others pauses before its
+ * next one, about as long as the append took. Without others it pauses for 8 round trips after each 100, so that
+ * a new writer gets in. A writer that pauses by itself never waits here: an agent pauses at each model call.
  */
 export interface Pace {
   /** Before an append: resolves when it may be sent. Undefined: immediately. */
@@ -18,58 +15,49 @@ export interface Pace {
   readonly now: () => number
 }
 
-/** The shortest pause, in round trips: enough for a refused writer to append. */
-const shortestPauseTrips = 12
-/** The length of a turn, in shortest pauses: with other writers present, the first, and the longest. */
-const turnLengths = { shared: 1.5, first: 16, longest: 100 } as const
+/** Times in round trips. */
+const trips = { shortestPause: 4, retry: 4, alone: 100, pauseAlone: 8 } as const
 /** The longest pause in milliseconds, before up to a quarter is added or subtracted at random. */
 const longestPause = 1000
 
+/** @param foreign returns the number of rows read from other writers */
 export const createPace = (
-  /** The number of rows read from other writers. */
   foreign: () => number,
   now: () => number = () => performance.now(),
   random: () => number = Math.random,
 ): Pace => {
   let seen = foreign()
   let trip = 0 // milliseconds of an attempt that succeeded
-  let waited = 0 // milliseconds of the last append that met other writers; 0 after the next pause
-  let length: number = turnLengths.first // of a turn, in shortest pauses
-  let began = now() // start of this turn
+  let wait = 0 // milliseconds of the last append that met others, less for each one since that met none
+  let began = now() // the start of the appends without a pause
   let last = -Infinity // time of the last acknowledgement
-  let pausing: Promise<void> | undefined
 
-  const shortest = (): number => Math.min(longestPause, Math.max(1, shortestPauseTrips * trip))
-
-  const stepBack = async (): Promise<void> => {
-    await sleep(Math.min(longestPause, Math.max(shortest(), 0.75 * waited)) * (0.75 + random() / 2))
-    length = waited > 0 ? turnLengths.shared : Math.min(length * 2, turnLengths.longest)
-    waited = 0
-    began = now()
-    pausing = undefined
-  }
+  const pause = (milliseconds: number): Promise<void> =>
+    sleep(Math.min(longestPause, Math.max(1, milliseconds)) * (0.75 + random() / 2))
 
   return {
     now,
     begin: () => {
-      if (pausing !== undefined) return pausing
       const time = now()
-      if (time - last > shortest()) began = time // the writer paused by itself
-      return time - began < length * shortest() ? undefined : (pausing = stepBack())
+      if (time - last > trips.pauseAlone * trip) {
+        began = time // the writer paused by itself
+        return undefined
+      }
+      if (wait > 0) return pause(Math.max(trips.shortestPause * trip, wait))
+      if (time - began < trips.alone * trip) return undefined
+      return pause(trips.pauseAlone * trip).then(() => void (began = now()))
     },
     refused: (tries) => {
       if (foreign() === seen) return undefined // refused because of an append by its own handle
       if (tries % 2 === 1) return undefined // the first attempt after a pause is late, the next is not
-      return sleep((shortest() * random()) / tries) // writers that have waited longest retry most often
+      return sleep((trips.retry * trip * random()) / tries) // writers that have waited longest retry most often
     },
     done: (called, sent) => {
       last = now()
       trip = trip === 0 ? last - sent : 0.8 * trip + 0.2 * (last - sent)
-      if (foreign() === seen) return
+      const waited = foreign() === seen ? wait * 0.7 : last - called
+      wait = waited < trip ? 0 : waited
       seen = foreign()
-      length = turnLengths.shared
-      waited = last - called
-      began = last
     },
   }
 }

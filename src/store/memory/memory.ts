@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and as a reference implementation. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, type JsonObject, left, optionsOf, ownField, OwnMap, right } from '../../json/index.ts'
+import { isLeft, type JsonObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -103,7 +103,6 @@ interface Log {
   info: LogInfo
   range: CompactRange
   lease: LeaseRow | undefined
-  state: string | undefined
 }
 
 interface HeldBlock {
@@ -141,7 +140,7 @@ interface Memory {
  */
 export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const { hash = portableSha256, now = Date.now } = optionsOf('memoryDriver', options, driverOptions)
-  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0, latestLease: 0 }
+  const memory: Memory = { hash, now, scopes: new Map(), created: 0, latestLease: 0 }
   const scopeNamed = (scope: string): Scope => scopeOf(memory, scope)
   /** Runs synchronously, so no other writer can come in between. */
   const onLog = async <T>(
@@ -173,10 +172,6 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
         return problem === undefined ? right(remove(log, own)) : left(problem)
       }),
     lease: (scope, id, change) => onLog(scope, id, (log) => lease(memory, log, change)),
-    states: {
-      read: (scope, id) => onLog(scope, id, ({ state }) => right(state)),
-      write: (scope, id, text) => onLog(scope, id, (log) => right(void (log.state = text))),
-    },
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
       for (const held of holdBlocks(blocks, scopeNamed(scope).blocks)) held.kept = true
@@ -199,7 +194,7 @@ const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
   const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
-  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: allOrders(false), blocks: new OwnMap() }
+  const fresh: Scope = { memory, logs: new Map(), listed, changed: allOrders(false), blocks: new Map() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -217,7 +212,7 @@ const start = (
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
   const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
-  const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined, state: undefined }
+  const log: Log = { order, segment, operations: new Map(), info, range, lease: undefined }
   logs.set(id, log)
   for (const by of orders) listed[by].push(log)
   Object.assign(scope.changed, allOrders(true))
@@ -273,7 +268,7 @@ const copyBlocks = (
   ids: readonly BlockId[],
   blocks: ReadonlyMap<BlockId, HeldBlock>,
 ): ReadonlyMap<BlockId, Uint8Array> =>
-  new OwnMap(
+  new Map(
     ids.flatMap((id) => {
       const held = blocks.get(id)
       return held === undefined ? [] : [[id, held.bytes.slice()]]
@@ -293,10 +288,6 @@ const ownerOf = (segment: Segment, position: number): Segment => {
   while (position < owner.base) owner = owner.parent as Segment // rows before the base are a parent's
   return owner
 }
-
-/** Whether a segment is the other one, or forked from it. */
-const descendsFrom = (segment: Segment | undefined, other: Segment): boolean =>
-  segment !== undefined && (segment === other || descendsFrom(segment.parent, other))
 
 const rowAt = (segment: Segment, position: number): StoredRow => {
   const owner = ownerOf(segment, position)
@@ -464,7 +455,6 @@ const erase = (
     for (const { position, leaf, stub } of rows) {
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)
-      for (const log of logs.values()) if (descendsFrom(log.segment, owner)) log.state = undefined
       const { kind, index, body, at, erased } = rowAt(segment, position)
       if (erased !== undefined) continue
       const tokens = tokensIn({ kind, body, erased })

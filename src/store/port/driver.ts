@@ -34,8 +34,6 @@ export interface CheckedAppend extends LeaseClaim {
   readonly terms: TermsOf | undefined
   /** The key that the log must have; the fault for another key is `Diverged`. Compare it with `hasKey` of the rules. */
   readonly ownKey: string | null | undefined
-  /** Whether it yields to writers that have a turn or wait for one. */
-  readonly respectTurns: boolean
 }
 
 /** New metadata as a driver receives it. */
@@ -112,8 +110,6 @@ export interface StoreDriver {
    * the calls: a session sends the next one, which expects the head that the first will leave, before the first is done.
    */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<AppendedRows>
-  /** {@link Store.turn}. Omit it if a refused writer is not at a disadvantage the next time. */
-  readonly turn?: (scope: string, id: string) => Answer<() => void>
   /** {@link Store.read}. */
   readonly read: (scope: string, id: string, range: RowRange) => Answer<readonly StoredRow[]>
   /** {@link Store.nodes}. */
@@ -144,19 +140,6 @@ export interface StoreDriver {
   readonly watch?: (scope: string, id: string, wake: () => void) => Promise<() => void>
   /** The store's search index. Omit it if there can be none. */
   readonly index?: IndexDriver
-  /** The states beside logs. Omit it if the store keeps none. */
-  readonly states?: StateDriver
-}
-
-/**
- * {@link LogStates}: a text beside each log, which may get lost at any time. It is removed with its
- * log, and in the step that erases one of the log's rows, shared or not.
- */
-export interface StateDriver {
-  /** {@link LogStates.read}. */
-  readonly read: (scope: string, id: string) => Answer<string | undefined>
-  /** {@link LogStates.write}. */
-  readonly write: (scope: string, id: string, text: string) => Answer<void>
 }
 
 /** The interface of a search index: the calls of a {@link RowIndex}. */

@@ -108,11 +108,6 @@ export interface Append extends LeaseClaim, OwnCall {
    * `Diverged` if another log now has the id. Default: not compared.
    */
   readonly ownKey?: string | null
-  /**
-   * If true, yield to writers that have a `turn` or wait for one. The fault is a `Conflict` without
-   * rows. Default: false.
-   */
-  readonly respectTurns?: boolean
 }
 
 /** The result of an append. */
@@ -314,26 +309,6 @@ export interface StoreEncryption {
 }
 
 /**
- * A text beside each log that can be rebuilt from the log, such as the progress of a run. Appends,
- * heads and proofs ignore it. It is encrypted like its log. It is removed with the log and when one
- * of the log's rows is erased, and is not part of a fork or copy.
- */
-export interface LogStates {
-  /**
-   * Read the text.
-   *
-   * @returns the last text written; undefined if there is none
-   */
-  readonly read: (id: string) => Task<LogFault, string | undefined>
-  /**
-   * Replace the text.
-   *
-   * @returns nothing; or `NoSuchLog`
-   */
-  readonly write: (id: string, text: string) => Task<LogFault, void>
-}
-
-/**
  * A store handle: the logs and blocks of one scope. A method starts its work at once and returns a task. It
  * throws only for a mistake in the program: a TypeError for options that are null, or of the wrong type.
  *
@@ -402,16 +377,6 @@ export interface Store extends BlockStore {
    * `OperationMismatch`, `LeaseLost`, `MissingBlock`
    */
   readonly append: (id: string, append: Append) => Task<AppendFault, AppendedRows>
-  /**
-   * Wait for a turn to append to a log. Writers get turns in the order in which they ask, and appends with
-   * `respectTurns` yield to them. `rebase` takes a turn after a conflict. Absent if this kind of store needs none.
-   *
-   * Cost    a connection while waiting for the turn and holding it. A stopped process loses its
-   *         turn after a third of the store's `timeout`
-   *
-   * @returns a function that ends the turn; or `Busy`
-   */
-  readonly turn?: (id: string) => Task<LogFault, () => void>
   /**
    * Read rows, in order. Cost: O(rows read + log length).
    *
@@ -538,8 +503,6 @@ export interface Store extends BlockStore {
   readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
   /** Encrypts and decrypts its sessions. Absent if the store was opened without keys. */
   readonly encryption?: StoreEncryption
-  /** A text beside each log. Absent if this kind of store keeps none. */
-  readonly states?: LogStates
   /** The search index of the store. Absent if this kind of store keeps none. */
   readonly index?: RowIndex
   /**

@@ -8,7 +8,7 @@ import type { Answer, BlockDriver } from '../port/driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidBlockId, invalidId } from '../port/id.ts'
 import type { RowIndex } from '../port/row-terms.ts'
-import type { BlockStore, LogStates, OnceStore, Store } from '../port/store.ts'
+import type { BlockStore, OnceStore, Store } from '../port/store.ts'
 
 /** The scope of a handle opened without one. */
 export const defaultScope = 'default'
@@ -60,8 +60,7 @@ export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
 type Changes = 'log' | 'lease' | 'beside'
 
 export type Call =
-  | Exclude<keyof Store, 'hash' | 'scope' | 'once' | 'now' | 'encryption' | 'states' | 'index' | 'scoped'>
-  | `states.${keyof LogStates}`
+  | Exclude<keyof Store, 'hash' | 'scope' | 'once' | 'now' | 'encryption' | 'index' | 'scoped'>
   | `index.${keyof RowIndex}`
 
 /** The operation of each call, as named in faults, and the target of its change. */
@@ -73,7 +72,6 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   pieces: ['list logs'],
   update: ['update metadata', 'log'],
   append: ['append', 'log'],
-  turn: ['wait for a turn'],
   read: ['read rows'],
   nodes: ['read nodes'],
   fork: ['fork', 'log'],
@@ -90,8 +88,6 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   putBlocks: ['put blocks', 'beside'],
   getBlocks: ['get blocks'],
   hasBlocks: ['look for blocks'],
-  'states.read': ['read a state'],
-  'states.write': ['write a state'],
   'index.find': ['search the index'],
   'index.findIn': ['search the index'],
   'index.encrypted': ['list encrypted logs'],

@@ -98,7 +98,6 @@ export const checkAppend = (given: Append, context: RowContext): Either<StoreFau
     terms,
     ...claimIn(append),
     ownKey,
-    respectTurns: append.respectTurns === true,
   })
 }
 

@@ -2,14 +2,15 @@
  * The store of a driver, for one scope. Arguments are checked and copied before the driver gets
  * them, watchers are notified of changes, and a closed handle returns only `Closed`.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, type Task } from '../../task/index.ts'
 import {
   describe,
-  freezeEach,
+  freezeResult,
   isLeft,
   left,
-  mapRight,
   optionsOf,
   right,
   ownField,
@@ -60,7 +61,6 @@ import type {
   Fork,
   ListQuery,
   LogInfo,
-  LogStates,
   MetaUpdate,
   NewLog,
   RowRange,
@@ -185,7 +185,6 @@ const handle = (calls: Calls): Store => {
     ...logCalls(calls),
     ...leaseCalls(calls),
     ...indexCalls(calls),
-    ...stateCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check', () => checkStore(driver)),
     repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
@@ -214,7 +213,6 @@ const handle = (calls: Calls): Store => {
 
 const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
-  const { turn } = driver
   const inner = innerOf(driver, scope)
   const { pieces } = driver
   return {
@@ -285,9 +283,6 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('append', id, work, append)
     },
-    ...(turn !== undefined && {
-      turn: (id: string) => calls.on<LogFault, () => void>('turn', id, () => turn(scope, id)),
-    }),
     read: (id, given) => {
       const range = optionsOf('store.read', given, readNames)
       return calls.on('read', id, async () => {
@@ -338,13 +333,14 @@ const logCalls = (calls: Calls) => {
     sharing: (id) =>
       calls.on('sharing', id, async () => {
         const found = (await driver.erasing?.sharing(scope, id)) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return mapRight(found, freezeEach)
+        return pipe(found, E.map(freezeResult))
       }),
     containing: (texts) =>
       calls.run('containing', async () => {
         const found = (await driver.erasing?.containing(scope, [...texts])) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return mapRight(found, ({ rows, blocks }) =>
-          Object.freeze({ rows: freezeEach(rows), blocks: Object.freeze(blocks) }),
+        return pipe(
+          found,
+          E.map(({ rows, blocks }) => Object.freeze({ rows: freezeResult(rows), blocks: Object.freeze(blocks) })),
         )
       }),
     watch: (id, wake) =>
@@ -397,7 +393,10 @@ const leaseCalls = (calls: Calls) => {
     },
     release: (id, number) =>
       calls.on('release', id, async () => {
-        return mapRight(await changeLeaseOf(id, { type: 'release', number }), () => undefined)
+        return pipe(
+          await changeLeaseOf(id, { type: 'release', number }),
+          E.map(() => undefined),
+        )
       }),
     requestStop: (id) => calls.on('requestStop', id, () => changeLeaseOf(id, { type: 'stop' })),
     leaseOf: (id) => calls.on('leaseOf', id, () => changeLeaseOf(id, { type: 'look' })),
@@ -412,18 +411,6 @@ const termsOfIntactBlocks =
       const bytes = block(id)
       return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
     })
-
-const stateCalls = (calls: Calls): Pick<Store, 'states'> => {
-  const { driver, scope } = calls
-  const states = ownField(driver, 'states')
-  if (states === undefined) return {}
-  return {
-    states: Object.freeze<LogStates>({
-      read: (id) => calls.on('states.read', id, () => states.read(scope, id)),
-      write: (id, text) => calls.on('states.write', id, () => states.write(scope, id, String(text))),
-    }),
-  }
-}
 
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   const index = ownField(driver, 'index')
@@ -522,7 +509,10 @@ const againstErased = async (
 }
 
 const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
-  return mapRight(await store.info(id)(), ({ meta }) => Object.freeze(identitiesIn(meta)))
+  return pipe(
+    await store.info(id)(),
+    E.map(({ meta }) => Object.freeze(identitiesIn(meta))),
+  )
 }
 
 /** Removes identities from the returned description, and from the metadata in a conflict. */
@@ -596,7 +586,6 @@ const appendNames: OptionNames<Append> = {
   terms: true,
   attached: true,
   ownKey: true,
-  respectTurns: true,
   ...claimNames,
 }
 const forkNames: OptionNames<Fork> = { id: true, at: true, meta: true, sameKey: true, ...ownNames }

@@ -21,7 +21,7 @@ import type { AppendedRows, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, sizeKey, splitHashes, useTimeKey, type LogRow, type RawLog } from './log.ts'
+import { headIn, nameIsSound, sizeKey, splitHashes, useTimeKey, type LogRow, type RawLog } from './log.ts'
 import type { Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -64,8 +64,8 @@ export class Appender {
 
   append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, AppendedRows> {
     return this.#parts.logs.on(scope, id, (log, raw) => {
-      // After an altered head, appended rows might not be found again.
-      if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head was altered')
+      // Rows appended to another segment might not be found again.
+      if (!nameIsSound(raw, log)) throw new Damaged(log.size, 'its name or its segment was altered')
       return hasKey(String(raw['meta']), given.ownKey)
         ? this.#appendTo(scope, log, raw, given)
         : left(divergedFault(id, given.expected, headIn(log)))
@@ -93,6 +93,7 @@ export class Appender {
         ? planned
         : splitHashes(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
+    rows.checkEnd(log.segment, log, peaks.at(-1))
     const key = scopes.keyOf(scope)
     const problem = this.#lacking(key, given)
     if (problem !== undefined) return left(problem)
@@ -149,8 +150,7 @@ export class Appender {
     const { entries, tokens } = grown
     const [peaks, root] = [Buffer.concat(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
-    const sum = headSum({ ...log, size, entries, peaks, root, appended })
-    this.#sql.grow().run(size, entries, peaks, root, appended, sum, log.key)
+    this.#sql.grow().run(size, entries, peaks, root, appended, log.key)
     // The columns for list orders are updated only if they change: each update writes two more pages.
     const used = grown.appended === undefined ? undefined : useTimeKey(grown.appended)
     if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
@@ -165,7 +165,7 @@ export class Appender {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ? where key = ?',
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',
     count: 'update log set tokens = ? where key = ?',

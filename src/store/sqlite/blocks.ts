@@ -1,7 +1,4 @@
-/**
- * Blocks in the file. Each is stored once per scope, with a count of the rows that reference it,
- * and is removed with the last of them.
- */
+/** Blocks in the file. Each is stored once per scope, and is removed with the last row that mentions it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import type { Block } from '../port/driver.ts'
@@ -43,8 +40,7 @@ export class Blocks {
     for (const id of new Set(ids)) {
       const key = this.#keyOf(scope, id)
       if (key === undefined) throw new Error(`block ${id} is not there`) // checked before
-      this.#sql.mention().run(segment, position, key, sumOf(segment, position, key))
-      this.#sql.use().run(key)
+      this.#sql.mention().run(segment, position, key)
     }
   }
 
@@ -75,9 +71,8 @@ const binary = (id: BlockId): Uint8Array => Buffer.from(id, 'hex')
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    insert: 'insert into block (scope, id, uses, kept, sum) values (?, ?, 0, ?, ?)',
+    insert: 'insert into block (scope, id, kept, sum) values (?, ?, ?, ?)',
     content: 'insert or replace into content (block, bytes) values (?, ?)',
     keep: 'update block set kept = 1, sum = ? where key = ? and kept = 0',
-    mention: 'insert into mention (row, block, sum) values ((? << 32) + ?, ?, ?)',
-    use: 'update block set uses = uses + 1 where key = ?',
+    mention: 'insert into mention (row, block) values ((? << 32) + ?, ?)',
   })

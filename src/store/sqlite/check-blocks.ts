@@ -1,11 +1,19 @@
-/** Checks blocks, their bytes, and the counts of rows that reference them. */
+/** Checks blocks, their bytes, and which rows mention them. */
 import { equalBytes } from '../../proof/kit.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
+import {
+  namedBlocks,
+  namingPiece,
+  namingRowsAfter,
+  prepareMentions,
+  restoreMention,
+  type NamingRow,
+} from './mentions.ts'
 import { isPacked, packedColumns, sizeAgain, unpack } from './packed.ts'
 import { fits } from './sum.ts'
 
 export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
-  const read = facts.db.prepare(`select key, scope, id, uses, kept, block.sum, ${packedColumns},
+  const read = facts.db.prepare(`select key, scope, id, kept, block.sum, ${packedColumns},
       (select count(*) from mention where mention.block = block.key) as mentions
     from block left join content on content.block = block.key where block.key = ?`)
   read.setReadBigInts(true)
@@ -13,7 +21,7 @@ export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
     yield undefined
     const raw = read.get(next as bigint) as Raw | undefined
     if (raw === undefined) continue // removed meanwhile
-    const { key, scope, id, uses, kept, sum, bytes, mentions } = raw
+    const { key, scope, id, kept, sum, bytes, mentions } = raw
     const size = raw['size'] as number | null
     const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
     const whole = bytes instanceof Uint8Array ? unpack({ bytes, size }) : undefined
@@ -50,22 +58,12 @@ export function* checkBlocks(facts: Facts): Generator<Finding | undefined> {
           : undefined,
       )
     }
-    if (uses !== mentions)
-      yield findingsOf('block', where, `it counts ${String(uses)} uses, and has ${String(mentions)}`, () =>
-        setBlock(facts, key, 'uses', mentions as bigint, `set to ${String(mentions)}`),
-      )
-    if (mentions === 0n && kept === 0n)
+    if (mentions === 0n && kept === 0n && !facts.lostBlocks.has(key as bigint))
       yield findingsOf('block', where, 'no row references it, and it was not stored on its own')
   }
 }
 
-function setBlock(
-  facts: Facts,
-  key: unknown,
-  column: 'id' | 'kept' | 'uses',
-  value: bigint | Uint8Array,
-  done: string,
-): string {
+function setBlock(facts: Facts, key: unknown, column: 'id' | 'kept', value: bigint | Uint8Array, done: string): string {
   facts.db.prepare(`update block set ${column} = ? where key = ?`).run(value, key as bigint)
   return done
 }
@@ -75,21 +73,60 @@ export function* checkContents(facts: Facts): Generator<Finding | undefined> {
   for (const { block } of facts.all(sql)) yield findingsOf('content', String(block), 'bytes of a block that is missing')
 }
 
+/** Compares the rows that name blocks with their mentions. */
 export function* checkMentions(facts: Facts): Generator<Finding | undefined> {
-  const sql = `select mention.row as at, mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, mention.sum,
-      row.id is not null as there, block.scope as scope
+  const sql = prepareMentions(facts.db)
+  for (let last = -(2n ** 63n); ;) {
+    const rows = namingRowsAfter(sql, last)
+    for (const row of rows) if (row.mentions < row.blocks) yield lostMention(facts, sql, row)
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < namingPiece) break
+    last = end.id
+    yield undefined
+  }
+  const mentions = `select mention.row as at, mention.block, row.id is not null as there, row.blocks, block.scope as scope
     from mention left join row on row.id = mention.row left join block on block.key = mention.block`
-  for (const { segment, position, block, sum, there, scope } of facts.each(sql, {
+  for (const { at, block, there, blocks, scope } of facts.each(mentions, {
     'mention.row': 'at',
     'mention.block': 'block',
   })) {
     yield undefined
-    const where = `of block ${String(block)} by segment ${String(segment)} at ${String(position)}`
-    if (!fits(sum, segment as bigint, position as bigint, block as bigint))
-      yield findingsOf('mention', where, 'it is not what was stored')
-    else if (there !== 1n) yield findingsOf('mention', where, 'the row is missing')
+    const where = `of block ${String(block)} ${placeOfRow(at as bigint)}`
+    const drop = (): string => {
+      facts.db.prepare('delete from mention where row = ? and block = ?').run(at as bigint, block as bigint)
+      return 'it was removed'
+    }
+    if (there !== 1n) yield findingsOf('mention', where, 'the row is missing', drop)
     else if (scope === null) yield findingsOf('mention', where, 'the block is missing')
-    else if (Number(scope) !== facts.segments.get(Number(segment))?.scope)
+    else if (Number(scope) !== facts.segments.get(Number((at as bigint) >> 32n))?.scope)
       yield findingsOf('mention', where, 'the block is of another scope')
+    else if (blocks === null)
+      yield namedBlocks(sql, at as bigint)?.blocks.has(block as bigint) === true
+        ? findingsOf('row', placeOfRow(at as bigint), 'it names blocks, and counts none', () => {
+            facts.db
+              .prepare('update row set blocks = (select count(*) from mention where mention.row = row.id) where id = ?')
+              .run(at as bigint)
+            return 'they were counted again'
+          })
+        : findingsOf('mention', where, 'the row does not name it', drop)
   }
+}
+
+const placeOfRow = (row: bigint): string => `by segment ${row >> 32n} at ${row & 0xffffffffn}`
+
+function lostMention(facts: Facts, sql: ReturnType<typeof prepareMentions>, row: NamingRow): Finding {
+  const { id, blocks, mentions } = row
+  const named = namedBlocks(sql, id)?.blocks ?? new Set<bigint>()
+  for (const block of named) facts.lostBlocks.add(block)
+  return findingsOf(
+    'mention',
+    placeOfRow(id),
+    `the row names ${blocks} blocks, and ${mentions} are mentioned`,
+    BigInt(named.size) < blocks
+      ? undefined
+      : () => {
+          restoreMention(sql, row)
+          return 'they were read from the row again'
+        },
+  )
 }

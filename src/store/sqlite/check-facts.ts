@@ -5,7 +5,7 @@ import type { StoreFinding } from '../port/check.ts'
 import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
-import { Rows, type Base } from './rows.ts'
+import { Rows } from './rows.ts'
 
 /** A finding and, if it can be repaired, the repair, which returns a description of its action. */
 export interface Finding extends Omit<StoreFinding, 'repairable'> {
@@ -14,18 +14,28 @@ export interface Finding extends Omit<StoreFinding, 'repairable'> {
 
 export type Raw = Readonly<Record<string, unknown>>
 
-export interface Segment extends Base {
+export interface Segment {
   readonly key: number
+  /** As stored; or as its checksum proves them, if they were altered. */
+  parent: number | null
+  base: number
   readonly scope: number
   readonly orphan: number
   readonly forks: number
   readonly isSound: boolean
   readonly sum: number | null
+  /** The tree and the number of entries before its rows; undefined until its parent's rows were read. */
+  start: SegmentStart | undefined
   /** The number of segments whose parent it is. */
   children: number
   /** The number of logs whose segment it is. */
   logs: number
   rows: SegmentRows | undefined
+}
+
+export interface SegmentStart {
+  readonly range: CompactRange
+  readonly entries: number
 }
 
 /** The totals of a segment's rows. */
@@ -34,7 +44,6 @@ export interface SegmentRows {
   readonly entries: number
   /** The tokens that the rows report. */
   readonly tokens: number
-  readonly first: number | undefined
   /** The time of the last row; null without rows. */
   readonly appended: number | null
   /** The first damaged row, if any. */
@@ -55,11 +64,24 @@ export class Facts {
   readonly scopes: Map<number, string> = new Map()
   readonly segments: Map<number, Segment> = new Map()
   readonly logs: Map<number, LogRow> = new Map()
+  /** Blocks whose mention was lost, and can be made again. */
+  readonly lostBlocks: Set<bigint> = new Set()
 
   constructor(db: DatabaseSync, hash: Hash) {
     this.db = db
     this.hash = hash
     this.rows = new Rows(db, undefined)
+  }
+
+  /** Whether nodes of a segment, or of those before it, differ from its rows, or its rows are damaged. */
+  hasRepairs(key: number): boolean {
+    for (let segment = this.segments.get(key), below = Infinity; segment !== undefined;) {
+      const { rows, parent, base } = segment
+      if (base >= below || rows?.damage !== undefined || (rows?.beside.length ?? 0) > 0) return true
+      below = base
+      segment = parent === null ? undefined : this.segments.get(parent)
+    }
+    return false
   }
 
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {

@@ -1,7 +1,7 @@
 /** Checks the file itself: its pages and indexes, its schema, and the next keys of its tables. */
 import { DatabaseSync } from 'node:sqlite'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
-import { applicationId, formats, shortSql } from './schema.ts'
+import { applicationId, applyFormats, formats, shortSql } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
 /** The maximum number of lines to read from SQLite's integrity report. */
@@ -29,7 +29,7 @@ export function* checkSchema(facts: Facts): Generator<Finding | undefined> {
     "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by type, name"
   const own = new DatabaseSync(':memory:')
   try {
-    for (const { sql } of formats) own.exec(shortSql(sql))
+    applyFormats(own, formats)
     const [expected, actual] = [own, facts.db].map(
       (db) =>
         new Map(

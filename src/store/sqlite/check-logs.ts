@@ -1,23 +1,15 @@
 /** Checks scopes, logs, their operations and leases against the rows of their segments. */
 import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
 import { Damaged } from '../port/damage-error.ts'
-import { placeOf } from '../rules/rules.ts'
-import {
-  findingsOf,
-  isUnreadable,
-  quoteValue,
-  type Beside,
-  type Facts,
-  type Finding,
-  type SegmentRows,
-} from './check-facts.ts'
+import { findingsOf, isUnreadable, quoteValue, type Facts, type Finding, type SegmentRows } from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'
+import { besideFinding } from './check-segments.ts'
 import {
-  headIsSound,
-  headSum,
   infoIn,
   logIn,
   metaIsSound,
+  nameIsSound,
+  nameSum,
   selectLog,
   sizeKey,
   useTimeKey,
@@ -39,7 +31,9 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
   for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[]) {
     yield undefined
     try {
-      const log = logIn(raw)
+      const stored = logIn(raw)
+      const log = { ...stored, segment: nameIsSound(raw, stored) ? stored.segment : namedSegment(facts, stored, raw) }
+      if (log.segment !== stored.segment) yield segmentFinding(facts, log)
       facts.logs.set(log.key, log)
       const segment = facts.segments.get(log.segment)
       const twin = ofSegment.get(log.segment)
@@ -48,19 +42,8 @@ export function* checkLogs(facts: Facts): Generator<Finding | undefined> {
       if (twin !== undefined)
         yield findingsOf('log', facts.logName(log), `it names the segment of ${facts.logName(twin)}`)
       if (!facts.scopes.has(log.scope)) yield findingsOf('log', facts.logName(log), 'its scope is missing')
-      const info = infoIn(raw)
-      if (!metaIsSound(raw, info))
+      if (!metaIsSound(raw, infoIn(raw)))
         yield findingsOf('log', facts.logName(log), 'its metadata or creation time is not what was stored')
-      else if (headIsSound(raw, log) && raw['used'] !== BigInt(useTimeKey(info.appended)))
-        yield findingsOf('log', facts.logName(log), 'it is not listed at the time of its last use', () => {
-          facts.db.prepare('update log set used = ? where key = ?').run(useTimeKey(info.appended), log.key)
-          return 'it was listed at the time of its last row'
-        })
-      else if (headIsSound(raw, log) && raw['sized'] !== BigInt(sizeKey(log.entries)))
-        yield findingsOf('log', facts.logName(log), 'it is not listed by the number of its entries', () => {
-          facts.db.prepare('update log set sized = ? where key = ?').run(sizeKey(log.entries), log.key)
-          return 'it was listed by the number of its entries'
-        })
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
       yield findingsOf('log', quoteValue(raw['id']), error.reason)
@@ -78,88 +61,90 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
     const where = facts.logName(log)
     const raw = raws.get(log.key)
     if (raw === undefined) continue // removed meanwhile
-    const isSound = headIsSound(raw, log)
     const segment = facts.segments.get(log.segment)
-    if (segment === undefined || !isSound) {
-      const proven = provenHead(facts, log, raw)
-      yield findingsOf(
-        'log',
-        where,
-        segment === undefined ? `its segment ${log.segment} is missing` : 'its head is not what was stored',
-        proven && (() => rebuildHead(facts, log, proven)),
-      )
+    if (segment === undefined) {
+      yield findingsOf('log', where, `its segment ${log.segment} is missing`)
       continue
     }
     if (segment.scope !== log.scope) yield findingsOf('log', where, 'its segment is of another scope')
     const rows = rowsOf(facts, segment)
-    if (rows === undefined) continue // reported with the segment
+    // Either the checksum or the rows must confirm the segment: one accident does not damage both.
+    if (raw['sum'] !== BigInt(nameSum(log))) {
+      const isProven =
+        segment.scope === log.scope && rows !== undefined && sameHead(log, derivedHead(log, rows, facts.hash))
+      yield segmentFinding(facts, log, isProven)
+      if (!isProven) continue
+    }
+    if (rows === undefined) {
+      yield findingsOf('log', where, 'the rows before its own can not be read')
+      continue
+    }
     if (rows.damage !== undefined) {
       yield findingsOf('row', where, rows.damage.what)
       continue
     }
-    const derived = derivedHead(log, rows, facts.hash)
-    if (!sameHead(log, derived)) {
-      yield findingsOf(
-        'log',
-        where,
-        rows.range.size < log.size
-          ? `damaged at row ${rows.range.size}: its row is missing`
-          : `its head is not that of its ${rows.range.size} rows`,
-      )
-      continue
-    }
-    const { tokens } = rows
-    if (log.tokens !== tokens)
-      yield findingsOf('log', where, 'its tokens are not those of its receipts', () => {
-        facts.db.prepare('update log set tokens = ? where key = ?').run(tokens, log.key)
-        return 'they were added up again'
-      })
-    for (const beside of rows.beside)
-      yield findingsOf(
-        'row',
-        `${where} at ${beside.position}`,
-        'the data stored beside the row does not match it',
-        () => rebuildBeside(facts, log.segment, beside),
-      )
+    yield* checkHead(facts, where, log, raw, rows)
+    for (const beside of rows.beside) yield besideFinding(facts, where, log.segment, beside)
   }
 }
 
-/** The head computed from rows, if the log's checksum confirms it. */
-function provenHead(facts: Facts, log: LogRow, raw: RawLog): (LogRow & { readonly sum: number }) | undefined {
-  const free = [...facts.segments.values()].filter(
-    ({ key, logs, scope }) => scope === log.scope && (logs === 0 || key === log.segment),
-  )
-  for (const segment of free) {
-    const rows = rowsOf(facts, segment)
-    if (rows === undefined || rows.damage !== undefined) continue
-    const derived = { ...derivedHead(log, rows, facts.hash), segment: segment.key }
-    const sum = headSum(derived)
-    // Either the columns or the checksum must match: one accident does not damage both.
-    if (raw['sum'] === BigInt(sum) || (segment.key === log.segment && sameHead(log, derived)))
-      return { ...derived, sum }
-  }
-  return undefined
-}
-
-function rebuildHead(
-  facts: Facts,
-  log: LogRow,
-  { segment, size, entries, peaks, root, appended, sum }: LogRow & { readonly sum: number },
-): string {
-  facts.db
-    .prepare(
-      'update log set segment = ?, size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+/** Compares the columns of a log with what its rows give. */
+function* checkHead(facts: Facts, where: string, log: LogRow, raw: RawLog, rows: SegmentRows): Generator<Finding> {
+  const derived = derivedHead(log, rows, facts.hash)
+  if (!sameHead(log, derived)) {
+    const { size, entries, peaks, root, appended } = derived
+    // The head says what was acknowledged. It is made again only if a part of it confirms the rows.
+    const isProven = equalBytes(root, log.root) || (size === log.size && equalBytes(peaks, log.peaks))
+    yield findingsOf(
+      'log',
+      where,
+      !isProven && size < log.size
+        ? `damaged at row ${size}: its row is missing`
+        : `its head is not that of its ${size} rows`,
+      !isProven
+        ? undefined
+        : () => {
+            facts.db
+              .prepare('update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ? where key = ?')
+              .run(size, entries, peaks, root, appended, log.key)
+            return `its head was rebuilt from its ${size} rows`
+          },
     )
-    .run(segment, size, entries, peaks, root, appended, sum, log.key)
-  return `its head was rebuilt from its ${size} rows`
+    if (!isProven) return
+    facts.logs.set(log.key, derived)
+  }
+  const { created } = infoIn(raw)
+  const columns = {
+    used: [useTimeKey(derived.appended ?? created), 'it is not listed at the time of its last use'],
+    sized: [sizeKey(derived.entries), 'it is not listed by the number of its entries'],
+    tokens: [rows.tokens, 'its tokens are not those of its receipts'],
+  } as const
+  for (const [name, [value, what]] of Object.entries(columns))
+    if (raw[name] !== BigInt(value))
+      yield findingsOf('log', where, what, () => {
+        facts.db.prepare(`update log set ${name} = ? where key = ?`).run(value, log.key)
+        return 'it was computed again from the rows'
+      })
 }
 
-function rebuildBeside(facts: Facts, segment: number, { position, kind, index, node }: Beside): string {
-  facts.db
-    .prepare('update row set place = ?, node = ? where id = (? << 32) + ?')
-    .run(placeOf({ kind, index }), node, segment, position)
-  return 'it was computed again from the rows, whose root is that of the log'
-}
+/** The segment that the checksum of a log names; otherwise the stored one. */
+const namedSegment = (facts: Facts, log: LogRow, raw: RawLog): number =>
+  [...facts.segments.values()].find(
+    ({ key, scope }) => scope === log.scope && raw['sum'] === BigInt(nameSum({ ...log, segment: key })),
+  )?.key ?? log.segment
+
+const segmentFinding = (facts: Facts, log: LogRow, isProven = true): Finding =>
+  findingsOf(
+    'log',
+    facts.logName(log),
+    'its name or its segment is not what was stored',
+    isProven
+      ? () => {
+          facts.db.prepare('update log set segment = ?, sum = ? where key = ?').run(log.segment, nameSum(log), log.key)
+          return `it has the rows of segment ${log.segment} again`
+        }
+      : undefined,
+  )
 
 export function* checkOperations(facts: Facts): Generator<Finding | undefined> {
   for (const raw of facts.each('select log, id, base, size, root, sum from operation', { log: 'log', id: 'id' })) {
@@ -181,7 +166,7 @@ export function* checkOperations(facts: Facts): Generator<Finding | undefined> {
     else if (typeof id !== 'string' || !(root instanceof Uint8Array) || !fits(sum, key, id, base, size, root))
       yield findingsOf('operation', where, 'it is not what was stored')
     else if (base > size || size > BigInt(log.size)) yield findingsOf('operation', where, 'its rows are missing')
-    else if (!isRootAt(facts, log, Number(size), root))
+    else if (!facts.hasRepairs(log.segment) && !isRootAt(facts, log, Number(size), root))
       yield findingsOf('operation', where, 'its root is not that of its rows')
   }
 }

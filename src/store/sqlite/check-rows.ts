@@ -1,7 +1,10 @@
-/** Checks the rows of a store file, segment by segment, against the nodes stored beside them. */
-import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
+/**
+ * Reads the rows of a store file, segment by segment, and computes from them what is stored beside them. A fork's
+ * tree starts with what its parent's rows give, not with stored nodes: one pass finds what all of them hide.
+ */
+import { appendLeaf, emptyRange, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
-import { entriesBefore, placeOf } from '../rules/rules.ts'
+import { placeOf } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import type { RowKind } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
@@ -9,7 +12,6 @@ import { bodyColumn } from './rows.ts'
 import { rowLeaf } from '../port/tree.ts'
 import {
   findingsOf,
-  isUnreadable,
   numberIn,
   type Beside,
   type Facts,
@@ -17,10 +19,11 @@ import {
   type Raw,
   type Segment,
   type SegmentRows,
+  type SegmentStart,
 } from './check-facts.ts'
 
 /** The number of rows in one read. */
-const piece = 500
+const piece = 256
 
 /** Reads all rows, segment by segment. A parent has a smaller key than its forks, so it comes first. */
 export function* checkRows(facts: Facts): Generator<Finding | undefined> {
@@ -48,27 +51,34 @@ export function* checkRows(facts: Facts): Generator<Finding | undefined> {
 }
 
 /** The totals of a segment's rows, even if it has none yet. Undefined if the rows before it can't be read. */
-export function rowsOf(facts: Facts, segment: Segment): SegmentRows | undefined {
-  try {
-    return segment.rows ?? walkOf(facts, segment.key).end()
-  } catch (error) {
-    if (error instanceof Damaged || isUnreadable(error)) return undefined
-    throw error
+export const rowsOf = (facts: Facts, segment: Segment): SegmentRows | undefined =>
+  segment.rows ?? walkOf(facts, segment.key).end()
+
+/** The forks of each segment, by the position at which they start. */
+const forksOf = (facts: Facts, key: number): ReadonlyMap<number, readonly Segment[]> => {
+  const forks = new Map<number, Segment[]>()
+  for (const segment of facts.segments.values()) {
+    if (segment.parent !== key || segment.key <= key) continue
+    const known = forks.get(segment.base)
+    if (known === undefined) forks.set(segment.base, [segment])
+    else known.push(segment)
   }
+  return forks
 }
 
 function walkOf(facts: Facts, key: number): Walk {
   const segment = facts.segments.get(key)
-  if (segment === undefined) return new Walk(key, 0, undefined, 0, facts.hash)
-  try {
-    const last =
-      segment.base === 0 || segment.parent === null ? undefined : facts.rows.placeAt(segment.parent, segment.base - 1)
-    const before = entriesBefore(segment.base, last)
-    return new Walk(key, segment.base, facts.rows.rangeAt(key, segment.base), before, facts.hash)
-  } catch (error) {
-    if (!(error instanceof Damaged) && !isUnreadable(error)) throw error
-    return new Walk(key, segment.base, undefined, 0, facts.hash)
-  }
+  const isFirst = segment?.parent === null && segment.base === 0
+  const start = isFirst ? { range: emptyRange, entries: 0 } : startOf(facts, segment)
+  return new Walk(key, segment?.base ?? 0, start, forksOf(facts, key), facts.hash)
+}
+
+/** The start of a fork. A parent without rows of its own is not walked before its forks. */
+function startOf(facts: Facts, segment: Segment | undefined): SegmentStart | undefined {
+  if (segment === undefined || segment.start !== undefined) return segment?.start
+  const parent = segment.parent === null ? undefined : facts.segments.get(segment.parent)
+  if (parent !== undefined && parent.key < segment.key && parent.rows === undefined) walkOf(facts, parent.key).end()
+  return segment.start
 }
 
 function* endOf(facts: Facts, walk: Walk | undefined): Generator<Finding | undefined> {
@@ -84,26 +94,38 @@ class Walk {
   readonly key: number
   readonly #hash: Hash
   readonly #beside: Beside[] = []
+  readonly #forks: ReadonlyMap<number, readonly Segment[]>
   #range: CompactRange | undefined
   #next: number
   #entries: number
   #tokens = 0
-  #first: number | undefined
   #damage: Finding | undefined
   #appended: number | null = null
   count = 0
 
-  constructor(key: number, base: number, range: CompactRange | undefined, entries: number, hash: Hash) {
+  constructor(
+    key: number,
+    base: number,
+    start: SegmentStart | undefined,
+    forks: ReadonlyMap<number, readonly Segment[]>,
+    hash: Hash,
+  ) {
     this.key = key
     this.#next = base
-    this.#range = range
-    this.#entries = entries
+    this.#range = start?.range
+    this.#entries = start?.entries ?? 0
+    this.#forks = forks
     this.#hash = hash
+    this.#startForks()
+  }
+
+  #startForks(): void {
+    if (this.#range === undefined || this.#damage !== undefined) return
+    for (const fork of this.#forks.get(this.#next) ?? []) fork.start = { range: this.#range, entries: this.#entries }
   }
 
   take(position: number, { place, node, body, at, salt, erased }: Raw): void {
     this.count += 1
-    this.#first ??= position
     if (this.#range === undefined || this.#damage !== undefined) return
     if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
@@ -127,16 +149,16 @@ class Walk {
     if (kind === 'entry') this.#entries += 1
     else this.#tokens += tokensIn({ ...row, kind })
     this.#appended = row.at
+    this.#startForks()
   }
 
-  /** Throws Damaged if the rows before the segment can't be read. */
-  end(): SegmentRows {
-    if (this.#range === undefined) throw new Damaged(this.#next, 'the rows before it can not be read')
+  /** Undefined if the rows before the segment can't be read. */
+  end(): SegmentRows | undefined {
+    if (this.#range === undefined) return undefined
     return {
       range: this.#range,
       entries: this.#entries,
       tokens: this.#tokens,
-      first: this.#first,
       appended: this.#appended,
       damage: this.#damage,
       beside: this.#beside,

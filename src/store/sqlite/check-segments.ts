@@ -1,5 +1,6 @@
 /** Checks segments against each other, against the logs and against the rows. */
-import { findingsOf, numberIn, type Facts, type Finding, type Segment } from './check-facts.ts'
+import { placeOf } from '../rules/rules.ts'
+import { findingsOf, numberIn, type Beside, type Facts, type Finding, type Segment } from './check-facts.ts'
 import type { Base } from './rows.ts'
 import { fits } from './sum.ts'
 
@@ -12,42 +13,22 @@ export function readSegments(facts: Facts): readonly Finding[] {
     const parent = raw['parent'] === null ? null : numberIn(raw['parent'])
     const sum = raw['sum'] === null ? null : numberIn(raw['sum'])
     const isSound = fits(sum, scope, parent, base)
-    facts.segments.set(key, {
-      key,
-      scope,
-      parent,
-      base,
-      orphan,
-      forks,
-      isSound,
-      sum,
-      children: 0,
-      logs: 0,
-      rows: undefined,
-    })
+    const own = { children: 0, logs: 0, rows: undefined, start: undefined }
+    facts.segments.set(key, { key, scope, parent, base, orphan, forks, isSound, sum, ...own })
   }
   return []
 }
 
-/** Checks segments against each other and against the logs. */
-export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
-  const bases = new Map<number, Base | undefined>()
+/** Proves the start and the parent of each segment by its checksum, before its rows are read. */
+export function* proveSegments(facts: Facts): Generator<Finding | undefined> {
   for (const segment of facts.segments.values()) {
-    const base = segment.isSound ? segment : provenBase(facts, segment)
-    bases.set(segment.key, base)
-    const parent = (base ?? segment).parent
-    const above = parent === null ? undefined : facts.segments.get(parent)
-    if (above !== undefined) above.children += 1
-  }
-  for (const segment of facts.segments.values()) {
-    const { key, scope, parent, base, orphan, forks, isSound, children, logs } = segment
-    const where = String(key)
     yield undefined
-    if (!isSound) {
-      const proven = bases.get(key)
+    const { key, isSound } = segment
+    const proven = isSound ? segment : provenBase(facts, segment)
+    if (!isSound)
       yield findingsOf(
         'segment',
-        where,
+        String(key),
         'its start or its parent is not what was stored',
         proven &&
           (() => {
@@ -58,8 +39,20 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
             return `it begins at ${proven.base}${proven.parent === null ? '' : ` of segment ${proven.parent}`} again`
           }),
       )
-      continue
-    }
+    if (proven !== undefined) Object.assign(segment, { parent: proven.parent, base: proven.base })
+  }
+  for (const { parent } of facts.segments.values()) {
+    const above = parent === null ? undefined : facts.segments.get(parent)
+    if (above !== undefined) above.children += 1
+  }
+}
+
+/** Checks segments against each other and against the logs. */
+export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
+  for (const segment of facts.segments.values()) {
+    const { key, scope, parent, base, orphan, forks, children, logs } = segment
+    const where = String(key)
+    yield undefined
     const above = parent === null ? undefined : facts.segments.get(parent)
     if (!facts.scopes.has(scope)) yield findingsOf('segment', where, 'its scope is missing')
     if (parent !== null && above === undefined) yield findingsOf('segment', where, `its parent ${parent} is missing`)
@@ -79,15 +72,20 @@ export function* checkSegments(facts: Facts): Generator<Finding | undefined> {
     if (orphan !== 0 && orphan !== 1) yield findingsOf('segment', where, 'its mark of a removed log can not be read')
     if (orphan === 1 && logs === 0) {
       if (segment.rows?.damage !== undefined) yield findingsOf('row', `segment ${key}`, segment.rows.damage.what)
-      for (const beside of segment.rows?.beside ?? [])
-        yield findingsOf(
-          'row',
-          `segment ${key} at ${beside.position}`,
-          'the data stored beside the row does not match it',
-        )
+      for (const beside of segment.rows?.beside ?? []) yield besideFinding(facts, `segment ${key}`, key, beside)
     }
   }
 }
+
+/** A row whose node or place is not what its rows give. */
+export const besideFinding = (facts: Facts, where: string, segment: number, beside: Beside): Finding =>
+  findingsOf('row', `${where} at ${beside.position}`, 'the data stored beside the row does not match it', () => {
+    const { position, node } = beside
+    facts.db
+      .prepare('update row set place = ?, node = ? where id = (? << 32) + ?')
+      .run(placeOf(beside), node, segment, position)
+    return 'it was computed again from the rows'
+  })
 
 /** The base and parent of a segment, derived from its rows, if the checksum confirms them. */
 function provenBase(facts: Facts, segment: Segment): Base | undefined {
@@ -101,7 +99,6 @@ function provenBase(facts: Facts, segment: Segment): Base | undefined {
   const bases = new Set([segment.base, ...(typeof first === 'bigint' ? [Number(first)] : []), ...sizes])
   for (const base of bases)
     for (const parent of [null, segment.parent, ...facts.segments.keys()])
-      if (fits(sum, scope, parent, base) && (parent === null || (facts.segments.get(parent)?.base ?? base) < base))
-        return { parent, base }
+      if (fits(sum, scope, parent, base) && (parent === null || parent < key)) return { parent, base }
   return undefined
 }

@@ -1,6 +1,7 @@
 /**
  * Checks each table of a store file against the others, its checksums and the tree. Returns the
- * findings of `check`, with the repairs of `repair` for everything that the rest of the file proves.
+ * findings of `check`, with the repairs of `repair` for everything that the rows give or a checksum proves.
+ * Each table is checked against earlier ones, so one pass that repairs as it goes is enough.
  *
  * The work is done in pieces. At each `undefined` other work may run; no read of the file is open
  * then.
@@ -13,7 +14,8 @@ import { Facts, findingsOf, isUnreadable, type Finding } from './check-facts.ts'
 import { checkFile, checkSchema, checkSequences } from './check-file.ts'
 import { checkHeads, checkLeases, checkLogs, checkOperations, checkScopes } from './check-logs.ts'
 import { checkRows } from './check-rows.ts'
-import { checkSegments, readSegments } from './check-segments.ts'
+import { formats } from './schema.ts'
+import { checkSegments, proveSegments, readSegments } from './check-segments.ts'
 
 export type { Finding } from './check-facts.ts'
 
@@ -25,18 +27,22 @@ const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable
   ['scope', checkScopes],
   ['segment', readSegments],
   ['log', checkLogs],
+  ['segment', proveSegments],
   ['row', checkRows],
   ['log', checkHeads],
   ['segment', checkSegments],
   ['operation', checkOperations],
   ['lease', checkLeases],
+  ['mention', checkMentions],
   ['block', checkBlocks],
   ['content', checkContents],
-  ['mention', checkMentions],
 ]
 
 export function* checkDatabase(db: DatabaseSync, hash: Hash): Generator<Finding | undefined> {
   const facts = new Facts(db, hash)
+  const { user_version: format } = facts.one('pragma user_version')
+  if (format !== BigInt(formats.length))
+    return yield findingsOf('file', undefined, `it has format ${String(format)}: open it for writing, then check it`)
   for (const [table, part] of parts)
     try {
       yield* part(facts)

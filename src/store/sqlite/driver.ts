@@ -15,12 +15,11 @@ import { Reader } from './reader.ts'
 import { Rows } from './rows.ts'
 import { Scopes } from './scopes.ts'
 import { Search } from './search.ts'
-import { States } from './states.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
-/** All of the port except `turn`, with nothing optional. */
-export interface SqliteDriver extends Omit<Required<StoreDriver>, 'turn'> {
+/** All of the port, with nothing optional. */
+export interface SqliteDriver extends Required<StoreDriver> {
   readonly erasing: Required<ErasingDriver>
   readonly index: Required<IndexDriver>
 }
@@ -41,8 +40,7 @@ export const sqliteDriver = (
   const reader = new Reader(db, logs, rows)
   const sweeper = new Sweeper(db, writer, rows, search)
   const elsewhere = new OtherWriters(db)
-  const states = new States(db, logs, writer)
-  const eraser = new Eraser(db, { scopes, logs, rows, leases, states, appender, sweeper, writer }, hash)
+  const eraser = new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
   return {
     hash,
     now,
@@ -82,7 +80,6 @@ export const sqliteDriver = (
     // SQLite's version covers the whole file, so a watcher of one log is woken for all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),
     index: search,
-    states,
     close: async () => {
       elsewhere.end()
       await writer.end()

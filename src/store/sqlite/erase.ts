@@ -29,7 +29,6 @@ import { residueIn } from './residue.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import { forgetRow } from './search.ts'
-import type { States } from './states.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -39,7 +38,6 @@ interface Parts {
   readonly logs: Logs
   readonly rows: Rows
   readonly leases: Leases
-  readonly states: States
   readonly appender: Appender
   readonly sweeper: Sweeper
   readonly writer: Writer
@@ -78,6 +76,8 @@ export class Eraser {
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     const { writer } = this.#parts
     if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
+    const compared = await this.#parts.sweeper.restoreMentions()
+    if (isLeft(compared)) return compared
     const needles = new Needles()
     const done = await writer.write((): Either<StoreFault, ErasedInFile> => {
       const was = this.#secure('on')
@@ -131,7 +131,7 @@ export class Eraser {
     { logs: given, ledger }: CheckedErasure,
     needles: Needles,
   ): Either<StoreFault, ErasedInFile> {
-    const { logs, rows, leases, states, appender, sweeper } = this.#parts
+    const { logs, rows, leases, appender, sweeper } = this.#parts
     const places: {
       readonly segment: number
       readonly row: StoredRow
@@ -161,7 +161,6 @@ export class Eraser {
         : appender.append(scope, ledger.id, ledger.append),
     )
     if (isLeft(recorded)) return recorded
-    for (const segment of new Set(places.map((place) => place.segment))) states.forget(segment)
     const touched = new Set<number>()
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
@@ -177,11 +176,11 @@ export class Eraser {
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
-        | { readonly id: Uint8Array; readonly uses: number; readonly kept: number }
+        | { readonly id: Uint8Array; readonly rows: number; readonly kept: number }
         | undefined
       if (left === undefined) return []
       const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // stored as a block id
-      return [{ block, rows: left.uses, kept: left.kept === 1 }]
+      return [{ block, rows: left.rows, kept: left.kept === 1 }]
     })
     return right({ head: recorded.right.head, blocks })
   }
@@ -259,7 +258,8 @@ const statements = (db: DatabaseSync) =>
     marked: 'select 1 from residue',
     unmark: 'delete from residue',
     uncount: 'update log set tokens = max(tokens - ?, 0) where segment = ?',
-    block: 'select id, uses, kept from block where key = ?',
+    block:
+      'select id, kept, (select count(*) from mention where mention.block = block.key) as rows from block where key = ?',
     bytes: `select ${packedColumns} from mention join content on content.block = mention.block where mention.row = (? << 32) + ?`,
     sharer: `select log.id from log where segment in (with recursive kin (key) as
         (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)

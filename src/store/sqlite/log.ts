@@ -59,20 +59,11 @@ export const logIn = (raw: RawLog): LogRow => {
   return { ...row, id, peaks, root, appended }
 }
 
-/** Whether the checksum of head and segment is right. */
-export const headIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] === BigInt(headSum(log))
+/** Whether the checksum of the log's name and segment is right. */
+export const nameIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] === BigInt(nameSum(log))
 
-export const headSum = ({
-  scope,
-  id,
-  segment,
-  size,
-  entries,
-  peaks,
-  root,
-  appended,
-}: Omit<LogRow, 'key' | 'tokens'>): number =>
-  sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
+export const nameSum = ({ scope, id, segment }: Pick<LogRow, 'scope' | 'id' | 'segment'>): number =>
+  sumOf(scope, id, segment)
 
 /**
  * The sort key of a log's last use, in tenths of a second, so that appends in quick succession

@@ -17,12 +17,12 @@ import { pageOfLogs } from './list.ts'
 import {
   exactSizes,
   headIn,
-  headIsSound,
-  headSum,
   infoIn,
   logIn,
   metaIsSound,
   metaSum,
+  nameIsSound,
+  nameSum,
   selectLog,
   sizeKey,
   useTimeKey,
@@ -146,7 +146,7 @@ export class Logs {
     const { size } = range
     const [peaks, root] = [Buffer.concat(range.peaks), Buffer.from(head.root, 'hex')]
     const text = JSON.stringify(meta)
-    const headMark = headSum({ scope, id, segment, size, entries, peaks, root, appended: appended ?? null })
+    const nameMark = nameSum({ scope, id, segment })
     const metaMark = metaSum(scope, id, created, text, 1)
     this.#statements
       .addLog()
@@ -164,7 +164,7 @@ export class Logs {
         sizeKey(entries),
         text,
         appended ?? null,
-        headMark,
+        nameMark,
         metaMark,
       )
     return logInfo({ id, head, entries, tokens, created, appended, meta, version: 1 })
@@ -228,15 +228,14 @@ export class Logs {
     if (problem !== undefined && isLeft(problem)) return problem
     this.#statements.removeOperations().run(raw['key'] as bigint)
     this.#statements.removeLease().run(raw['key'] as bigint)
-    this.#statements.removeState().run(raw['key'] as bigint)
     this.#statements.removeLog().run(raw['key'] as bigint)
     return right(this.#orphaned(raw))
   }
 
-  /** Mark a removed log's segment. If the log's head is damaged, the segment may be another log's and stays. */
+  /** Mark a removed log's segment. If the log's name is damaged, the segment may be another log's and stays. */
   #orphaned(raw: RawLog): number | undefined {
     const log = orDamage(() => logIn(raw))
-    if (log instanceof Damaged || !headIsSound(raw, log)) return undefined
+    if (log instanceof Damaged || !nameIsSound(raw, log)) return undefined
     this.#statements.orphan().run(log.segment)
     return log.segment
   }
@@ -258,7 +257,6 @@ const statements = (db: DatabaseSync) => ({
     update: 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?',
     removeOperations: 'delete from operation where log = ?',
     removeLease: 'delete from lease where log = ?',
-    removeState: 'delete from state where log = ?',
     removeLog: 'delete from log where key = ?',
     orphan: 'update segment set orphan = 1 where key = ?',
     next: 'select key from log where scope = ? and key >= ? order by key limit 1',

@@ -8,7 +8,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
 import { formatFault, type Format } from '../port/format.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
-import { applicationId, formats, olderApplicationId, shortSql } from './schema.ts'
+import { applicationId, applyFormats, formats, olderApplicationId } from './schema.ts'
 
 export interface Opened {
   readonly db: DatabaseSync
@@ -173,7 +173,7 @@ const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefin
     const problem = checkNow(db, path) // again: another process may have upgraded it first
     const found = numberOf(db, 'user_version')
     if (problem === undefined && found < formats.length) {
-      for (const { sql } of formats.slice(found)) db.exec(shortSql(sql))
+      applyFormats(db, formats.slice(found))
       db.exec('delete from format')
       db.prepare('insert into format (fingerprint) values (?)').run((formats.at(-1) as Format).fingerprint) // the list is not empty
       db.exec(`pragma application_id = ${applicationId}`)

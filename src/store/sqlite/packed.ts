@@ -45,17 +45,24 @@ export const pack = (bytes: Uint8Array): Packed => {
   return pays ? packed : { bytes, size: null }
 }
 
-/** A forged size must not fill the memory: beyond 64 MiB, at most a thousand times the stored bytes. */
-const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= Math.max(64 << 20, bytes.length * 1000)
+/**
+ * A small file must not fill the memory: what is stored is at most this many times as long uncompressed. Bytes that
+ * zstd makes shorter stay uncompressed.
+ */
+export const mostRatio = 256
+const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= bytes.length * mostRatio
 
 export const isPacked = ({ size }: Pick<Packed, 'size'>): boolean => size !== null && size !== doesNotPay
 
 /** Damaged bytes are returned unchanged, and their digest then differs. Throws if this Node has no zstd. */
-export const unpack = ({ bytes, size }: Packed): Uint8Array => {
+export const unpack = (packed: Packed): Uint8Array => (isPlausible(packed) ? unpackAny(packed) : packed.bytes)
+
+/** Like `unpack`, for bytes of format 1, which had no such bound. */
+export const unpackAny = ({ bytes, size }: Packed): Uint8Array => {
   if (!isPacked({ size })) return bytes
   if (zstdDecompressSync === undefined) throw noZstd('read')
   try {
-    if (!isPlausible({ bytes, size }) || frameIn(bytes).end !== bytes.length) return bytes
+    if (frameIn(bytes).end !== bytes.length) return bytes
     const unpacked = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, Number(size)) })
     return unpacked.length === Number(size) ? new Uint8Array(unpacked) : bytes
   } catch {

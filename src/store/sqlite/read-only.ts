@@ -23,7 +23,7 @@ export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isS
           })
         : answered
     }
-  const { hash, now, watch, close, erasing, index, states } = driver
+  const { hash, now, watch, close, erasing, index } = driver
   return {
     hash,
     now,
@@ -52,7 +52,6 @@ export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isS
     },
     getBlocks: withFreshRead(driver.getBlocks),
     hasBlocks: withFreshRead(driver.hasBlocks),
-    states: { read: withFreshRead(states.read.bind(states)), write: refuse },
     index: {
       find: withFreshRead(index.find.bind(index)),
       findIn: withFreshRead(index.findIn.bind(index)),

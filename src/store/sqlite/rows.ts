@@ -1,10 +1,11 @@
 /** The rows of a log in the file: finds the segment that has them, and reads them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { peakEnds, type CompactRange } from '../../proof/kit.ts'
+import { equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { Damaged } from '../port/damage-error.ts'
-import { decodePlace, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
+import { decodePlace, entriesBefore, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import type { StoredRow } from '../port/row.ts'
+import type { LogRow } from './log.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
@@ -67,15 +68,41 @@ export class Rows {
   }
 
   append(segment: number, grown: GrownRow): void {
-    const { body, at, salt, erased } = grown.row
+    const { body, at, salt, erased, blocks } = grown.row
     const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
     const leaf = erased === undefined ? null : Buffer.from(erased, 'hex')
-    this.#sql.insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
+    const named = blocks.length === 0 ? null : new Set(blocks).size
+    this.#sql.insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf, named)
   }
 
   /** Replace the body of a row with a stub. */
   erase(segment: number, position: number, stub: string, leaf: Uint8Array): void {
     this.#sql.erase().run(stub, leaf, segment, position)
+  }
+
+  /**
+   * Compare a log's last row with its head: an altered size, count of entries or list of peaks would make appended
+   * rows unreadable. Throws Damaged.
+   */
+  checkEnd(
+    segment: number,
+    { size, entries }: Pick<LogRow, 'size' | 'entries'>,
+    lastPeak: Uint8Array | undefined,
+  ): void {
+    const last = size === 0 ? undefined : this.#lastRow(segment, size - 1)
+    const isEnd =
+      last === undefined
+        ? size === 0 && lastPeak === undefined
+        : last.node instanceof Uint8Array && lastPeak !== undefined && equalBytes(last.node, lastPeak)
+    if (!isEnd || entriesBefore(size, last && decodePlace(last.place)) !== entries)
+      throw new Damaged(size, 'its head was altered')
+  }
+
+  #lastRow(segment: number, position: number): { readonly place: number; readonly node: unknown } {
+    const [stretch] = this.stretches(segment, position, position + 1)
+    const found = this.#sql.end().get(stretch?.segment ?? segment, position)
+    if (found === undefined) throw new Damaged(position, 'its row is missing')
+    return found as { readonly place: number; readonly node: unknown }
   }
 
   /**
@@ -218,7 +245,9 @@ const nodeIn = (position: number, node: unknown): Uint8Array => {
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    insert: 'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
+    insert:
+      'insert into row (id, place, node, body, at, salt, erased, blocks) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?, ?)',
+    end: 'select place, node from row where id = (? << 32) + ?',
     there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
-    erase: 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?',
+    erase: 'update row set body = ?, salt = null, erased = ?, blocks = null where id = (? << 32) + ?',
   })

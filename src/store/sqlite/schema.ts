@@ -1,14 +1,18 @@
 /**
  * The schema of a store file. Each format is an upgrade of the one before. A file is upgraded in
- * one transaction, so a crash leaves it unchanged.
+ * one transaction, so a crash leaves it unchanged. `sum_of` in SQL is `sumOf`.
  *
  * A row's id combines its segment and its position, so that a log's rows are adjacent in the file
  * and need no index. Rows shared with a fork belong to the segment it was forked from.
  *
- * The checksums cover what no digest covers. `sum.ts` computes them from the columns named here.
+ * Checksums (`sum.ts`) cover the columns that no leaf covers and that nothing derives. All else can be rebuilt from
+ * the rows, by `repair`: heads, counts, the orders of lists, nodes and places, mentions.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import type { Format } from '../port/format.ts'
 import { tokensColumn } from '../port/row-tokens.ts'
+import { unpackAny } from './packed.ts'
+import { sumOf } from './sum.ts'
 
 /** The formats, in order, starting with format 1. */
 export const formats: readonly Format[] = [
@@ -114,7 +118,47 @@ export const formats: readonly Format[] = [
   create table residue (key integer primary key) strict;
   `,
   },
+  {
+    fingerprint: 'd65557540ab729ec7f02b37fb146ca867e322af290ad60d07f2c4e83391c242f',
+    sql: `
+  -- The sum of a log is now of scope, id, segment: its rows give the rest. A wrong one stays wrong.
+  update log set sum = sum_of(scope, id, segment) where sum = case when appended is null
+    then sum_of(scope, id, segment, size, entries, peaks, root)
+    else sum_of(scope, id, segment, size, entries, peaks, root, appended) end;
+
+  -- The mentions of a block are counted when they are needed.
+  alter table block drop column uses;
+  alter table mention drop column sum;
+
+  -- How many blocks the row names, each with a mention; null: none. A lost mention is found by it.
+  alter table row add column blocks integer;
+  update row set blocks = (select count(*) from mention where mention.row = row.id) where id in (select row from mention);
+  create index row_blocks on row (id, blocks) where blocks is not null;
+
+  -- Compressed to less than a 256th, which is no longer read.
+  update content set bytes = whole_of(bytes, size), size = -1 where size > 256 * length(bytes);
+
+  drop table state;
+  `,
+  },
 ]
+
+/** The most bytes that an upgrade unpacks: a small file must not fill the disk. */
+const mostUnpacked = 1 << 30
+
+/** Run the statements of formats. */
+export const applyFormats = (db: DatabaseSync, steps: readonly Format[]): void => {
+  let unpacked = 0
+  db.function('whole_of', { deterministic: true }, (bytes, size) => {
+    unpacked += Number(size)
+    if (unpacked > mostUnpacked) throw new Error('its compressed blocks have more than 1 GiB: it may be forged')
+    return unpackAny({ bytes: bytes as Uint8Array, size: Number(size) })
+  })
+  db.function('sum_of', { varargs: true, deterministic: true, useBigIntArguments: true }, (...columns) =>
+    sumOf(...columns),
+  )
+  for (const { sql } of steps) db.exec(shortSql(sql))
+}
 
 /** "INDE": marks a file of this library. */
 export const applicationId = 0x494e4445

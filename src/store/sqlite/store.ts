@@ -143,25 +143,15 @@ const checkFileOf = async (open: () => DatabaseSync): Promise<Either<StoreFault,
 const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
-/** Repairs repeatedly until a pass changes nothing, because damage may hide more damage. */
+/** Checks the file and repairs as it goes: each part is compared with what was repaired before. */
 const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
-  const repairs = new Map<string, StoreRepair>()
-  for (;;) {
-    // All findings come before the first change, so that proofs from other tables use what was stored.
-    const all = new Map(
-      [...checkDatabase(db, sha256)].flatMap((found) => (found === undefined ? [] : [[findingText(found), found]])),
-    )
-    for (const [text, { done, ...found }] of repairs)
-      if (done === undefined && !all.has(text)) repairs.set(text, { ...found, done: 'it was repaired with the rest' })
-    let changed = false
-    for (const [text, { rebuild, ...found }] of all) {
-      // A finding that reappears after its repair is not repaired again.
-      const done = repairs.has(text) ? undefined : rebuild?.()
-      repairs.set(text, { ...found, done })
-      changed ||= done !== undefined
-    }
-    if (!changed) return Object.freeze([...repairs.values()].map((each) => Object.freeze(each)))
+  const repairs: StoreRepair[] = []
+  for (const finding of checkDatabase(db, sha256)) {
+    if (finding === undefined) continue
+    const { rebuild, ...found } = finding
+    repairs.push(Object.freeze({ ...found, done: rebuild?.() }))
   }
+  return Object.freeze(repairs)
 }
 
 const optionNames = {

@@ -1,13 +1,15 @@
 /**
  * Deletes the rows of removed logs, in several writes. A crash in between leaves an orphan segment with its
  * remaining rows, and the next removal continues with it. Nothing is deleted because of a single column: a
- * segment must be marked as an orphan, belong to no log, and have as many forks as it counts; a block must
- * have no uses by its count and by its mentions. `verify --all --deep` reports what these checks keep.
+ * segment must be marked as an orphan, belong to no log, and have as many forks as it counts. The bytes of a block
+ * are destroyed once no mention is left, and only after all rows that name blocks were compared with their mentions:
+ * a lost mention must not destroy another log's text. `verify --all --deep` reports what these checks keep.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
+import { namingPiece, namingRowsAfter, prepareMentions, restoreMention } from './mentions.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Base, Rows } from './rows.ts'
 import type { Search } from './search.ts'
@@ -18,7 +20,7 @@ import type { Writer } from './writer.ts'
 const lastPosition = 4294967295
 
 /** The number of rows that one transaction deletes. */
-const piece = 1000
+const piece = 256
 
 interface Segment extends Base {
   readonly scope: number
@@ -26,15 +28,11 @@ interface Segment extends Base {
   readonly sum: number | null
 }
 
-interface MentionedBlock {
-  readonly key: number
+interface UnmentionedBlock {
   readonly scope: number
   readonly id: Uint8Array
-  readonly uses: number
   readonly kept: number
   readonly sum: number | null
-  /** The number of its mentions, by the index. */
-  readonly mentions: number
 }
 
 export class Sweeper {
@@ -43,6 +41,10 @@ export class Sweeper {
   readonly #search: Search
   readonly #sql: ReturnType<typeof statements>
   #tidied = false
+  /** Whether rows and mentions were compared. */
+  #compared = false
+  /** Scopes in which a lost mention was not found again, so that no block may be destroyed. */
+  readonly #unsure = new Set<number>()
 
   constructor(db: DatabaseSync, writer: Writer, rows: Rows, search: Search) {
     this.#writer = writer
@@ -53,6 +55,8 @@ export class Sweeper {
 
   /** Delete the rows of an orphan that no fork shares, and the orphan itself if none remain. */
   async sweep(key: number): Promise<Either<StoreFault, void>> {
+    const compared = await this.restoreMentions()
+    if (isLeft(compared)) return compared
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
       const swept: Either<StoreFault, number | undefined> = await this.#writer.write(() => right(this.#piece(segment)))
@@ -71,6 +75,36 @@ export class Sweeper {
       if (isLeft(swept)) return swept
     }
     return right(undefined)
+  }
+
+  /**
+   * Compare the rows that name blocks with their mentions, in slices, and add lost mentions. Once for each handle,
+   * before it destroys the bytes of a block.
+   */
+  async restoreMentions(): Promise<Either<StoreFault, void>> {
+    if (this.#compared) return right(undefined)
+    for (let last = -(2n ** 63n); ;) {
+      const rows = namingRowsAfter(this.#sql, last)
+      if (rows.some(({ blocks, mentions }) => mentions < blocks)) {
+        const restored = await this.#writer.write(() => right(this.#restore(last)))
+        if (isLeft(restored)) return restored
+      }
+      const end = rows.at(-1)
+      if (end === undefined || rows.length < namingPiece) break
+      last = end.id
+      await new Promise(setImmediate)
+    }
+    this.#compared = true
+    return right(undefined)
+  }
+
+  /** Adds the lost mentions of one slice. */
+  #restore(last: bigint): void {
+    for (const row of namingRowsAfter(this.#sql, last)) {
+      if (row.mentions >= row.blocks) continue
+      const { scope, isWhole } = restoreMention(this.#sql, row)
+      if (!isWhole && scope !== undefined) this.#unsure.add(scope)
+    }
   }
 
   /** Runs one transaction. Returns the segment to continue with, if any. */
@@ -101,23 +135,19 @@ export class Sweeper {
   }
 
   /**
-   * Drop the references of one row, and the blocks that nothing else references. Runs inside a
-   * write. Returns the blocks that the row referenced.
+   * Drop the mentions of one row, and the blocks that nothing else mentions. Runs inside a write, after
+   * `restoreMentions`. Returns the blocks that the row mentioned.
    */
   forgetBlocks(segment: number, position: number): readonly number[] {
     return this.#unmention({ segment, from: position, to: position })
   }
 
   #unmention(range: { readonly segment: number; readonly from: number; readonly to: number }): readonly number[] {
-    const mentioned = this.#sql.mentioned().all(range) as unknown as readonly {
-      readonly key: number
-      readonly dropped: number
-    }[]
+    const mentioned = this.#sql.mentioned().all(range) as unknown as readonly { readonly key: number }[]
     this.#sql.dropMentions().run(range)
-    for (const { key, dropped } of mentioned) {
-      this.#sql.unuse().run(dropped, key)
-      const block = this.#sql.block().get(key) as MentionedBlock | undefined
-      if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
+    for (const { key } of mentioned) {
+      const block = this.#sql.unmentioned().get(key) as UnmentionedBlock | undefined
+      if (block === undefined || !this.#compared || this.#unsure.has(block.scope)) continue
       if (!fits(block.sum, block.scope, block.id, block.kept)) continue
       this.#sql.dropContent().run(key)
       this.#sql.dropBlock().run(key)
@@ -132,20 +162,22 @@ const statements = (db: DatabaseSync) => {
   const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
   const rowsFrom = `(:segment << 32) + :from and (:segment << 32) + ${lastPosition}`
   const rowsBetween = '(:segment << 32) + :from and (:segment << 32) + :to'
-  return prepareAllOnce(db, {
-    orphans: `select key from segment where ${isOrphan}`,
-    orphan: `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`,
-    children: 'select max(base) as shared, count(*) as forks from segment where parent = ?',
-    last: `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`,
-    mentioned: `select block as key, count(*) as dropped from mention where row between ${rowsBetween} group by block`,
-    unuse: 'update block set uses = uses - ? where key = ?',
-    block:
-      'select key, scope, id, uses, kept, sum, (select count(*) from mention where mention.block = block.key) as mentions from block where key = ?',
-    dropContent: 'delete from content where block = ?',
-    dropBlock: 'delete from block where key = ?',
-    dropMentions: `delete from mention where row between ${rowsBetween}`,
-    dropRows: `delete from row where id between ${rowsFrom}`,
-    dropSegment: 'delete from segment where key = ?',
-    lessForks: 'update segment set forks = forks - 1 where key = ?',
-  })
+  return {
+    ...prepareAllOnce(db, {
+      orphans: `select key from segment where ${isOrphan}`,
+      orphan: `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`,
+      children: 'select max(base) as shared, count(*) as forks from segment where parent = ?',
+      last: `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`,
+      mentioned: `select distinct block as key from mention where row between ${rowsBetween}`,
+      unmentioned:
+        'select scope, id, kept, sum from block where key = ? and kept = 0 and not exists (select 1 from mention where mention.block = block.key)',
+      dropContent: 'delete from content where block = ?',
+      dropBlock: 'delete from block where key = ?',
+      dropMentions: `delete from mention where row between ${rowsBetween}`,
+      dropRows: `delete from row where id between ${rowsFrom}`,
+      dropSegment: 'delete from segment where key = ?',
+      lessForks: 'update segment set forks = forks - 1 where key = ?',
+    }),
+    ...prepareMentions(db),
+  }
 }

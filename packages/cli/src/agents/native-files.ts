@@ -1,11 +1,11 @@
 /** The folders in which programs keep their sessions, the commands that resume one, and how to write one. */
-import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { isObject } from 'indelible/json/kit'
 import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
-import { folderOf, homeOf, isByProject, settingIn, settingsIn } from '../sources/agent-sessions.ts'
+import { folderOf, homeOf, isByProject, projectRoot, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { programOutput } from '../terminal/program.ts'
 import { unwritable } from '../sources/input.ts'
@@ -107,15 +107,6 @@ const projectOf = (cwd: string, folder: string): string | undefined => {
   const registered = isObject(projects) && Object.hasOwn(projects, cwd) ? projects[cwd] : undefined
   const name = owned ?? registered
   return typeof name === 'string' && /^\w[\w.-]{0,254}$/.test(name) ? name : undefined
-}
-
-/** The project that a Gemini CLI folder belongs to. */
-export const projectRoot = (folder: string): string | undefined => {
-  try {
-    return readFileSync(join(folder, '.project_root'), 'utf8').trim()
-  } catch {
-    return undefined
-  }
 }
 
 /** Put a session where its program looks for it, and return the path. If it throws Unreadable, nothing was written. */

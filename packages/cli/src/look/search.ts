@@ -31,7 +31,7 @@ import {
   withBareStore,
   withScopes,
 } from '../sources/place.ts'
-import { countText, fitColumns, groupedNumber, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, oneLine, padEnd, widestOf, widthOf } from '../terminal/screen.ts'
 import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 
 export const search: Command = {
@@ -101,7 +101,7 @@ its messages were searched, the exit code is 1.`,
         await searchOneStore(store, query, options, limit, call, told, async (hits) => {
           const here = hits.map((hit) => ({ scope: store.scope, hit }))
           if (scopes.length === 1) await print(here)
-          else found.push(...here)
+          else for (const hit of here) found.push(hit)
         })
       if (found.length > limit) told.more = true
       await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
@@ -249,7 +249,7 @@ const linesOf = (
     const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
     return { place: `${scope}${idIn(one)}:${position}`, beside }
   })
-  const widest = (name: 'place' | 'beside'): number => Math.max(0, ...heads.map((head) => widthOf(head[name])))
+  const widest = (name: 'place' | 'beside'): number => widestOf(heads.map((head) => head[name]))
   // A pipe needs no aligned columns, and its reader cuts the lines itself.
   const [placeWidth, besideWidth] = shows ? [widest('place'), widest('beside')] : [0, 0]
   return found.flatMap(({ hit }, index) => {

@@ -5,9 +5,7 @@ import type { Message } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
 import type { PageKind } from 'indelible/pages'
 import { toSentMessage } from '@indelible/recorder/kit'
-import { Deriver } from '../view/derive-contexts.ts'
-import { placeOf, type CallRecord, type ModelCall } from '../view/model-calls.ts'
-import type { SentRequest } from '../view/sent-request.ts'
+import { Deriver, placeOf, type CallRecord, type ModelCall, type SentRequest } from '@indelible/view/kit'
 
 /**
  * The request of a call as JSON; a clause that says why not, if it is not known exactly.

@@ -8,21 +8,8 @@ import { isThere, sessionIn, storedConversation, type NamedConversation } from '
 import { valueOrUnreadable, withStore } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
-import { dollarsText } from '../view/money.ts'
 import {
-  countText,
-  fitColumns,
-  fitMiddle,
-  groupedNumber,
-  oneLine,
-  padEnd,
-  padStart,
-  widthOf,
-  wrapHanging,
-  wrapText,
-} from '../terminal/screen.ts'
-import { gistOf } from '../terminal/timeline.ts'
-import {
+  dollarsText,
   causes,
   dearestText,
   figuresOf,
@@ -32,15 +19,41 @@ import {
   sumsText,
   type CallFigures,
   type Cause,
-} from '../view/call-figures.ts'
-import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
-import { atLeast, share } from '../view/format-text.ts'
-import { linesOf, type Line } from '../view/line-changes.ts'
+  changedParts,
+  type ChangedPart,
+  type UnchangedTools,
+  atLeast,
+  share,
+  linesOf,
+  type Line,
+  callsOf,
+  type CallRecord,
+  type ModelCall,
+  type NoteAtRow,
+  blocksOf,
+  noteIn,
+  sessionOf,
+  comparedTexts,
+  pairsWithCall,
+  type Pair,
+  sentRequest,
+  type SentRequest,
+} from '@indelible/view/kit'
+import {
+  countText,
+  fitColumns,
+  fitMiddle,
+  groupedNumber,
+  oneLine,
+  padEnd,
+  padStart,
+  widestOf,
+  widthOf,
+  wrapHanging,
+  wrapText,
+} from '../terminal/screen.ts'
+import { gistOf } from '../terminal/timeline.ts'
 import { sentCall } from './sent-call.ts'
-import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
-import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
-import { comparedTexts, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
-import { sentRequest, type SentRequest } from '../view/sent-request.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
 const readCalls = async (store: Store, name: string, call: Call) => {
@@ -111,7 +124,7 @@ const callTable = (
       ]
     }),
   ]
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))))
+  const widths = (cells[0] ?? []).map((_, column) => widestOf(cells.map((row) => row[column] ?? '')))
   const roomBeside = (): number => columns - widths.reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost and cause come first.
   for (const name of ['message', 'model', 'output', 'cached', 'input'])
@@ -196,7 +209,9 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
 const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {
   const { view, timeOf, session, damaged = noDamage } = found
   const info = await sessionOf(store, id)
-  const altered = new Map((session?.damaged ?? []).map(({ row, reason }) => [row, reason]))
+  const altered = new Map(
+    (session === undefined || session.state === 'open' ? [] : session.damaged).map(({ row, reason }) => [row, reason]),
+  )
   const rows = await valueOrUnreadable(store.read(id, { only: 'note' }))
   const notes = rows.map(({ position: row, index, at, body }): NoteAtRow => {
     const note = altered.has(row) ? undefined : noteIn(body)

@@ -10,7 +10,7 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText } from '@indelible/view/kit'
 import { leftOutLines } from '../terminal/report.ts'
 import {
   countText,
@@ -20,7 +20,7 @@ import {
   oneLine,
   padEnd,
   padStart,
-  widthOf,
+  widestOf,
 } from '../terminal/screen.ts'
 import { keyAdvice, sessionNames } from './search.ts'
 import { aboutOf } from './list.ts'
@@ -127,7 +127,7 @@ const spendingOf = async (
   return withScopes(call, async (scopes, all) => {
     const spent: CountedUse[] = []
     for (const store of scopes)
-      spent.push(...(await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids, about)))
+      for (const use of await useInStore(store, all ? `${store.scope}/` : '', call, unread, ids, about)) spent.push(use)
     return spent
   })
 }
@@ -157,7 +157,7 @@ const useInStore = async (
   about: typeof aboutOf,
 ): Promise<readonly CountedUse[]> => {
   const sessions = await sessionsIn(store)
-  ids.push(...sessions.map(({ id }) => before + id))
+  for (const { id } of sessions) ids.push(before + id)
   const bar = call.terminal.progress('adding up', sessions.length, 'sessions')
   const spent: CountedUse[] = []
   for (const [index, info] of sessions.entries()) {
@@ -242,7 +242,7 @@ const tableLines = (
     ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
-  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
+  const widths = cells[0]?.map((_, column) => widestOf(cells.map((row) => row[column] ?? ''))) ?? []
   const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)

@@ -1,6 +1,6 @@
 /** `indelible view`: shows the sessions of a store as a page in the browser. */
 import { describeSession } from 'indelible/session'
-import { startView, type View } from '../view/index.ts'
+import { startView, type View } from '@indelible/view'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { onStop, openInBrowser } from '../terminal/program.ts'

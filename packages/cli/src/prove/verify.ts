@@ -17,7 +17,7 @@ import {
 } from '../sources/place.ts'
 import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
 import { countText, ranges } from '../terminal/screen.ts'
-import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '../view/verdict.ts'
+import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '@indelible/view/kit'
 
 export const verify: Command = {
   name: 'verify',
@@ -29,8 +29,8 @@ Merkle tree. If a row is altered, missing or moved, the command names the first
 such row of the log and its message, and exits with code 1. The number before
 the colon of a head counts rows: messages, and notes such as call records.
 
---head also checks that the record continues a head that "indelible head"
-printed earlier. This detects changes even by somebody who can write to the
+--head also checks that the record continues a head that "indelible prove
+SESSION" printed earlier. This detects changes even by somebody who can write to the
 store.`,
   options: {
     head: { value: 'HEAD', help: 'an earlier head of the session' },

@@ -9,9 +9,8 @@ import { storeOption } from '../sources/place.ts'
 import { onStop, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText, share } from '@indelible/view/kit'
 import { countText, shellWord } from '../terminal/screen.ts'
-import { share } from '../view/format-text.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [

@@ -179,3 +179,12 @@ const inDatabase = async (path: string): Promise<readonly Source[]> => {
     read: async () => readTranscriptDatabase(path, { pick }),
   }))
 }
+
+/** The project that a Gemini CLI folder belongs to. */
+export const projectRoot = (folder: string): string | undefined => {
+  try {
+    return readFileSync(join(folder, '.project_root'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}

@@ -24,7 +24,7 @@ export async function* allSessions(
     const page = await valueOrUnreadable(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
     limit = Math.min(500, 2 * limit)
     yield* page.sessions
-    damaged.push(...(page.damaged ?? []))
+    for (const entry of page.damaged ?? []) damaged.push(entry)
     after = page.next
   } while (after !== undefined)
 }

@@ -13,6 +13,11 @@ export interface Command {
   /** What it does, in paragraphs that are wrapped. Lines that begin with a space are kept. */
   readonly about: string
   readonly options: { readonly [name: string]: Option }
+  /**
+   * The forms of a command with several: each option that chooses one, with the options that go with it. The name `''`
+   * has those of the form that no option chooses.
+   */
+  readonly forms?: { readonly [option: string]: readonly string[] }
   readonly examples?: readonly string[]
   /** Resolves to the exit code if it is not 0. `commands`: all commands. */
   readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
@@ -116,6 +121,20 @@ export const confirm = async (terminal: Terminal, question: string, otherwise: s
   if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
 }
 
+/**
+ * The form of a command that options choose: the option that chooses it, and the options that go with it. Undefined for
+ * a command that has one form. Throws Misuse if they choose several.
+ */
+export const formOf = (
+  { name, forms }: Pick<Command, 'name' | 'forms'>,
+  has: (option: string) => boolean,
+): { readonly chosenBy: string; readonly options: readonly string[] } | undefined => {
+  if (forms === undefined) return undefined
+  const [chosenBy = '', other] = Object.keys(forms).filter((option) => option !== '' && has(option))
+  if (other !== undefined) throw new Misuse(`${name} takes --${chosenBy} or --${other}, not both`)
+  return { chosenBy, options: [chosenBy, ...(forms[chosenBy] ?? [])] }
+}
+
 /** The whole number of an option, or `otherwise` without it. Throws Misuse for anything else, or below `least`. */
 export const wholeNumber = <T>(
   option: string,
@@ -129,6 +148,13 @@ export const wholeNumber = <T>(
     throw new Misuse(`${option} takes a whole number${orElse}, not "${String(given)}"`)
   if (Number(given) < least) throw new Misuse(`${option} takes a whole number from ${least}`)
   return Number(given)
+}
+
+/** A number of tokens: `32000`, `32k`, `1m`. Throws Misuse. */
+export const tokensOf = (given: string): number => {
+  const found = /^(\d{1,12})([km]?)$/i.exec(given)
+  if (found === null) throw new Misuse(`--budget: "${given}" is not a number of tokens; expected one like 32000 or 32k`)
+  return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
 }
 
 /** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined for other texts. */

@@ -1,8 +1,10 @@
 /** Anthropic Messages. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
 import { JoinedMessage } from 'indelible/codecs/kit'
-import { jsonIn, mapRight } from 'indelible/json/kit'
+import { jsonIn } from 'indelible/json/kit'
 import { errorIn, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -19,7 +21,7 @@ export const anthropicApi: Api = {
     previous: undefined,
   }),
   stream: () => new MessagesStream(),
-  messages: (answer) => mapRight(decodeResponse(answer), withRawArguments),
+  messages: (answer) => pipe(decodeResponse(answer), E.map(withRawArguments)),
   usage: (answer) => {
     const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
     if (input === undefined || output === undefined) return undefined

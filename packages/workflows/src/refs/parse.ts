@@ -1,7 +1,8 @@
 /** Parses saved histories of any form, which is detected. A history that can't be read is a fault. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  mapRight,
   admit,
   describe,
   inspectJson,
@@ -95,7 +96,10 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
     const { line, column, expected, found } = inspected.left
     return unreadableFault([], `JSON: at line ${line}, column ${column} ${expected}`, found)
   }
-  return mapRight(fromValue(inspected.right.value), ({ json }) => ({ json, altered: inspected.right.findings }))
+  return pipe(
+    fromValue(inspected.right.value),
+    E.map(({ json }) => ({ json, altered: inspected.right.findings })),
+  )
 }
 
 /** Refs are names, so a changed value would name something else. */
@@ -112,10 +116,10 @@ const refuseReplaced = ([first]: readonly Replaced[], read: () => ParsedHistory)
 
 const parseOurs = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
-  if (version === 1 || version === 2) return refuseReplaced(altered, () => readOurs(json, version))
-  return typeof version === 'number' && Number.isInteger(version) && version > 2
-    ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
-    : unreadableFault(['version'], '1 or 2', describe(version))
+  if (version === 1 || version === 2 || version === 3) return refuseReplaced(altered, () => readOurs(json, version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 3
+    ? left({ _tag: 'NewerRefs', found: version, supported: 3 })
+    : unreadableFault(['version'], '1, 2 or 3', describe(version))
 }
 
 const chat = (

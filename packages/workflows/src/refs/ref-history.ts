@@ -74,8 +74,8 @@ export interface RefHistory extends RefHistoryBrand {
 /** A reference history as JSON: about 100 bytes a message, however long the message is. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  /** 2 if it has a tree or an inbox, which may be empty during a step; else 1. */
-  readonly version: 1 | 2
+  /** 3 if a ref names its workflow; else 2 if it has a tree or an inbox, which may be empty during a step; else 1. */
+  readonly version: 1 | 2 | 3
   /** The scope of the blocks. */
   readonly scope: string
   /** The session that the messages belong to, if there is one. */
@@ -220,7 +220,11 @@ export const jsonOf = ({
 }): RefHistoryJson =>
   Object.freeze({
     type: 'indelible.refs',
-    version: tree === undefined && inbox === undefined ? 1 : 2,
+    version: [...refs, ...(inbox ?? [])].some(({ flowId }) => flowId !== undefined)
+      ? 3
+      : tree === undefined && inbox === undefined
+        ? 1
+        : 2,
     scope,
     ...present({ session, tree }),
     refs,
