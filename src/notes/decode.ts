@@ -54,7 +54,13 @@ const digest: Field = [
 ]
 const optional = ([expected, holds]: Field): Field => [expected, (value) => value === undefined || holds(value)]
 
-const usageShape: Shape = { input: count, output: count, cacheRead: optional(count), cacheWrite: optional(count) }
+const usageShape: Shape = {
+  input: count,
+  output: count,
+  cacheRead: optional(count),
+  cacheWrite: optional(count),
+  cacheWriteHour: optional(count),
+}
 
 const headShape: Shape = { size: count, root: digest }
 

@@ -101,6 +101,8 @@ export interface Usage {
   readonly cacheRead?: number
   /** The part of `input` written to it. */
   readonly cacheWrite?: number
+  /** The part of `cacheWrite` that it keeps for an hour, which costs more. */
+  readonly cacheWriteHour?: number
 }
 
 /** Written before a tool runs. After a crash it shows which calls may have had side effects. */

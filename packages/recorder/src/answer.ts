@@ -14,6 +14,8 @@ export interface RecordedAnswer {
   /** The number of choices that the provider sent, if more than one: `messages` has the first. */
   readonly choices: number | undefined
   readonly usage: Usage | undefined
+  /** How the provider served the call, if that changes its price. */
+  readonly tier: string | undefined
   /** The model that answered, if reported. */
   readonly model: string | undefined
   readonly stop: string | undefined
@@ -110,6 +112,7 @@ export class AnswerReader {
       whole: done,
       choices: choices !== undefined && choices > 1 ? choices : undefined,
       usage: wire && this.#api.usage(wire),
+      tier: wire && tierOf(this.#api.tier?.(wire)),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),
       id: wire && this.#api.id(wire),
@@ -151,3 +154,8 @@ const unreadMessages = (api: string, content: unknown): readonly Message[] => {
   if (isLeft(admitted) || admitted.right.value === null) return []
   return [{ role: 'assistant', content: [{ type: 'provider', provider: `unread ${api}`, raw: admitted.right.value }] }]
 }
+
+const tierOf = (tier: string | undefined): string | undefined =>
+  tier === undefined || ['standard', 'default', 'auto', ''].includes(tier) || !/^\w{1,20}$/.test(tier)
+    ? undefined
+    : tier

@@ -131,6 +131,8 @@ export interface CallDetails {
   readonly status?: number
   /** The stop reason. */
   readonly stop?: string
+  /** How the provider served the call, if that changes its price: `fast`, `batch`, `flex` or `priority`. */
+  readonly tier?: string
   /** The number of choices that the provider sent (`n`), if more than one. Only the first is recorded. */
   readonly choices?: number
   /** The error. */

@@ -63,7 +63,7 @@ const readers: { readonly [meta: string]: (own: JsonObject) => Counted } = {
       fresh: tokens['input'],
       cacheRead: read,
       cacheWrite: write,
-      output: tokens['output'],
+      output: count(tokens['output']) + count(tokens['reasoning']),
     }
   },
 }

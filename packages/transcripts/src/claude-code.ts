@@ -360,8 +360,9 @@ class Reader implements LineReader {
       this.#answer = pieces
       const decoded = answer(pieces)
       // Claude Code's own words, such as those about an error, are no call; nor is a later version of an answer.
-      if (isObject(usage) && !isOwn && this.#replaced === undefined)
-        origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages)
+      // A branch has copies of the lines of its original, which counts their calls.
+      if (isObject(usage) && !isOwn && !isObject(entry['forkedFrom']) && this.#replaced === undefined)
+        origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages, tierIn(usage))
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
@@ -475,8 +476,13 @@ const usageOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheWrite,
   } = usage
-  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite }
+  const cacheWriteHour = objectIn(usage, 'cache_creation')['ephemeral_1h_input_tokens']
+  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite, cacheWriteHour }
 }
+
+/** How the call was served, where that changes its price. */
+const tierIn = ({ speed, service_tier: tier }: JsonObject): string | undefined =>
+  speed === 'fast' ? 'fast' : tier === 'batch' ? 'batch' : undefined
 
 /** A codec's fault with its path relative to the line. */
 const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {

@@ -21,7 +21,7 @@ import {
 } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
-import { withBreakpoints } from './breakpoints.ts'
+import { withBreakpoints, withFewBreakpoints } from './breakpoints.ts'
 
 /** How to call Anthropic's models. */
 export interface AnthropicOptions extends AdapterOptions {
@@ -30,7 +30,10 @@ export interface AnthropicOptions extends AdapterOptions {
    * parameters overrides it.
    */
   readonly maxTokens?: number
-  /** Whether requests set cache breakpoints if the record has none. Default: true. */
+  /**
+   * Whether requests set cache breakpoints, in place of those that the record has. If false, a request has the last four
+   * of the record. Default: true.
+   */
   readonly cache?: boolean
 }
 
@@ -54,12 +57,17 @@ export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Mode
       // Content that this format can return but that the API rejects in a request is converted to an accepted form.
       const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
       checkAnswerable(wire.messages)
+      const offered = toolsBeside(request, tools)
+      const isMarked = (part: unknown): boolean => isObject(part) && (part['cache_control'] ?? null) !== null
+      const others = [request.parameters, ...(offered.tools ?? [])].filter(isMarked).length
       const body = {
         max_tokens: options.maxTokens ?? 8192,
         ...request.parameters,
         model: options.model,
-        ...(options.cache === false ? wire : withBreakpoints(wire, request.stablePrefix > 0)),
-        ...toolsBeside(request, tools),
+        ...(options.cache === false
+          ? withFewBreakpoints(wire, others)
+          : withBreakpoints(wire, request.stablePrefix > 0, others)),
+        ...offered,
         stream: true,
       } as unknown as MessageCreateParamsStreaming // the provider checks the caller's `parameters`
       const answer = new AnthropicAnswer()
@@ -158,7 +166,13 @@ const usageOf = (usage: Fresh): Usage => {
     output: count('output_tokens'),
     cacheRead,
     cacheWrite,
+    ...hourOf(usage['cache_creation']),
   }
+}
+
+const hourOf = (written: unknown): Pick<Usage, 'cacheWriteHour'> => {
+  const hour = isObject(written) ? written['ephemeral_1h_input_tokens'] : undefined
+  return typeof hour === 'number' && hour > 0 ? { cacheWriteHour: hour } : {}
 }
 
 const reasons: { readonly [reason: string]: FinishReason } = {

@@ -188,6 +188,7 @@ const emptySum: Sum = {
   input: 0,
   cacheRead: 0,
   cacheWrite: 0,
+  cacheWriteHour: 0,
   output: 0,
   undercounted: 0,
   dollars: 0,

@@ -4,7 +4,7 @@ import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
 import { JoinedMessage } from 'indelible/codecs/kit'
-import { jsonIn } from 'indelible/json/kit'
+import { isObject, jsonIn } from 'indelible/json/kit'
 import { errorIn, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -28,9 +28,13 @@ export const anthropicApi: Api = {
     // `input_tokens` does not include the tokens that the cache read and wrote.
     const read = numberIn(answer, 'usage', 'cache_read_input_tokens') ?? 0
     const write = numberIn(answer, 'usage', 'cache_creation_input_tokens') ?? 0
-    return { input: input + read + write, output, cacheRead: read, cacheWrite: write }
+    const hour = numberIn(answer, 'usage', 'cache_creation', 'ephemeral_1h_input_tokens') ?? 0
+    const written = { cacheWrite: write, ...(hour > 0 && { cacheWriteHour: hour }) }
+    return { input: input + read + write, output, cacheRead: read, ...written }
   },
   content: (answer) => answer['content'],
+  tier: ({ usage }) =>
+    isObject(usage) ? (usage['speed'] === 'fast' ? 'fast' : textIn(usage as Wire, 'service_tier')) : undefined,
   choices: () => 1,
   stop: (answer) => textIn(answer, 'stop_reason'),
   model: (answer) => textIn(answer, 'model'),

@@ -41,6 +41,8 @@ export interface Api {
   readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
+  /** How the provider served the call, where that changes its price: `fast`, `batch`, `flex`, `priority`. */
+  readonly tier?: (answer: Wire) => string | undefined
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
   /** The id that a later request uses to continue it. */

@@ -32,6 +32,7 @@ export const openaiChatApi: Api = {
       'prompt_tokens_details',
     ),
   content: (answer) => objectsIn(answer['choices'])[0]?.['message'],
+  tier: (answer) => textIn(answer, 'service_tier'),
   choices: (answer) => objectsIn(answer['choices']).length,
   stop: (answer) => textIn(objectsIn(answer['choices'])[0], 'finish_reason'),
   model: (answer) => textIn(answer, 'model'),

@@ -26,6 +26,7 @@ export const openaiResponsesApi: Api = {
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
   content: (answer) => answer['output'],
+  tier: (answer) => textIn(answer, 'service_tier'),
   choices: () => 1,
   // An answer that was cut is `incomplete`, and only the details say whether by a limit or a filter.
   stop: (answer) => {
