@@ -129,7 +129,7 @@ const looked = async (step: string, milliseconds: number, failed: string | undef
     milliseconds,
     sessions: compared.length - rest.length + parts.length,
     others: rest.length - parts.length,
-    forks: sessions.filter((session) => session.info().forkedFrom !== undefined).length,
+    forks: sessions.filter((session) => session.forkedFrom !== undefined).length,
     calls: sessions.reduce((sum, session) => sum + receipts(session), 0),
     messages: all?.conversation().length ?? 0,
     retracted: all === undefined ? 0 : all.view().length - all.conversation().length,

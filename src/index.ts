@@ -58,6 +58,7 @@ export {
   listSessions,
   openOrCreateSession,
   openSession,
+  pending,
   readSession,
   verifySession,
   type ReadonlySession,

@@ -1,9 +1,10 @@
 /** New histories: empty, from a view, or from messages. */
-import { create, freeze, isArray, joinPaths, NotJson, ownField, type Recordable, optionsOf } from '../json/index.ts'
+import { isArray, NotJson, optionsOf, ownItems, type Recordable } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
 import type { Classify, History } from './history.ts'
 import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
 import { partOf } from './read.ts'
+import { lenOf } from './state.ts'
 import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */
@@ -26,39 +27,20 @@ export interface HistoryOptions<M> {
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0
  */
-export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = noOptions): History<M> => {
-  optionsOf('createHistory', options, optionNames)
-  const from = ownField(options, 'from')
-  const classify = ownField(options, 'classify') ?? classifyMessage
-  const log = emptyLog<M>(classify)
+export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = {}): History<M> => {
+  const { from = [], classify = classifyMessage } = optionsOf('createHistory', options, { from: true, classify: true })
   if (typeof from === 'string') throw new TypeError('createHistory: `from` is a string; expected a view or messages')
-  if (from !== undefined) appendAll(log, from)
+  const log = emptyLog<M>(classify)
+  const part = partOf<M>(from)
+  if (part !== undefined) continueFrom(log, part)
+  else for (const message of (isArray(from) ? ownItems(from) : from) as Iterable<M>) appendOrThrow(log, message)
   return handleOf(log)
 }
 
-const optionNames = { from: true, classify: true } as const
-
-const noOptions: object = freeze(create(null))
-
-const appendAll = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
-  const part = partOf<M>(from)
-  if (part !== undefined) {
-    continueFrom(log, part)
-    return
-  }
-  if (isArray(from))
-    // by index: code elsewhere can replace the array iterator
-    for (let position = 0; position < from.length; position++) appendOrThrow(log, from[position] as M, position)
-  else {
-    let position = 0
-    for (const message of from as Iterable<M>) appendOrThrow(log, message, position++)
-  }
-}
-
-const appendOrThrow = <M>(log: Log<M>, message: M, position: number): void => {
+const appendOrThrow = <M>(log: Log<M>, message: M): void => {
   try {
     append(log, message)
   } catch (error) {
-    throw error instanceof NotJson ? new NotJson(joinPaths([position], error.path), error.reason) : error
+    throw error instanceof NotJson ? new NotJson([lenOf(log.content), ...error.path], error.reason) : error
   }
 }

@@ -3,7 +3,7 @@
  *
  * During a step its parts are written as notes (the journal): complete blocks, the complete answer,
  * started calls, results. At its end one append writes the messages and closes the journal. If the
- * process dies first, `session.interrupted()` and `resume` restore the messages from the notes.
+ * process dies first, `pending(session)` and `resume` restore the messages from the notes.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
@@ -22,8 +22,8 @@ import type { Message, Part } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
-import { redactorOf } from '../session/kit.ts'
+import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
@@ -62,7 +62,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Ei
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
-  Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps' | 'conversation'>>
+  Partial<Pick<Session, 'id' | 'lease' | 'conversation'>>
 
 /**
  * Records a run in a session, so that a crash loses nothing that was finished. The run holds the session's lease: a
@@ -74,7 +74,7 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * the last second can be lost.
  *
  * If another writer appends, the run ends with the conflict. Everything the step had finished stays in the journal,
- * for `session.interrupted()` and `resume`. If messages are retracted meanwhile (`pop`, `rewind`), the run also ends
+ * for `pending(session)` and `resume`. If messages are retracted meanwhile (`pop`, `rewind`), the run also ends
  * with the conflict, and the step is discarded.
  *
  * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was
@@ -153,6 +153,8 @@ const charactersBefore = 64
 
 class Recording {
   readonly #session: RecordingSession
+  /** The session without redaction. */
+  readonly #opened: RecordingSession
   readonly #options: SessionHandlerOptions
   readonly #every: Frequency
   #lease: RunLease | undefined
@@ -185,6 +187,7 @@ class Recording {
   ) {
     this.#input = input
     const own = options.redact === undefined ? undefined : createRedactor(options.redact)
+    this.#opened = session
     this.#session = own === undefined ? session : redactingSession(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
     this.#given = lease
@@ -200,7 +203,7 @@ class Recording {
     const { conversation } = this.#session
     if (conversation !== undefined) this.#retracted = this.#session.len - conversation().length
     if (lease === false || this.#given !== undefined) return right(undefined)
-    const held = await acquireRunLease(this.#session, lease, stop)
+    const held = await acquireRunLease(this.#opened, lease, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
     return right(undefined)
@@ -448,7 +451,7 @@ class Recording {
 
   /** Whether the step has a journal, from this run or an earlier one. */
   #closes(step: Step, operation: string): boolean {
-    return step.written || this.#session.openSteps?.().some((open) => open.step === operation) === true
+    return step.written || openStepsOf(this.#opened).some((open) => open.step === operation) === true
   }
 
   /** Keeps the finished parts of the step in the journal after another writer's append. */
@@ -481,20 +484,23 @@ class Recording {
   }
 }
 
+/** A note of the handler: never a seal, nor a summary without its digest. */
+type Written = Exclude<Note, { readonly type: 'seal' }>
+
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as MessagesAndNotes // the handler always passes this form
+    const { messages = [], notes = [] } = given as { messages?: readonly Message[]; notes?: readonly Written[] } // the handler always passes this form
     return session.append(
       {
-        messages: messages.map((message) => redactor.message(message as Message)),
+        messages: messages.map(redactor.message),
         notes: notes.map(redactor.quiet.note),
       },
       options,
     )
   }
   const note: Session['note'] = (given, options) =>
-    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given), options)
+    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given as Written), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 

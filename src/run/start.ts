@@ -5,7 +5,7 @@ import { interruptedResults, settle, text, type Message, type ToolCallPart } fro
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
-import type { OpenStep, Session, WriteFault } from '../session/index.ts'
+import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
@@ -80,7 +80,7 @@ const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
     messages: [
-      ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
+      ...interruptedResults(pending(session).calls, 'The run was interrupted before this tool gave a result.'),
       ...steps.flatMap((step) => messagesOf(step, callIds)),
     ],
     notes: closeSteps(steps),
@@ -100,7 +100,7 @@ export const startTurn = async (
   said: Message,
   id: string | undefined,
 ): Promise<Either<Fault, Start | Retry>> => {
-  const open = settleSteps(session, session.openSteps())
+  const open = settleSteps(session, pending(session).steps)
   const at = session.len + open.messages.length
   const appended = await appendExpected(session, lease, {
     messages: [...open.messages, said],
@@ -123,7 +123,7 @@ export const continueTurn = async (
   const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
   const rows = settleSteps(
     session,
-    session.openSteps().filter(({ step }) => step !== kept?.step),
+    pending(session).steps.filter(({ step }) => step !== kept?.step),
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
   const { id, at }: Partial<Input> = ownFields(input ?? {})
@@ -203,7 +203,7 @@ export const waitingStepOf = (
  * continues the step of an input that was cancelled.
  */
 const stepToContinue = (session: Session, input: Input | undefined): OpenStep | undefined => {
-  const last = session.openSteps().at(-1)
+  const last = pending(session).steps.at(-1)
   if (last?.answer === undefined || callsOf(last.answer).length === 0) return undefined
   const answered = inputOfStep(session.notes(), last.step)
   return answered?.id === input?.id || (input === undefined && answered?.state !== 'cancelled') ? last : undefined

@@ -62,7 +62,8 @@ export type SessionFault =
   /** The value at `index` of the append is not a message. */
   | { readonly _tag: 'InvalidMessage'; readonly index: number; readonly cause: MessageFault }
   /** The page kind for the message at `index` is unknown. */
-  | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string }
+  /** `len`: the number of messages, if there are more page kinds. */
+  | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string; readonly len?: number }
   /** The value is not a note, or it names a position that the record does not have. */
   | { readonly _tag: 'InvalidNote'; readonly reason: string }
   /** Another writer changed the metadata first: `metadata` is theirs. Nothing was changed. */
@@ -189,7 +190,9 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   InvalidMessage: (fault) =>
     `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
   InvalidPage: (fault) =>
-    `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`,
+    fault.len === undefined
+      ? `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`
+      : `the append has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and a page kind for message ${fault.index} (${fault.found}); nothing was appended`,
   InvalidNote: (fault) => `nothing was written: ${fault.reason}`,
   MetadataConflict: (fault) =>
     `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`,

@@ -6,7 +6,7 @@
  *     pipe(createSession(store), TE.chain((session) => session.append(user('hello'))))
  */
 import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
-import { isLeft, left } from '../json/index.ts'
+import { isLeft, left } from '../either/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { FaultError, isConsequence } from './fault.ts'
 

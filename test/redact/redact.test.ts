@@ -24,6 +24,7 @@ import { ok } from '../task-results.ts'
 import { indelible, writeTestFile } from '../../packages/cli/test/indelible.ts'
 import { providerServer } from '../run/provider-server.ts'
 import { Outputs } from '../outputs.ts'
+import { pending } from '../../src/session/index.ts'
 
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'
 const filled = (length: number, of: string = letters): string =>
@@ -388,7 +389,7 @@ describe('redacting sessions', () => {
     await ok(session.rewind(3, { instead: [user(`instead ${secret}`)] }))
     await ok(session.append({ messages: [user(secret)], notes: [notes[0] as never] }))
     for (const note of notes) await ok(session.note(note as never))
-    await ok(session.summarize({ from: 0, to: 1, text: `said ${secret}` }))
+    await ok(session.note({ type: 'summary', from: 0, to: 1, text: `said ${secret}` }))
     await ok(session.update((metadata) => void (metadata['more'] = secret)))
     const fork = await ok(forkSession(store, 's', { metadata: { fork: secret }, redact: true }))
     await ok(fork.append(user(secret)))
@@ -459,7 +460,7 @@ describe('redacting run handlers', () => {
       const message = assistant(text(whole), call)
       await told({ type: 'finish' }, { response: { message } })
       await handler({ type: 'tool_call_start', seq: 2, step: 0, call } as RunEvent, ahead)
-      const before = session.openSteps()[0]
+      const before = pending(session).steps[0]
       await handler(
         {
           type: 'tool_result',

@@ -31,7 +31,7 @@ import {
   type RunEvent,
   type Tool,
 } from 'indelible/run'
-import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
@@ -304,7 +304,7 @@ it(
 
           now += 1_000_000 // its lease has expired
           const again = await openSession(kept, 's')
-          checked(again, told, [...again.view().toArray(), ...again.interrupted()])
+          checked(again, told, [...again.view().toArray(), ...pending(again).messages])
 
           // The next run: what it is sent is judged, and everything is in the record once.
           const requests: Settled<readonly Message[]>[] = []
@@ -318,8 +318,8 @@ it(
           }
           const options = { model, tools: toolsOf(() => 'at last'), receipts: false } as const
           if (next === 'by hand') {
-            await again.append(again.interrupted())
-            expect(again.interrupted()).toEqual([])
+            await again.append(pending(again).messages)
+            expect(pending(again).messages).toEqual([])
           }
           if (next === 'by hand' || next === 'turn') await turn(again, 'and now?', options).result()
           else {
@@ -332,7 +332,7 @@ it(
           }
           const { len } = again
           expect((await resume(again, options).result()).stopReason).toBe('end_turn')
-          expect([again.len, again.openSteps(), again.interrupted()]).toEqual([len, [], []])
+          expect([again.len, pending(again).steps, pending(again).messages]).toEqual([len, [], []])
           checked(again, { ...told, results: told.results }, again.view().toArray())
           for (const request of requests) expect(refusals[judge]?.(request)).toBeUndefined()
           expect(isRight(await verifySession(kept, 's')())).toBe(true)

@@ -21,6 +21,7 @@ import type {
   SessionReader,
   WriteFault,
 } from 'indelible/session'
+import { pending } from '../../src/session/index.ts'
 
 declare const store: Store
 declare const session: Session
@@ -39,7 +40,7 @@ describe('inferred session types', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(reading.conversation()).toEqualTypeOf<View<Message>>()
     expectTypeOf(sealed.at(sealed.head())?.conversation).toEqualTypeOf<View<Message> | undefined>()
-    expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
+    expectTypeOf(session.at().pages).toEqualTypeOf<readonly PageKind[]>()
     expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
   })
   it('readers accept any kind of session', () => {
@@ -48,7 +49,7 @@ describe('inferred session types', () => {
   })
   it('recorded messages can be appended again', () => {
     session.append(session.view().toArray())
-    session.append(session.interrupted())
+    session.append(pending(session).messages)
   })
 })
 

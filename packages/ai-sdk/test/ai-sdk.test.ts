@@ -39,6 +39,7 @@ import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-
 import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
+import { pending } from 'indelible/session'
 
 const files = inFiles()
 afterAll(files.leave)
@@ -130,7 +131,7 @@ it('a stored call waits for its approval and continues once approved', async () 
     await saved
   }
   await post({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Clean up.' }] })
-  expect((await openChat(chatId)).openCalls().map(({ id }) => id)).toEqual(['c1'])
+  expect(pending(await openChat(chatId)).calls.map(({ id }) => id)).toEqual(['c1'])
   const chat = await loadChat(chatId)
   const [, waiting] = chat
   const part = waiting?.parts.find(({ type }) => type === 'tool-remove') as { state: string; approval: { id: string } }
@@ -148,7 +149,7 @@ it('a stored call waits for its approval and continues once approved', async () 
     'text done',
   ])
   const session = await openChat(chatId)
-  expect(session.openCalls()).toEqual([])
+  expect(pending(session).calls).toEqual([])
   expect(settle(session.conversation())._tag).toBe('Right')
 })
 

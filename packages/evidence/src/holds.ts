@@ -1,7 +1,9 @@
 /** Holds: a session on hold can't be erased or removed until it is released. Each hold is a row of the ledger. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import { emptyRange } from 'indelible/proof/kit'
-import { mapRight, isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
 import type { ActionReason, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
@@ -77,7 +79,10 @@ export const releaseSession = (store: Store, id: string, reason: ActionReason = 
       const head = isLeft(info) ? (sessions.get(id)?.head ?? headOf(emptyRange, store.hash)) : info.right.head
       return right({ rows: [{ type: 'released', id, head, ...because }], more: {} })
     })
-    return mapRight(said, (row) => row.head)
+    return pipe(
+      said,
+      E.map((row) => row.head),
+    )
   }, 'releaseSession')
 
 /** A hold, and the number of messages it protects. */

@@ -2,9 +2,11 @@
  * A ledger: one log for each scope that records the heads and removals of its sessions. Its own
  * head covers all of them: a session that was cut, replaced or deleted no longer matches.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
   verifyLog,
@@ -158,7 +160,10 @@ export const recordRemoval = async (
     const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
     return right({ rows: begun ? [] : [{ type: 'removed', id, head, ...because }], more: {} })
   })
-  return mapRight(appended, ({ head }) => head)
+  return pipe(
+    appended,
+    E.map(({ head }) => head),
+  )
 }
 
 /** The options of `verifyLedger`. */
@@ -297,7 +302,10 @@ const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined
 
 /** The head of a log when it had `size` rows. Cost: O(log size). */
 export const headAt = async (store: Store, id: string, size: number): Promise<Either<AnyEvidenceFault, Head>> =>
-  mapRight(await rangeAt(store, id, size)(), (range) => headOf(range, store.hash))
+  pipe(
+    await rangeAt(store, id, size)(),
+    E.map((range) => headOf(range, store.hash)),
+  )
 
 type Entries = LedgerContent['sessions']
 

@@ -9,57 +9,81 @@ import type { Note } from '../../notes/kit.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
-import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
+import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
-import type { EraseOptions, EraseTarget } from '../session.ts'
-import { checkStore } from '../record/store-of.ts'
+import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
+import { checkStore, partsOf } from '../record/store-of.ts'
 import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
 
 /**
- * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals,
+ * Erase messages of a session, open or sealed: their texts, the notes that repeat them (journals,
  * tool starts, summaries of them), discarded answers to an erased user message, and the blocks that
  * nothing else references. Every session that shares the messages shows them erased.
  *
- * An open session keeps in memory what it has read, so open it again. Erasing the same messages again
- * changes nothing, removes copies that an open reader had kept in the file, and returns the receipt.
+ * Takes the session, or its store and id. Of an open session, earlier calls finish first, and the erasure carries its
+ * lease. It keeps in memory what it has read, so open it again. Erasing the same messages again changes nothing, removes
+ * copies that an open reader had kept in the file, and returns the receipt.
  *
  * Cost    that of opening the session, and a scan of all rows of the store for equal texts. SQLite
  *         also reads the file once, and rewrites it if it has copies of erased rows
  *
- * @param store the store that has the session
- * @param id the id of the session
+ * @param session the session; or the store that has it, and then its id
  * @param what positions of messages in the record; or messages, inputs, or `{ all: true }`
  * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content. And whether
  * to respect another holder's lease
  * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held;
  * `NoSuchLog`, `BeyondEnd`, `NoSuchInput`
+ * @throws TypeError for anything but an open or sealed session, or a store and an id
  * @example
- * const receipt = await eraseMessages(store, 'support-1', [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
+ * const receipt = await eraseMessages(session, [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
  */
-export const eraseMessages = (
+export function eraseMessages(
+  session: Session | SealedSession,
+  what: readonly number[] | EraseTarget,
+  options?: EraseOptions,
+): Task<EraseSessionFault, ErasureReceipt>
+export function eraseMessages(
   store: Store,
   id: string,
   what: readonly number[] | EraseTarget,
   options?: EraseOptions,
-): Task<EraseSessionFault, ErasureReceipt> => {
-  checkStore('eraseMessages', store)
-  return sessionSteps(prepareErase('eraseMessages', store, id, what, options), 'eraseMessages')
+): Task<EraseSessionFault, ErasureReceipt>
+export function eraseMessages(
+  of: Session | SealedSession | Store,
+  ...rest: readonly unknown[]
+): Task<EraseSessionFault, ErasureReceipt> {
+  const made = typeof of === 'object' && of !== null ? partsOf(of) : undefined
+  if (made === undefined) {
+    checkStore('eraseMessages', of as Store)
+    const [id, what, options] = rest as StoreArguments
+    return sessionSteps(prepareErase(of as Store, id, what, options), 'eraseMessages')
+  }
+  const { store, mirror, open } = made
+  if (open === undefined && !mirror.sealed)
+    throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
+  const [what, options] = rest as SessionArguments
+  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options)
+  return open === undefined
+    ? sessionSteps(erasing, 'eraseMessages')
+    : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
 }
 
+type SessionArguments = readonly [what: readonly number[] | EraseTarget, options?: EraseOptions]
+type StoreArguments = readonly [id: string, ...SessionArguments]
+
 /** Checks and copies the arguments. @returns the erasure, to be run in its turn */
-export const prepareErase = (
-  call: string,
+const prepareErase = (
   store: Store,
   id: string,
   what: readonly number[] | EraseTarget,
   options: EraseOptions | undefined,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by } = optionsOf(call, options, optionNames)
-  const asked = { ...requestFrom(call, what), respectLease }
+  const { respectLease = false, reason, by } = optionsOf('eraseMessages', options, optionNames)
+  const asked = { ...requestFrom('eraseMessages', what), respectLease }
   return () => erase(store, id, asked, present({ reason, by }))
 }
 

@@ -1,7 +1,7 @@
 /** Stores the state of a session's contexts between processes: beside its log, if the store supports it. */
 import { isLeft } from '../../json/index.ts'
 import type { SessionReader } from '../session.ts'
-import { storeAndOptionsOf } from '../record/store-of.ts'
+import { partsOf } from '../record/store-of.ts'
 
 /** Stores the state of contexts for the next process. State that gets lost is rebuilt. */
 export interface ContextStates {
@@ -27,12 +27,12 @@ export interface ContextStates {
  * @returns reads and writes the state; undefined if its store has no states
  */
 export const contextStates = (session: SessionReader): ContextStates | undefined => {
-  const opened = storeAndOptionsOf(session)
+  const opened = partsOf(session)
   const states = opened?.store.states
   if (states === undefined) return undefined
   // A process opened before an erasure may write after it. That state comes from the text before
   // the erasure, so it is ignored.
-  const mark = `${opened?.erased()} `
+  const mark = `${opened?.mirror.erased.size} `
   return Object.freeze<ContextStates>({
     read: async () => {
       const read = await states.read(session.id)()

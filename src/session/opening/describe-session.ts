@@ -7,6 +7,7 @@ import { ownKeyOf, ownStore } from '../../store/kit.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { applyRecipe } from '../record/recipe.ts'
 import type { LeaseRespect, MetadataDraft } from '../session.ts'
 
 export class SessionMetadata {
@@ -50,7 +51,6 @@ export class SessionMetadata {
     recipe: (metadata: MetadataDraft) => void,
     { respectLease }: LeaseRespect,
   ): Promise<Either<UpdateSessionFault, JsonObject>> {
-    const { applyRecipe } = await import('../record/recipe.ts')
     const { id, metadata, forkedFrom, erasable } = this.#info
     const changed = callCallback('update', () => applyRecipe(metadata, recipe))
     if (isLeft(changed)) return changed

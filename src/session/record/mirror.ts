@@ -5,12 +5,13 @@ import { createHistory, omitRanges, type Immutable, type History, type Range, ty
 import { appendText } from '../../history/kit.ts'
 import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
-import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
+import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type DecodedRow } from '../../entry/kit.ts'
+import { sliceBounds } from '../../sequence/index.ts'
+import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/kit.ts'
 import {
   grow,
   verifyLog,
@@ -51,6 +52,8 @@ export interface Mirror {
   readonly retracted: { readonly range: Range; readonly notes: number }[]
   /** The conversation of a view, cached until an append or a retraction. */
   conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
+  /** The record at the current head, cached. */
+  now: { readonly head: Head; readonly moment: Moment } | undefined
   /** The time of each row in log order, and the salts by log position. */
   readonly times: number[]
   readonly salts: Map<number, string>
@@ -82,6 +85,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   noteRows: [],
   retracted: [],
   conversation: undefined,
+  now: undefined,
   range: emptyRange,
   head: headOf(emptyRange, store.hash),
   sealed: false,
@@ -165,7 +169,7 @@ export const readUpTo = async (
   if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
   mirror.range = range
   mirror.head = head
-  const bad = unread && UnreadRows.end(unread)
+  const bad = unread?.end()
   return bad === undefined ? right(log) : left(damagedMessage(mirror, bad.position, bad.reason))
 }
 
@@ -263,7 +267,7 @@ export const takeRows = async (
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
         : unread === undefined
           ? takeRow(mirror.history, read.entry, blocks.right, hash)
-          : UnreadRows.take(unread, read.entry, blocks.right, hash)
+          : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
   }
@@ -275,7 +279,7 @@ export const takeRows = async (
 /** A row, decoded if it is a message. */
 export type RowToRead =
   | { readonly kind: 'note'; readonly position: number; readonly body: string }
-  | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: ReadRow }
 
 /** The fault of an altered row. */
 export type Damage = StoreFaultOf<'DamagedLog'>
@@ -442,6 +446,16 @@ export interface Moment {
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
+  /** The page kind of each message of `view`: the kind of the append, overridden by notes. Cost: O(len) once. */
+  readonly pages: readonly PageKind[]
+  /**
+   * Messages and notes in log order, each with its position and time. Cost: O(rows that are read).
+   *
+   * @param from the first row, by the rules of `slice`. Default: 0
+   * @param to the row after the last one. Default: the end
+   * @returns the rows
+   */
+  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
 }
 
 /** The record without retracted messages. Cost: O(retractions) after an append or a retraction, else O(1). */
@@ -460,19 +474,44 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
   return view
 }
 
+/** The record now. The same object until the head changes. */
+export const currentMoment = (mirror: Mirror): Moment => {
+  if (mirror.now?.head !== mirror.head) mirror.now = { head: mirror.head, moment: momentAt(mirror, mirror.head.size) }
+  return mirror.now.moment
+}
+
 /** The record as it was at a number of rows. Cost: O(retractions). */
-export const momentAt = (mirror: Mirror, rows: number): Moment => {
-  const len = messagesBefore(mirror, rows)
-  const view = mirror.history.view().slice(0, len)
-  const retracted = mirror.retracted.filter(({ notes }) => notes <= rows - len)
-  return Object.freeze({
+export const momentAt = (mirror: Mirror, size: number): Moment => {
+  const len = messagesBefore(mirror, size)
+  const all = mirror.history.view()
+  const view = all.length === len ? all : all.slice(0, len)
+  const notes = mirror.notes.view().slice(0, size - len)
+  const retracted = mirror.retracted.filter((retraction) => retraction.notes <= size - len)
+  const isNow = view === all && retracted.length === mirror.retracted.length
+  let pages: readonly PageKind[] | undefined
+  return Object.freeze<Moment>({
     view,
-    conversation: omitRanges(
-      view,
-      retracted.map(({ range }) => range),
-    ),
-    notes: mirror.notes.view().slice(0, rows - len),
+    conversation: isNow
+      ? conversationOf(mirror)
+      : omitRanges(
+          view,
+          retracted.map(({ range }) => range),
+        ),
+    notes,
+    get pages() {
+      return (pages ??= pagesOf(view, notes))
+    },
+    rows: (from, to) => {
+      const { start, end } = sliceBounds(size, from, to)
+      return { [Symbol.iterator]: () => rowsIn(mirror, start, end) }
+    },
   })
+}
+
+const pagesOf = (view: View<Message>, notes: View<Note>): readonly PageKind[] => {
+  const pages = [...view.pages]
+  for (const [position, kind] of foldPages(notes)) if (kind !== undefined) pages[position] = kind
+  return Object.freeze(pages)
 }
 
 /** A row of the record: a message or a note. */
@@ -515,14 +554,6 @@ export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<Ses
       position += 1
     }
   }
-}
-
-/** The time at which a message was appended. Throws RangeError beyond the end. */
-export const timeOf = (mirror: Mirror, position: number): number => {
-  const { len } = mirror.history
-  if (!(Number.isSafeInteger(position) && position >= 0 && position < len))
-    throw new RangeError(`timeOf(${String(position)}): the record has ${len} messages`)
-  return mirror.times[rowOf(mirror, position)] as number // each row has one
 }
 
 /** The rows that another writer appended. */

@@ -1,7 +1,4 @@
-/**
- * Changes metadata with an Immer recipe. This module is loaded on the first change: Immer is a
- * seventh of the bundle of a first session, and most sessions never change their metadata.
- */
+/** Changes metadata with an Immer recipe. */
 import { Immer } from 'immer'
 import type { JsonObject } from '../../json/index.ts'
 import type { MetadataDraft } from '../session.ts'

@@ -1,7 +1,7 @@
 /** The rows of a ledger, and their sum: entries, holds, erasures. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  freezeEach,
+  freezeResult,
   isArray,
   isLeft,
   isObject,
@@ -110,11 +110,11 @@ export const readLedgerRow = ({
     return typeof key === 'string' ? right({ type, id, head, key, ...because }) : notALedger('names no key')
   if (type === 'held')
     return isArray(logs) && logs.every(isIdentity)
-      ? right({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because })
+      ? right({ type, id, head, logs: freezeResult(logs as unknown as readonly LogIdentity[]), ...because })
       : notALedger('names no log')
   if (type !== 'erased') return right({ type, id, head, ...(type === 'head' ? {} : because) })
   if (!isArray(rows) || !rows.every(isErasedRow)) return notALedger('names no erased rows')
-  const erased = freezeEach(rows as unknown as readonly ErasedRow[])
+  const erased = freezeResult(rows as unknown as readonly ErasedRow[])
   return right({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) })
 }
 

@@ -94,7 +94,7 @@ original kind. A negative N counts from the end.`,
     await withSession(call, given, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const position = positionIn(id, session.len, wanted, nothingWritten)
-      const before = session.pages()[position]
+      const before = session.at().pages[position]
       const { head } = await valueOrUnreadable(session.note({ type: 'page', position, kind }))
       await call.terminal.print([
         `${id}: message ${position} is ${kind}, before ${before}, head ${headForTerminal(head, call.terminal)}`,

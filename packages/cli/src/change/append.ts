@@ -4,7 +4,7 @@ import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
 import { isRole, roles } from 'indelible/message/kit'
 import { isPageKind, pageKinds } from 'indelible/pages'
-import { openSession, type Session } from 'indelible/session'
+import { openSession, pending, type Session } from 'indelible/session'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { textOf } from '../sources/input.ts'
 import { valueOrUnreadable, headForTerminal, sessionOfCall, storeOption } from '../sources/place.ts'
@@ -51,7 +51,7 @@ Its content may also be a string.`,
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
-      const results = values['interrupted'] === true ? session.interrupted() : []
+      const results = values['interrupted'] === true ? pending(session).messages : []
       const { from, to, head } = await valueOrUnreadable(
         session.append([...results, ...given], {
           ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
@@ -73,7 +73,7 @@ const openCallLines = (session: Session): readonly string[] => {
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${countText(1 + others.length, 'call')} without a result, which providers refuse`
-  if (session.interrupted().length > 0)
+  if (pending(session).messages.length > 0)
     return [`${refused}: run it again with --interrupted to append error results first`]
   const id = shellWord(session.id)
   return [

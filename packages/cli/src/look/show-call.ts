@@ -196,7 +196,9 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
 const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {
   const { view, timeOf, session, damaged = noDamage } = found
   const info = await sessionOf(store, id)
-  const altered = new Map((session?.damaged ?? []).map(({ row, reason }) => [row, reason]))
+  const altered = new Map(
+    (session === undefined || session.state === 'open' ? [] : session.damaged).map(({ row, reason }) => [row, reason]),
+  )
   const rows = await valueOrUnreadable(store.read(id, { only: 'note' }))
   const notes = rows.map(({ position: row, index, at, body }): NoteAtRow => {
     const note = altered.has(row) ? undefined : noteIn(body)

@@ -145,10 +145,13 @@ export const storedConversation = async (
   { values, terminal }: Call,
 ): Promise<NamedConversation> => {
   const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
-  terminal.tellDamage(damageLines(id, session.damaged))
+  const damaged = session.state === 'open' ? [] : session.damaged
+  terminal.tellDamage(damageLines(id, damaged))
   const claudeAgent = claudeAgentText({ metadata: session.metadata(), len: session.len })
   if (claudeAgent !== undefined) terminal.tell([`${id}: ${claudeAgent}`])
-  const pages = session.pages()
+  const { pages, rows } = session.at()
+  const times: number[] = []
+  for (const row of rows()) if (row.kind === 'entry') times.push(row.at)
   const history = createHistory<Message>()
   for (const message of session.view()) history.append(message, pages[history.len])
   const notes = session.notes()
@@ -160,8 +163,8 @@ export const storedConversation = async (
     left,
     view: values['all'] === true ? record : omitRanges(record, left),
     notes,
-    damaged: damagedMessages(session.damaged),
-    timeOf: session.timeOf,
+    damaged: damagedMessages(damaged),
+    timeOf: (position) => times[position],
     title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${countText(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
   }
 }

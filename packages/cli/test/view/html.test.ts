@@ -103,7 +103,7 @@ describe('a session exported as HTML', () => {
     const appendNotes = async (): Promise<void> => {
       for (const note of notes) await session.note(note)
       const { len } = session
-      await session.summarize({ from: len - 1, to: len, text: hidden })
+      await session.note({ type: 'summary', from: len - 1, to: len, text: hidden })
     }
     await session.append(user(hidden))
     await session.append(user('in the part'))

@@ -1,4 +1,6 @@
 /** Hydrates refs into a history with content. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from 'indelible/history'
 import type { Message, Role } from 'indelible/message'
@@ -26,7 +28,7 @@ import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultO
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import { checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
-import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
+import { isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.
@@ -130,7 +132,10 @@ const attachmentsOf = async (
   ids: readonly BlockId[],
 ): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
-  return mapRight(await store.hasBlocks(ids)(), (found) => new Set(ids.filter((_, index) => found[index] === true)))
+  return pipe(
+    await store.hasBlocks(ids)(),
+    E.map((found) => new Set(ids.filter((_, index) => found[index] === true))),
+  )
 }
 
 /** Append the message of a ref, or return the problem. */
