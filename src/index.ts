@@ -66,10 +66,4 @@ export {
   type Session,
   type SessionInfo,
 } from './session/index.ts'
-export {
-  appendUserMessage,
-  applyRunResultHistory,
-  replaceThreadHistory,
-  toThreadHistory,
-  type ThreadItem,
-} from './thread/index.ts'
+export { appendUserMessage, applyRunResultHistory, replaceThreadHistory, toThreadHistory } from './thread/index.ts'

@@ -10,8 +10,7 @@ import type { ThreadItem, UserItem, WithUser } from './item.ts'
 /**
  * Makes a thread history from an input: a string becomes one user message, unchanged; an array is copied.
  *
- * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input. Its type is readonly
- * at every depth.
+ * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input.
  *
  * Cost    O(items); with `deep` O(everything in them)
  * @param input the user's text, or the items so far
@@ -28,7 +27,7 @@ export function toThreadHistory<Item = ThreadItem>(
 export function toThreadHistory<Item = ThreadItem>(
   input: string | readonly Item[],
   options: { readonly deep: true },
-): Immutable<WithUser<Item>[]>
+): readonly Immutable<WithUser<Item>>[]
 export function toThreadHistory<Item>(
   input: string | readonly Item[],
   options: { readonly deep?: boolean } = {},

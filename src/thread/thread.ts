@@ -93,7 +93,14 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
  * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
 export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
-/** The same with the context of a run as first type argument. It only serves callers that name both. */
+/**
+ * The same with the type arguments of aioc's function of this name.
+ *
+ * @typeParam _Context the context of the run
+ * @param thread the thread; not modified
+ * @param result an object with `history`, which replaces that of the thread, or a run's result
+ * @returns a new thread of the same type
+ */
 export function applyRunResultHistory<_Context, T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
 export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T {
   const { history, messages, viewLength } = Object(result) as unknown as Partial<FinishedRun> & {

@@ -14,8 +14,11 @@ import {
   memoryStore,
   restoreHistory,
   user,
+  type History,
   type Message,
+  type View,
 } from 'indelible'
+import { omitRanges } from 'indelible/history'
 
 const emptyText = '{"role":"user","content":[{"type":"text","text":""}]}'
 
@@ -72,6 +75,18 @@ describe('functions that write to a history', () => {
   ])('accept only histories of this library: %s', (_name, none: any) => {
     expect(() => appendText(none, emptyText)).toThrow('appendText needs a history from')
     expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history from')
+  })
+  it('refuse what a merged interface makes a History for the compiler, without a cast', () => {
+    interface Forged extends History<Message> {}
+    class Forged {} // oxlint-disable-line typescript/no-unsafe-declaration-merging -- that is what is tested
+    const forged: History<Message> = new Forged()
+    expect(() => applyDelta(forged, { id: 'd', expectedLen: 0, append: [] })).toThrow(TypeError)
+    expect(() => appendText(forged, emptyText)).toThrow(TypeError)
+    interface ForgedView extends View<Message> {}
+    class ForgedView {} // oxlint-disable-line typescript/no-unsafe-declaration-merging -- that is what is tested
+    const view: View<Message> = new ForgedView()
+    expect(() => omitRanges(view, [])).toThrow(TypeError)
+    expect(() => createHistory<Message>({ from: view })).toThrow(TypeError)
   })
   it('name the callback and the value of an unrecordable text, and record nothing', () => {
     const thrown = new Error('mine')

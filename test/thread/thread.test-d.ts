@@ -5,7 +5,9 @@ import type { ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Immutable, Message, View } from 'indelible'
+import * as root from 'indelible'
+import type { Message, View } from 'indelible'
+import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
@@ -47,17 +49,22 @@ describe('toThreadHistory types', () => {
   it("has a readable error if a user message is not an item of the caller's type", () => {
     expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
   })
-  it('is accepted by other libraries; with deep it is readonly, as it is frozen', () => {
+  it('returns mutable types for other libraries', () => {
     chat(toThreadHistory<ChatCompletionMessageParam>('x'))
     responses(toThreadHistory<ResponseInputItem>('x'))
     ai(toThreadHistory<ModelMessage>('x'))
+  })
+  it('with deep returns readonly types, as it is frozen', () => {
     const frozen = toThreadHistory(items, { deep: true })
     expectTypeOf(frozen).toEqualTypeOf<readonly Immutable<ThreadItem>[]>()
-    // @ts-expect-error it is frozen
-    frozen.push({ type: 'message', role: 'user', content: 'x' })
-    // @ts-expect-error an item is frozen, too
-    if (frozen[0]?.type === 'message') frozen[0].content = 'x'
-    appendUserMessage(frozen, 'x')
+    void (() => {
+      // @ts-expect-error the array is frozen
+      frozen.push(items[0])
+      // @ts-expect-error so are its items
+      if (frozen[0]?.type === 'message') frozen[0].content = 'x'
+      // @ts-expect-error and what they hold
+      if (frozen[0]?.type === 'part_item') frozen[0].at[0] = 1
+    })
   })
 })
 
@@ -69,6 +76,23 @@ describe('appendUserMessage types', () => {
     // @ts-expect-error content is text
     appendUserMessage(items, ['x'])
   })
+})
+
+describe('applyRunResultHistory types', () => {
+  it('takes the type arguments of aioc, the context of the run first', () => {
+    const result = { history: items }
+    expectTypeOf(applyRunResultHistory<{ readonly user: string }, Stored>(stored, result)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory<Stored>(stored, result)).toEqualTypeOf<Stored>()
+    // @ts-expect-error a promise of a result is no result
+    void (() => applyRunResultHistory<unknown, Stored>(stored, Promise.resolve(result)))
+  })
+})
+
+it('the four helpers are in the root entry', () => {
+  expectTypeOf(root.toThreadHistory).toEqualTypeOf<typeof toThreadHistory>()
+  expectTypeOf(root.appendUserMessage).toEqualTypeOf<typeof appendUserMessage>()
+  expectTypeOf(root.replaceThreadHistory).toEqualTypeOf<typeof replaceThreadHistory>()
+  expectTypeOf(root.applyRunResultHistory).toEqualTypeOf<typeof applyRunResultHistory>()
 })
 
 describe('replaceThreadHistory types', () => {
@@ -92,8 +116,6 @@ describe('applyRunResultHistory types', () => {
     expectTypeOf(applyRunResultHistory(stored, { history: items })).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, finished)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, result)).toEqualTypeOf<Stored>()
-    expectTypeOf(applyRunResultHistory<{ user: string }, Stored>(stored, finished)).toEqualTypeOf<Stored>()
-    expectTypeOf(applyRunResultHistory<Stored>(stored, result)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory({ history: own }, { history: own })).toEqualTypeOf<{ history: readonly Own[] }>()
   })
   it('refuses a running result', () => {

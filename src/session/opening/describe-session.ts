@@ -34,7 +34,7 @@ export class SessionMetadata {
 
   /** Update the metadata. Runs beside the writer: appends don't wait for it. */
   update(
-    recipe: (metadata: MetadataDraft) => void,
+    recipe: (metadata: MetadataDraft) => JsonObject | void,
     options: LeaseRespect,
   ): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#last.then(() => this.#updated(recipe, options))
@@ -48,7 +48,7 @@ export class SessionMetadata {
   }
 
   async #updated(
-    recipe: (metadata: MetadataDraft) => void,
+    recipe: (metadata: MetadataDraft) => JsonObject | void,
     { respectLease }: LeaseRespect,
   ): Promise<Either<UpdateSessionFault, JsonObject>> {
     const { id, metadata, forkedFrom, erasable } = this.#info
