@@ -2,7 +2,7 @@
 import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { Message, Repair, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent } from './model.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
@@ -16,6 +16,8 @@ export type RunEvent = {
   /** A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages. */
   (
     | { readonly type: 'step_start'; readonly step: number; readonly len: number }
+    /** The record is damaged, so a mended copy is sent: its repairs, at most once a run. The record stays as it is. */
+    | { readonly type: 'mended'; readonly step: number; readonly repairs: readonly Repair[] }
     /** Something the model streamed. */
     | { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent }
     /** A tool is about to run. Handlers finish with this event before it starts. */
@@ -67,6 +69,8 @@ export interface SentRequest {
   readonly estimated?: number
   /** The settings that derive the messages again, if the context reports them. */
   readonly derivedBy?: DerivedBy
+  /** The repairs of what was sent, if the record is damaged. */
+  readonly repairs?: readonly Repair[]
 }
 
 /**

@@ -1,19 +1,18 @@
 /**
  * The loop: calls the model, runs its tools, emits the messages to record, and repeats.
  *
- * It owns no history. It starts with a settled view, keeps a working copy for its own requests, and emits everything
+ * It owns no history. It starts with a view, keeps a working copy for its own requests, and emits everything
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, left, right, snapshot, ownField, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
-  settle,
   textOf,
   toolCall,
   type Message,
+  type Repair,
   type Sequence,
-  type Settled,
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
@@ -34,6 +33,7 @@ import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
+import { mendedContext, repairsIn } from './mended.ts'
 import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
@@ -50,7 +50,7 @@ import { workingCopy, type WorkingCopy } from './working-copy.ts'
 export interface LoopOptions {
   readonly id: string
   readonly model: Model
-  readonly view: Settled<Sequence<Message>>
+  readonly view: Sequence<Message>
   readonly callIds: Iterable<string>
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
@@ -98,6 +98,8 @@ export class Loop {
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   readonly #prompter: Prompter
+  /** The repairs of what is sent of the record, which was damaged when the run began. */
+  #repairs: readonly Repair[] = []
   /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
@@ -209,6 +211,7 @@ export class Loop {
   async #once(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
+    if (this.#step === 0) await this.#tellRepairs()
     await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
     this.#control.beginStep(limits.stepTimeout)
     try {
@@ -278,6 +281,12 @@ export class Loop {
     }
   }
 
+  /** Reports what is mended in the requests of this run. Its own messages need no repair. */
+  async #tellRepairs(): Promise<void> {
+    this.#repairs = repairsIn(this.#work.view())
+    if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
+  }
+
   /** The totals including one more answer. */
   #with(response: ModelResponse): SpentSoFar {
     const { usage, dollars } = this.#spent
@@ -316,6 +325,7 @@ export class Loop {
         model: model.name,
         parameters,
         ...present({ estimated, derivedBy }),
+        ...(this.#repairs.length > 0 && { repairs: this.#repairs }),
       })
     const step = this.#step
     const { signal } = this.#control
@@ -460,10 +470,7 @@ export class Loop {
       this.#context = derived.right
       return derived.right
     }
-    const settled = settle(view)
-    if (isLeft(settled)) throw new RunEnded({ _tag: 'ContextUnsettled', step, cause: settled.left })
-    const stablePrefix = this.#context?.messages.length ?? 0
-    return (this.#context = { messages: settled.right, stablePrefix })
+    return (this.#context = mendedContext(view, this.#context?.messages))
   }
 
   /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */

@@ -18,7 +18,7 @@ import {
   present,
   type OptionNames,
 } from '../json/index.ts'
-import type { Message, Part } from '../message/index.ts'
+import type { Message, Part, Repair } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
@@ -523,16 +523,28 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
 
 const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
-  const { parameters, derivedBy, ...sent } = event.sent
+  const { parameters, derivedBy, repairs, ...sent } = event.sent
+  const details = {
+    ...(derivedBy !== undefined && { derived: { ...derivedBy } }),
+    ...(repairs !== undefined && { mended: mendedDetails(repairs) }),
+  }
   return {
     type: 'receipt',
     ...sent,
     ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
-    ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
+    ...(Object.keys(details).length > 0 && { details }),
     ...(event.type === 'step_complete' && { usage: event.response.usage }),
   }
 }
+
+/** The repairs of a request: their number, and the first of them, because a receipt has a bounded size. */
+const mendedDetails = (repairs: readonly Repair[]): JsonObject => ({
+  repairs: repairs.length,
+  first: repairs
+    .slice(0, 20)
+    .map(({ problem: { _tag, id, position }, done }) => ({ problem: _tag, callId: id, position, done })),
+})
 
 interface Frequency {
   readonly ms: number

@@ -4,7 +4,6 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
-import type { PairingFault } from '../message/fault.ts'
 import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
@@ -30,7 +29,7 @@ import {
 } from './start.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
+export type StartFault = LeaseSessionFault | InputMismatch | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
