@@ -245,7 +245,11 @@ export class Loop {
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       if (last) this.#control.beginLast()
-      await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      await this.#tellHeld(held, {
+        response,
+        ...(whole && { delta: announceResults(whole), last, ...present({ receipt }) }),
+      })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
       if (results === 'approval') return 'approval'
       if (results === 'discarded')
@@ -518,7 +522,9 @@ export class Loop {
       const began = clock.now()
       const result = await resultOf(call)
       results.set(call.id, result)
-      const ahead = results.size === calls.length ? { delta: announceResults(inOrder()) } : undefined
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      const ahead =
+        results.size === calls.length ? { delta: announceResults(inOrder()), ...present({ receipt }) } : undefined
       await this.#tell({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
