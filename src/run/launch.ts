@@ -193,7 +193,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   checkSignal(options.signal)
   checkTools(options.tools)
   checkHandlers(options.handlers)
-  const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
+  const control = new Control(limits, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
   const id = options.id ?? crypto.randomUUID()
   const calls = callWriterOf(options.calls, id)

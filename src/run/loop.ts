@@ -188,6 +188,7 @@ export class Loop {
       while (stop === undefined && this.#control.pending !== undefined)
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
       stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
+      if (stop === undefined && this.#control.isPaused) stop = 'paused'
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -251,7 +252,7 @@ export class Loop {
         ...(whole && { delta: announceResults(whole), last, ...present({ receipt }) }),
       })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
-      if (results === 'approval') return 'approval'
+      if (results === 'approval' || results === 'paused') return results
       if (results === 'discarded')
         return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
@@ -492,7 +493,7 @@ export class Loop {
 
   /**
    * The results in call order, whatever the completion order; `approval` if calls wait for it and all others have
-   * results; `discarded` if a signal discards the answer before any of its calls has started. The last result is
+   * results; `paused` if some have not started when the run pauses; `discarded` if a signal discards the answer before any of its calls has started. The last result is
    * emitted along with the step's delta.
    */
   async #runTools(
@@ -500,7 +501,7 @@ export class Loop {
     results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
-  ): Promise<readonly ToolResultPart[] | 'approval' | 'discarded'> {
+  ): Promise<readonly ToolResultPart[] | 'approval' | 'paused' | 'discarded'> {
     const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
@@ -530,15 +531,16 @@ export class Loop {
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
       for (const call of queue) {
-        if (stopped !== undefined) return
+        if (stopped !== undefined || this.#control.isPaused) return
         await runCall(call).catch((error: unknown) => (stopped ??= error))
       }
     }
     const alone = todo.some(({ name }) => tools.get(name)?.alone === true)
     await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, todo.length) }, worker))
     if (stopped !== undefined) throw stopped
-    this.#toolCalls += todo.length
-    if (waiting.size > 0 && !signal.aborted) {
+    const unstarted = todo.filter(({ id }) => !results.has(id))
+    this.#toolCalls += todo.length - unstarted.length
+    if (waiting.size + unstarted.length > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
       const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
       this.#open = Object.freeze({
@@ -549,10 +551,11 @@ export class Loop {
         calls: Object.freeze(left),
         started: Object.freeze(started.filter((id) => left.some((call) => call.id === id))),
       })
+      if (unstarted.length > 0) return 'paused'
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
+    for (const call of [...waiting, ...unstarted]) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
   }
 
@@ -688,7 +691,7 @@ export class Loop {
       stopReason,
       messages: this.#work.view().toArray(),
       viewLength: this.#options.view.length,
-      ...(stopReason === 'approval' && this.#open && { open: this.#open }),
+      ...((stopReason === 'approval' || stopReason === 'paused') && this.#open && { open: this.#open }),
     })
   }
 }

@@ -248,8 +248,10 @@ export class TurnTaking {
     return this.#end(input.id, isLeft(ended) ? 'error' : ended.right.stopReason)
   }
 
-  /** Records how an input's run ended, unless its last append did. */
-  #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
+  /** Records how an input's run ended, unless its last append did. A paused one stays taken: the next holder continues it. */
+  async #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
+    if (reason === 'paused') this.#stopped = true
+    if (reason === 'paused') return right(undefined)
     return this.#decided<void>(async () => {
       const known = this.inputs().find((input) => input.id === id)
       const state = stateAfter(reason)
@@ -286,6 +288,7 @@ export class TurnTaking {
   async #finishOnce(reason: StopReason): Promise<void> {
     const lease = this.#lease
     if (lease === undefined) return
+    if (reason === 'paused') this.#stopped = true
     if (lease.lost) this.#notEnded = lease.fault()
     else if (this.#input !== undefined) {
       const noted = await this.#end(this.#input, reason)
