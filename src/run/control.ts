@@ -2,6 +2,7 @@
 import type { Message } from '../message/index.ts'
 import type { Clock, Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
+import type { Limits } from './limits.ts'
 import type { StopReason } from './result.ts'
 
 /** A signal that cuts the current work. */
@@ -35,8 +36,16 @@ export class Control {
 
   readonly #clock: Clock
 
-  constructor(timeout: number, clock: Clock, outside: AbortSignal | undefined, released: () => void) {
+  readonly #pauseAt: number
+
+  constructor(
+    { timeout, softTimeout }: Pick<Limits, 'timeout' | 'softTimeout'>,
+    clock: Clock,
+    outside: AbortSignal | undefined,
+    released: () => void,
+  ) {
     this.#clock = clock
+    this.#pauseAt = softTimeout === Infinity ? Infinity : clock.now() + softTimeout
     this.#released = released
     this.#outside = outside
     this.#runTimer = clock.after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
@@ -78,6 +87,11 @@ export class Control {
 
   #timeOut(reason: string): void {
     this.interrupt({ behavior: 'discard', message: undefined, reason, stop: 'timeout' })
+  }
+
+  /** Whether nothing new may start. */
+  get isPaused(): boolean {
+    return this.#pauseAt !== Infinity && this.#clock.now() >= this.#pauseAt
   }
 
   beginStep(timeout: number): void {

@@ -2,7 +2,7 @@
 import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { Message, Repair, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent } from './model.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
@@ -26,6 +26,8 @@ export type RunEvent = {
         readonly continues?: readonly Message[]
         readonly open?: OpenAnswer
       }
+    /** The record is damaged, so a mended copy is sent: its repairs, at most once a run. The record stays as it is. */
+    | { readonly type: 'mended'; readonly step: number; readonly repairs: readonly Repair[] }
     /** Something the model streamed. */
     | { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent }
     /** A tool is about to run. Handlers finish with this event before it starts. */
@@ -77,6 +79,8 @@ export interface SentRequest {
   readonly estimated?: number
   /** The settings that derive the messages again, if the context reports them. */
   readonly derivedBy?: DerivedBy
+  /** The repairs of what was sent, if the record is damaged. */
+  readonly repairs?: readonly Repair[]
 }
 
 /**

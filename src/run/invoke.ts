@@ -1,12 +1,13 @@
 /** Runs tools: a return value, an error or an abort becomes the tool's result. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, parseJson, right } from '../json/index.ts'
+import { isLeft, left, parseJson, present, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
 import { sideEffects } from '../session/kit.ts'
 import { reasonOf, systemClock, type Clock } from '../task/index.ts'
 import type { FailureSummary } from '../notes/kit.ts'
 import { ToolOutput, type Tool } from './tool.ts'
+import { contentOfBytes, contentOfMcp, type ToolContent } from './tool-content.ts'
 
 /**
  * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments, an unknown tool
@@ -88,8 +89,9 @@ const unknownTool = ({ name }: ToolCallPart, tools: ReadonlyMap<string, Tool>): 
 const failureOf = (output: unknown): FailureSummary => {
   if (output instanceof Error)
     return { status: 'error', ok: false, errorType: output.name, errorMessage: output.message }
-  if (!(output instanceof ToolOutput) || output.isError !== true) return {}
-  const said = output.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
+  const rich = output instanceof ToolOutput ? output : contentOfMcp(output)
+  if (rich?.isError !== true) return {}
+  const said = rich.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
   return { status: 'error', ok: false, errorMessage: said }
 }
 
@@ -155,8 +157,10 @@ const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<str
 const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   const { id, name } = call
   if (output instanceof Error) return errorResult(call, failedText(output))
-  if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
-  const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
+  const rich = output instanceof ToolOutput ? output : (contentOfBytes(output) ?? contentOfMcp(output))
+  if (rich === undefined) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
+  const { content, isError, meta }: ToolContent = rich
+  const result = { ...toolResultPart(id, content, { name, ...(isError && { isError }) }), ...present({ meta }) }
   const recordable = decodeMessage({ role: 'tool', content: [result] })
   return isLeft(recordable)
     ? errorResult(call, `The tool's output can't be recorded.`)

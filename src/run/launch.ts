@@ -11,7 +11,7 @@ import {
   type JsonObject,
   type OptionNames,
 } from '../json/index.ts'
-import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { decodeMessage, user, type Message, type Sequence } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { callWriterOf, type CallLog, type CallLogging, type CallWriter } from './calls.ts'
 import { Channel } from './channel.ts'
@@ -37,8 +37,11 @@ import { checkTimeout, type Tool } from './tool.ts'
 export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
-  /** The record to start from. The run never modifies it: new messages come in deltas. */
-  readonly view: Settled<Sequence<Message>>
+  /**
+   * The record to start from. The run never modifies it: new messages come in deltas. Of a damaged one (a call without a
+   * result, a result without a call) it sends a mended copy, and reports the repairs: see the event `mended`.
+   */
+  readonly view: Sequence<Message>
   /**
    * A step to continue before the model is called: `open` in the result of a run that ended with
    * `approval`. `view` is the record before that step. Within a process one run continues it: a second one ends with
@@ -121,7 +124,7 @@ export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
 
 /** The starting point of a run. */
 export interface Start {
-  readonly view: Settled<Sequence<Message>>
+  readonly view: Sequence<Message>
   readonly callIds?: Iterable<string> | undefined
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
@@ -190,7 +193,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
   checkSignal(options.signal)
   checkTools(options.tools)
   checkHandlers(options.handlers)
-  const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
+  const control = new Control(limits, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
   const id = options.id ?? crypto.randomUUID()
   const calls = callWriterOf(options.calls, id)

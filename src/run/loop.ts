@@ -1,19 +1,18 @@
 /**
  * The loop: calls the model, runs its tools, emits the messages to record, and repeats.
  *
- * It owns no history. It starts with a settled view, keeps a working copy for its own requests, and emits everything
+ * It owns no history. It starts with a view, keeps a working copy for its own requests, and emits everything
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, left, right, snapshot, ownField, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
-  settle,
   textOf,
   toolCall,
   type Message,
+  type Repair,
   type Sequence,
-  type Settled,
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
@@ -42,6 +41,7 @@ import {
   type WaitingCall,
 } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
+import { mendedContext, repairsIn } from './mended.ts'
 import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
@@ -58,7 +58,7 @@ import { workingCopy, type WorkingCopy } from './working-copy.ts'
 export interface LoopOptions {
   readonly id: string
   readonly model: Model
-  readonly view: Settled<Sequence<Message>>
+  readonly view: Sequence<Message>
   readonly callIds: Iterable<string>
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
@@ -106,6 +106,8 @@ export class Loop {
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   readonly #prompter: Prompter
+  /** The repairs of what is sent of the record, which was damaged when the run began. */
+  #repairs: readonly Repair[] = []
   /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
@@ -192,6 +194,7 @@ export class Loop {
       while (stop === undefined && this.#control.pending !== undefined)
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
       stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
+      if (stop === undefined && this.#control.isPaused) stop = 'paused'
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -215,6 +218,7 @@ export class Loop {
   async #once(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
+    if (this.#step === 0) await this.#tellRepairs()
     const continues = this.#step === 0 ? continuedAnswer(this.#work.view()) : undefined
     await this.#tell({
       type: 'step_start',
@@ -254,9 +258,13 @@ export class Loop {
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       if (last) this.#control.beginLast()
-      await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      await this.#tellHeld(held, {
+        response,
+        ...(whole && { delta: announceResults(whole), last, ...present({ receipt }) }),
+      })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
-      if (results === 'approval') return 'approval'
+      if (results === 'approval' || results === 'paused') return results
       if (results === 'discarded')
         return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
@@ -288,6 +296,12 @@ export class Loop {
     } finally {
       this.#control.endStep()
     }
+  }
+
+  /** Reports what is mended in the requests of this run. Its own messages need no repair. */
+  async #tellRepairs(): Promise<void> {
+    this.#repairs = repairsIn(this.#work.view())
+    if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
   }
 
   /** The totals including one more answer. */
@@ -328,6 +342,7 @@ export class Loop {
         model: model.name,
         parameters,
         ...present({ estimated, derivedBy }),
+        ...(this.#repairs.length > 0 && { repairs: this.#repairs }),
       })
     const step = this.#step
     const { signal } = this.#control
@@ -472,10 +487,7 @@ export class Loop {
       this.#context = derived.right
       return derived.right
     }
-    const settled = settle(view)
-    if (isLeft(settled)) throw new RunEnded({ _tag: 'ContextUnsettled', step, cause: settled.left })
-    const stablePrefix = this.#context?.messages.length ?? 0
-    return (this.#context = { messages: settled.right, stablePrefix })
+    return (this.#context = mendedContext(view, this.#context?.messages))
   }
 
   /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
@@ -493,7 +505,7 @@ export class Loop {
 
   /**
    * The results in call order, whatever the completion order; `approval` if calls wait for it and all others have
-   * results; `discarded` if a signal discards the answer before any of its calls has started. The last result is
+   * results; `paused` if some have not started when the run pauses; `discarded` if a signal discards the answer before any of its calls has started. The last result is
    * emitted along with the step's delta.
    */
   async #runTools(
@@ -501,7 +513,7 @@ export class Loop {
     results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
-  ): Promise<readonly ToolResultPart[] | 'approval' | 'discarded'> {
+  ): Promise<readonly ToolResultPart[] | 'approval' | 'paused' | 'discarded'> {
     const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
@@ -526,21 +538,24 @@ export class Loop {
       const began = clock.now()
       const result = await resultOf(call)
       results.set(call.id, result)
-      const ahead = results.size === calls.length ? { delta: announceResults(inOrder()) } : undefined
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      const ahead =
+        results.size === calls.length ? { delta: announceResults(inOrder()), ...present({ receipt }) } : undefined
       await this.#tell({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
       for (const call of queue) {
-        if (stopped !== undefined) return
+        if (stopped !== undefined || this.#control.isPaused) return
         await runCall(call).catch((error: unknown) => (stopped ??= error))
       }
     }
     const alone = todo.some(({ name }) => tools.get(name)?.alone === true)
     await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, todo.length) }, worker))
     if (stopped !== undefined) throw stopped
-    this.#toolCalls += todo.length
-    if (waiting.size > 0 && !signal.aborted) {
+    const unstarted = todo.filter(({ id }) => !results.has(id))
+    this.#toolCalls += todo.length - unstarted.length
+    if (waiting.size + unstarted.length > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
       const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
       this.#open = Object.freeze({
@@ -551,10 +566,11 @@ export class Loop {
         calls: Object.freeze(left),
         started: Object.freeze(started.filter((id) => left.some((call) => call.id === id))),
       })
+      if (unstarted.length > 0) return 'paused'
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
+    for (const call of [...waiting, ...unstarted]) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
   }
 
@@ -690,7 +706,7 @@ export class Loop {
       stopReason,
       messages: this.#work.view().toArray(),
       viewLength: this.#options.view.length,
-      ...(stopReason === 'approval' && this.#open && { open: this.#open }),
+      ...((stopReason === 'approval' || stopReason === 'paused') && this.#open && { open: this.#open }),
     })
   }
 }

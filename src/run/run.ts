@@ -1,8 +1,7 @@
-/** `run`: a model and tools on a settled view, a text or the items of a thread, as a stream of events. */
+/** `run`: a model and tools on a view, a text or the items of a thread, as a stream of events. */
 import { codecFaultText } from '../codecs/kit.ts'
 import { describe, isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
-import { pairingFaultText } from '../message/fault.ts'
-import { settle, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { user, type Message } from '../message/index.ts'
 import { decodeThread, type ThreadItem } from '../thread/index.ts'
 import { runFaultText } from './fault.ts'
 import { continueOnce } from './continue-once.ts'
@@ -25,10 +24,10 @@ export interface InputRunOptions extends Omit<RunOptions, 'view'> {
  * Cost    per step one pass over the view (to settle it), and a copy of each added message (bench: run)
  *
  * @param options the model, the record, the tools, handlers and limits
- * @throws TypeError if two tools have the same name, a limit or parameter is invalid, `input` is not settled, or `open` is
+ * @throws TypeError if two tools have the same name, a limit or parameter is invalid, `input` has no messages, or `open` is
  * not from a result or belongs to another view
  * @example
- * const stream = run({ model, view: settled, tools: [read] })
+ * const stream = run({ model, view: history.view(), tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  * @example
  * const result = await run({ model, input: appendUserMessage(thread.history, 'and now?') }).result()
@@ -45,15 +44,13 @@ export const run = (given: RunOptions | InputRunOptions): RunStream => {
   return launchRun<never>(options, { view, callIds, open, decisions: options, handlers }, runFaultText)
 }
 
-/** The messages of a text or of items. Throws a TypeError for an item that has no message, or a call without its result. */
-const messagesOf = (input: string | readonly ThreadItem[]): Settled<Sequence<Message>> => {
+/** The messages of a text or of items. Throws a TypeError for an item that has no message. */
+const messagesOf = (input: string | readonly ThreadItem[]): readonly Message[] => {
   if (typeof input !== 'string' && !Array.isArray(input))
     throw new TypeError(`run: \`input\` is ${describe(input)}; expected a text, or an array of thread items`)
   const decoded = typeof input === 'string' ? right([user(input.toWellFormed())]) : decodeThread(input)
   if (isLeft(decoded)) throw new TypeError(`run: \`input\`: ${codecFaultText(decoded.left)}`)
-  const settled = settle<readonly Message[]>(decoded.right)
-  if (isLeft(settled)) throw new TypeError(`run: \`input\`: ${pairingFaultText(settled.left)}`)
-  return settled.right
+  return decoded.right
 }
 
 /** Throws a TypeError if `view` is of another type, as in plain JavaScript. */
@@ -61,9 +58,7 @@ const checkView = (view: unknown): void => {
   const { length } = Object(view) as { readonly length?: unknown }
   const isSequence = typeof (Object(view) as Partial<Iterable<unknown>>)[Symbol.iterator] === 'function'
   if (!isSequence || typeof length !== 'number' || typeof view === 'string')
-    throw new TypeError(
-      `run: \`view\` is ${describe(view)}; expected settled messages, as orThrow(settle(history.view())) returns them`,
-    )
+    throw new TypeError(`run: \`view\` is ${describe(view)}; expected messages, such as history.view()`)
 }
 
 const optionNames: OptionNames<RunOptions & InputRunOptions> = {

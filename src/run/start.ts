@@ -1,9 +1,8 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, ownFields, right } from '../json/index.ts'
-import { interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
+import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
-import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
 import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
 import {
@@ -54,8 +53,6 @@ interface Rows {
   readonly notes: readonly (JournalNote | InputNote)[]
 }
 
-type Fault = WriteFault | PairingFault
-
 /** Another writer was first, so the decision must be made again. */
 export type Retry = 'anew'
 
@@ -87,11 +84,11 @@ const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   }
 }
 
-const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFault, Start> => {
-  const view = settle(session.conversation())
-  if (isLeft(view)) return view
-  return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
-}
+const startOf = (session: Session, rest: Partial<Start> = {}): Start => ({
+  view: session.conversation(),
+  callIds: callIdsIn(session.view()),
+  ...rest,
+})
 
 /** The start of a turn: settles what was left open and appends the new message, of input `id`. */
 export const startTurn = async (
@@ -99,14 +96,14 @@ export const startTurn = async (
   lease: RunLease,
   said: Message,
   id: string | undefined,
-): Promise<Either<Fault, Start | Retry>> => {
+): Promise<Either<WriteFault, Start | Retry>> => {
   const open = settleSteps(session, pending(session).steps)
   const at = session.len + open.messages.length
   const appended = await appendExpected(session, lease, {
     messages: [...open.messages, said],
     notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
-  return isLeft(appended) ? appended : appended.right === 'anew' ? right('anew') : startOf(session)
+  return isLeft(appended) ? appended : right(appended.right ?? startOf(session))
 }
 
 /**
@@ -118,7 +115,7 @@ export const continueTurn = async (
   lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
-): Promise<Either<Fault, Start | Retry | undefined>> => {
+): Promise<Either<WriteFault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session, input)
   const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
   const rows = settleSteps(
@@ -136,9 +133,9 @@ export const continueTurn = async (
   })
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
-  if (continued !== undefined) return startOf(session, continued)
-  if (input !== undefined) return startOf(session)
-  return isOver(session) || isCancelled(session) ? right(undefined) : startOf(session)
+  if (continued !== undefined) return right(startOf(session, continued))
+  if (input !== undefined) return right(startOf(session))
+  return right(isOver(session) || isCancelled(session) ? undefined : startOf(session))
 }
 
 /** Whether there is nothing to answer. */

@@ -971,14 +971,6 @@ describe('built-in run handlers', () => {
   })
 })
 
-it('an unsettled view is refused before any request, naming the problem', async () => {
-  const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
-  const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
-  expect(isRight(ended) || faultMessage(ended.left)).toBe(
-    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; append what is missing, or send the copy that mend() derives',
-  )
-})
-
 describe('a run on a text or on items', () => {
   it('starts from the messages of its input, and its result goes back into the thread', async () => {
     const thread = { id: 't1', title: 'Sums', history: toThreadHistory('1 + 1?') }
@@ -1004,7 +996,6 @@ describe('a run on a text or on items', () => {
       [5, 'run: `input` is 5; expected a text, or an array of thread items'],
       [{ history: [] }, 'expected a text, or an array of thread items'],
       [[{ type: 'message', role: 'wizard', content: 'x' }], 'run: `input`: [0].role'],
-      [[{ type: 'tool_call_item', callId: 'c1', name: 'add' }], 'the call "c1" at position 0 has no result'],
     ]
     for (const [input, reason] of bad)
       expect(() => run({ model: scriptedModel([]), input: input as string })).toThrow(reason)

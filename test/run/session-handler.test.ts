@@ -96,6 +96,29 @@ describe('sessionHandler', () => {
     expect(isRight(await verifySession(store, 's')())).toBe(true)
   })
 
+  it('writes the receipt of an answer in the append of its messages; an interrupted one has its own', async () => {
+    const session = await startSession(memoryStore())
+    const writes: string[] = []
+    const counted = Object.create(session, {
+      append: { value: (...args: Parameters<Session['append']>) => (writes.push('append'), session.append(...args)) },
+      note: {
+        value: (...args: Parameters<Session['note']>) => (writes.push(`note ${args[0].type}`), session.note(...args)),
+      },
+    }) as Session
+    const handlers = [sessionHandler(counted, { journalEvery: { ms: Infinity } })]
+    const model = scriptedModel([calling, assistant('done')])
+    await run({ model, view: session.view(), tools: [deploy], receipts: true, handlers }).result()
+    // Each append has the receipt of its answer: no write of its own.
+    expect(writes).toEqual(['note journal', 'note journal', 'append', 'append'])
+    expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBe(2)
+    writes.length = 0
+    await done(session.append(user('and now?')))
+    const stream = run({ model: scriptedModel([assistant('one two')]), view: session.view(), receipts: true, handlers })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt()
+    expect(writes).toEqual(['note receipt', 'append'])
+  })
+
   it('writes a receipt for each call, from which its context can be derived again', async () => {
     const session = await startSession(memoryStore())
     await done(session.append([assistant(`long ago ${'x '.repeat(2000)}`), user('and now?')]))

@@ -103,8 +103,6 @@ describe('applyRunResultHistory types', () => {
     expectTypeOf(applyRunResultHistory(stored, { history: items })).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, finished)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory(stored, result)).toEqualTypeOf<Stored>()
-    expectTypeOf(applyRunResultHistory<{ user: string }, Stored>(stored, finished)).toEqualTypeOf<Stored>()
-    expectTypeOf(applyRunResultHistory<Stored>(stored, result)).toEqualTypeOf<Stored>()
     expectTypeOf(applyRunResultHistory({ history: own }, { history: own })).toEqualTypeOf<{ history: readonly Own[] }>()
   })
   it('refuses a running result', () => {
