@@ -2,7 +2,7 @@
 import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
 import { Misuse, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile } from '../sources/input.ts'
+import { conversationOfCall } from '../sources/input.ts'
 import { policyOf } from '../sources/policy.ts'
 import { comparedPolicies, type PricedResult } from './job.ts'
 import { resultsOf } from './pool.ts'
@@ -11,11 +11,11 @@ import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../termi
 
 export const comparePolicies = async (call: Call): Promise<void> => {
   const { values, positionals, terminal } = call
-  const path = oneFile('context --compare', positionals, fileOrSession)
+  const name = conversationOfCall('context --compare', positionals)
   const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
   const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
   const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
-  const { view, title } = await namedConversation(path, call)
+  const { view, title } = await namedConversation(name, call)
   const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
   const bar = terminal.progress('comparing policies', jobs.length * view.length, 'messages')
   const results = resultsOf(view, jobs, bar.at)

@@ -8,6 +8,7 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, headText, withStore } from './place.ts'
 import { idStart, isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
+import { activityOf } from '@indelible/view/kit'
 
 /**
  * Sessions of a scope, newest first or in the order `by`, behind the cursor `after`; unreadable logs go into `damaged`.
@@ -49,12 +50,37 @@ export const sessionFields = (info: SessionInfo): object =>
     appended: new Date(info.appended).toISOString(),
   })
 
-/** Run work on the session that `given` names, in the store that the options name. */
+/** Run work on the session that `given` names, or on the latest one, in the store that the options name. */
 export const withSession = async <T>(
   call: Call,
-  given: string,
+  given: string | undefined,
   work: (store: Store, id: string) => Promise<T>,
-): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrAdvice(store, given, call.terminal)))
+): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrLatest(store, given, call.terminal)))
+
+/** Like `sessionOrAdvice`; without a text the session with the latest activity. */
+export const sessionOrLatest = async (store: Store, given: string | undefined, terminal: Terminal): Promise<string> =>
+  given === undefined ? latestSession(store, terminal) : sessionOrAdvice(store, given, terminal)
+
+/** The session with the latest activity. Throws Unreadable if the scope has none. */
+export const latestSession = async (store: Store, terminal: Terminal): Promise<string> => {
+  let latest: SessionInfo | undefined
+  for await (const info of allSessions(store, [], { by: 'appended', first: 20 })) {
+    if (latest !== undefined && activityOf(latest) >= info.appended) break // no later one is more recent
+    if (latest === undefined || activityOf(info) > activityOf(latest)) latest = info
+  }
+  if (latest === undefined) throw new Unreadable(await noSessionsText(store, terminal))
+  terminal.tell([`latest session: ${latest.id}`])
+  return latest.id
+}
+
+/** A sentence about a scope without sessions: where there are some, and how to bring them in. */
+export const noSessionsText = async (store: Store, { env }: Terminal): Promise<string> => {
+  const others = await scopesBeside(store)
+  if (others.length > 0)
+    return `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`
+  const { importAdvice } = await import('./machine-sessions.ts')
+  return `no sessions yet; ${(await importAdvice(env)) ?? '"indelible import FILE" creates one'}`
+}
 
 /** Like `findSessionId`; if a file of that name exists, the error mentions it. */
 export const sessionOrAdvice = async (store: Store, given: string, { path }: Terminal): Promise<string> => {

@@ -83,7 +83,7 @@ export const openStore = async (
   terminal: Terminal,
   onNotice: OnNotice = () => {},
 ): Promise<OpenedStore> => {
-  if (given !== undefined && isAddress(given)) return openPostgres(given, make)
+  if (given !== undefined && isAddress(given)) return openPostgres(given, make, terminal)
   const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
   if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
@@ -94,7 +94,8 @@ export const openStore = async (
     )
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: make, onNotice })()
-  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? openFailure(opened.left, path)
+  if (isLeft(opened))
+    throw (await notAStore(opened.left, path, given ?? path)) ?? (await openFailure(opened.left, path, terminal))
   return { store: opened.right, name: path }
 }
 
@@ -131,7 +132,7 @@ const addressWithoutPassword = (given: string): string => {
   return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}`
 }
 
-const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
+const openPostgres = async (given: string, make: boolean, terminal: Terminal): Promise<OpenedStore> => {
   const { postgresStore } = await import('@indelible/postgres').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Unreadable(
@@ -140,13 +141,14 @@ const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> 
   })
   const opened = await postgresStore({ connectionString: given, create: make })()
   const name = addressWithoutPassword(given)
-  if (isLeft(opened)) throw openFailure(opened.left, name)
+  if (isLeft(opened)) throw await openFailure(opened.left, name, terminal)
   return { store: opened.right, name }
 }
 
-const openFailure = (fault: StoreFault, name: string): Unreadable =>
-  new Unreadable(
-    fault._tag === 'NoStore'
-      ? `${name}: this store does not exist; "indelible import FILE" creates it`
-      : faultMessage(fault),
+const openFailure = async (fault: StoreFault, name: string, { env }: Terminal): Promise<Unreadable> => {
+  if (fault._tag !== 'NoStore') return new Unreadable(faultMessage(fault))
+  const { importAdvice } = await import('./machine-sessions.ts')
+  return new Unreadable(
+    `${name}: this store does not exist; ${(await importAdvice(env)) ?? '"indelible import FILE" creates it'}`,
   )
+}
