@@ -85,8 +85,8 @@ function* table(results: readonly PricedResult[], width: number): Generator<stri
     .filter(([heading]) => heading !== 'dollars' || results[0]?.dollars !== undefined)
     .map(([heading, cell]) => [heading].concat(results.map((result) => cell(result, results))))
   const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
-  let room = width
-  const shown = widths.flatMap((own, index) => ((room -= own + 2) >= -2 ? [index] : []))
+  let space = width
+  const shown = widths.flatMap((own, index) => ((space -= own + 2) >= -2 ? [index] : []))
   for (let row = 0; row <= results.length; row++)
     yield shown
       .map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0))

@@ -62,12 +62,12 @@ const jsonOf = (row: StoredRow, content: Content): object => present({ ...row, b
 const lineOf = (row: StoredRow, content: Content, { columns, paint }: Terminal): string => {
   const position = paint('dim', padStart(String(row.position), 5))
   const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
-  const room = Math.max(10, columns - 28)
+  const space = Math.max(10, columns - 28)
   const [style, name, text]: readonly [Style, string, string] =
     content.message !== undefined
       ? [content.message.role === 'user' ? 'bold' : 'none', content.message.role, gistOf(content.message)]
       : 'damaged' in content
         ? ['red', 'damaged', content.damaged]
         : ['dim', 'note', oneLine(row.body)]
-  return `${position}  ${time}  ${paint(style, padEnd(name, 9))}  ${paint(style === 'dim' ? 'dim' : 'none', fitColumns(text, room))}`
+  return `${position}  ${time}  ${paint(style, padEnd(name, 9))}  ${paint(style === 'dim' ? 'dim' : 'none', fitColumns(text, space))}`
 }
