@@ -106,6 +106,21 @@ describe('an empty store', () => {
   })
 })
 
+it('list --machine shows the project of a folder as its system writes it', () => {
+  const { home, env } = newHome(0)
+  const path = join(home, '.claude/projects/-work/0b0f5e8a-6c1d-4f2e-9a3b-000000000001.jsonl')
+  for (const cwd of ['C:\\work\\api', '/work/api', 'C:/work/api', '\\\\server\\share\\api']) {
+    writeFileSync(
+      path,
+      `${JSON.stringify({ type: 'user', uuid: 'u', parentUuid: null, cwd, message: { role: 'user', content: 'hello' } })}\n`,
+    )
+    const { lines } = indelible(['list', '--machine', '--of', 'claude-code'], { env })
+    expect([cwd, lines[0]]).toEqual([cwd, expect.stringMatching(/ {2}api {2}hello$/)])
+    const [json] = indelible(['list', '--machine', '--of', 'claude-code', '--json'], { env }).lines
+    expect(JSON.parse(json ?? '')).toMatchObject({ project: cwd })
+  }
+})
+
 describe('view in a new home', () => {
   const view = async (home: { readonly [name: string]: string }, ...args: readonly string[]) => {
     const child = spawn(process.execPath, [main, 'view', '--no-open', ...args], {

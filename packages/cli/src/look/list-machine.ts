@@ -1,7 +1,6 @@
 /** `indelible list --machine`: the sessions that agents keep on this machine, from all programs. */
-import { basename } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
-import { firstWordsOf } from '@indelible/view/kit'
+import { firstWordsOf, projectIn } from '@indelible/view/kit'
 import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'
@@ -69,7 +68,7 @@ const tableOf = (
       changed.slice(0, columns < 60 ? 10 : 16).replace('T', ' '),
       program,
       shortOf(id),
-      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : basename(project)), 12)]),
+      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
     ],
     about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
   }))
