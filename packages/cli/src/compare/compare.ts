@@ -1,9 +1,8 @@
 /** `indelible context --compare`: what each policy would have sent for each answer of a recording. */
 import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
-import { Misuse, tokensOf, type Call } from '../terminal/command.ts'
+import { Misuse, policyOf, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
-import { policyOf } from '../sources/policy.ts'
 import { comparedPolicies, type PricedResult } from './job.ts'
 import { resultsOf } from './pool.ts'
 import { dollarsText } from '@indelible/view/kit'

@@ -36,6 +36,7 @@ import {
   comparedTexts,
   pairsWithCall,
   type Pair,
+  sentCall,
   sentRequest,
   type SentRequest,
 } from '@indelible/view/kit'
@@ -53,7 +54,6 @@ import {
   wrapText,
 } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { sentCall } from './sent-call.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
 const readCalls = async (store: Store, name: string | undefined, call: Call) => {

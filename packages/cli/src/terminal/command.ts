@@ -157,6 +157,16 @@ export const tokensOf = (value: string): number => {
   return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
 }
 
+/** The policy with a name. Throws Misuse. */
+export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
+  const found = among.find((policy) => policy.name === name)
+  if (found === undefined)
+    throw new Misuse(
+      `--policy: there is no policy "${name}"; expected ${among.map((policy) => policy.name).join(', ')}`,
+    )
+  return found
+}
+
 /** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined for other texts. */
 export const parseAge = (value: string): number | undefined => {
   const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(value) ?? []
