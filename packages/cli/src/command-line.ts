@@ -122,8 +122,8 @@ const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' |
 
 /** The parser's error in our own words. */
 const parseErrorText = (error: unknown, { name: command, options }: Command): string => {
-  const said = reasonOf(error)
-  const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
+  const reason = reasonOf(error)
+  const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(reason) ?? []
   const value = options[name.slice(2)]?.value
   switch ((error as { readonly code?: unknown }).code) {
     case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
@@ -137,9 +137,9 @@ const parseErrorText = (error: unknown, { name: command, options }: Command): st
     case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
       return value === undefined
         ? `${name} takes no value`
-        : `${name} takes a value: ${name} ${value}${said.includes('ambiguous') ? `; one that begins with a dash is given as ${name}=-x` : ''}`
+        : `${name} takes a value: ${name} ${value}${reason.includes('ambiguous') ? `; one that begins with a dash is given as ${name}=-x` : ''}`
     default:
-      return said
+      return reason
   }
 }
 

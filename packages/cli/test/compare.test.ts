@@ -127,7 +127,7 @@ describe('indelible context --compare', () => {
       expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
   it.each([
-    [['context', '--compare'], 'context --compare needs a FILE'],
+    [['context', '--compare', 'a', 'b'], 'context --compare takes one FILE or SESSION, but got 2: a, b'],
     [
       ['context', '--compare', example, '--budget', 'much'],
       '--budget: "much" is not a number of tokens; expected one like 32000 or 32k',

@@ -155,7 +155,7 @@ describe('indelible export FILE', () => {
       /--to html writes a session, not a file: "indelible import /,
     ],
     ['an option of sessions', ['export', 'a', '--to', 'anthropic', '--from', '1'], /--from goes with a SESSION/],
-    ['no file', ['export', '--to', 'indelible'], /export needs a FILE/],
+    ['no file', ['show', '--check'], /show --check needs a FILE/],
     ['two files', ['show', '--check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
     ['a negative pick', ['show', '--check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
   ])('exits with 2 for misuse: %s', (_name, args, message) => {

@@ -345,14 +345,14 @@ it('results that Claude Code stores in files are imported, and no other file', a
 
 it('an id that looks like a path is not followed but kept', () => {
   const { write, from, list } = madeHome()
-  const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
-  write('.claude/projects/-work/f.jsonl', lines(evil))
+  const hostile = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/hostile' }
+  write('.claude/projects/-work/f.jsonl', lines(hostile))
   expect(from('claude-code').stdout).toMatch(/^f: 1 message/)
   expect(list()).toEqual(['f 1'])
-  const read = readTranscript(lines(evil))
+  const read = readTranscript(lines(hostile))
   expect(isLeft(read) ? read : [read.right.origin.id, read.right.origin.metadata['sessionId']]).toEqual([
     undefined,
-    '../../../../tmp/evil',
+    '../../../../tmp/hostile',
   ])
 })
 

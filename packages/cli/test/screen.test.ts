@@ -188,7 +188,7 @@ describe('terminal output at every width', () => {
     }
     expect(programHelp(groups, 200)).toEqual(programHelp(groups))
     for (const one of commands) expect(commandHelp(one, 200)).toEqual(commandHelp(one))
-    seen.expectToBe('3048483644ae35ad')
+    seen.expectToBe('7c715fd38a2a62dc')
   })
 
   it('cuts and wraps texts as recorded, with all words', () => {

@@ -156,7 +156,6 @@ describe('indelible show', () => {
   it.each<readonly [string, readonly string[], RegExp]>([
     ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
-    ['no file', ['show'], /show needs a FILE or SESSION/],
     ['two files', ['show', 'a', 'b'], /show: N takes a position such as 3, 3-5, 3- or -1, not "b"/],
     ['a range that is none', ['show', 'a', '5-3'], /show: N-M takes the first and the last position/],
     ['an unknown option', ['show', 'a', '--frm', '3'], /show: there is no option --frm; did you mean --from\?/],

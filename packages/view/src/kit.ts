@@ -14,6 +14,7 @@ export { changedParts, type ChangedPart, type UnchangedTools } from './calls/cha
 export { Deriver } from './calls/derive-contexts.ts'
 export { callsOf, placeOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
+export { sentCall } from './calls/sent-call.ts'
 export { sentRequest, type SentRequest } from './calls/sent-request.ts'
 export { blocksOf, noteIn, sessionOf } from './server/read-view.ts'
 export { damageOf, damageText, missingText, verifyStored, type VerdictFault } from './server/verdict.ts'

@@ -7,7 +7,7 @@ import { htmlOf } from '@indelible/view'
 import { exportedId, type ExportedView } from '../src/protocol.ts'
 
 const secret = `sk-ant-api03-${'A1b2C3d4'.repeat(12)}`
-const evil = `</script><script>alert(1)</script><!-- \u2028 \ufeff ${'ü'}`
+const hostile = `</script><script>alert(1)</script><!-- \u2028 \ufeff ${'ü'}`
 
 const sessionIn = async () => {
   const store = memoryStore()
@@ -15,7 +15,7 @@ const sessionIn = async () => {
   await session.append([
     user('first'),
     user(`my key is ${secret}`),
-    assistant(evil),
+    assistant(hostile),
     user(`${secret} ${'long '.repeat(2000)}`),
   ])
   await session.note({ type: 'application', namespace: 'test', content: { key: secret } })

@@ -92,18 +92,18 @@ describe('access to a view', () => {
     expect(await status({ host: `localhost:${view.port}` })).toBe(200)
     expect(await status({ host: own, origin: `http://${own}`, 'sec-fetch-site': 'same-origin' })).toBe(200)
     for (const host of [
-      'evil.example',
-      `evil.example:${view.port}`,
-      '127.0.0.1.evil.example',
+      'hostile.example',
+      `hostile.example:${view.port}`,
+      '127.0.0.1.hostile.example',
       '192.168.1.4',
-      '127.0.0.1@evil',
+      '127.0.0.1@hostile',
     ])
       expect([host, await status({ host })]).toEqual([host, 403])
-    for (const origin of ['http://evil.example', 'null', `https://${own}`, 'http://127.0.0.1:1'])
+    for (const origin of ['http://hostile.example', 'null', `https://${own}`, 'http://127.0.0.1:1'])
       expect([origin, await status({ host: own, origin })]).toEqual([origin, 403])
     for (const site of ['cross-site', 'same-site'])
       expect(await status({ host: own, 'sec-fetch-site': site })).toBe(403)
-    expect((await ask('', { headers: { host: 'evil.example' } })).status).toBe(403)
+    expect((await ask('', { headers: { host: 'hostile.example' } })).status).toBe(403)
     // A file or a link may lead to the page in a window, to nothing else, and not in a frame.
     const opens = {
       host: own,
@@ -113,7 +113,7 @@ describe('access to a view', () => {
     }
     expect((await ask('', { headers: opens })).status).toBe(200)
     expect((await ask('', { headers: { ...opens, 'sec-fetch-dest': 'iframe' } })).status).toBe(403)
-    expect((await ask('', { headers: { ...opens, host: 'evil.example' } })).status).toBe(403)
+    expect((await ask('', { headers: { ...opens, host: 'hostile.example' } })).status).toBe(403)
     expect(await status(opens)).toBe(403)
   })
 })
@@ -147,13 +147,15 @@ describe('a view on another address than loopback', () => {
       expect((await asked('sessions', { headers: { authorization: `Bearer ${key}` } }))[0]).toBe(401) // of the other view
       const token = tokenOf(open.open())
       expect(
-        (await asked('enter', { method: 'POST', headers: { host: 'evil.example' }, body: `{"token":"${token}"}` }))[0],
+        (
+          await asked('enter', { method: 'POST', headers: { host: 'hostile.example' }, body: `{"token":"${token}"}` })
+        )[0],
       ).toBe(403)
       expect(
         (
           await asked('enter', {
             method: 'POST',
-            headers: { origin: 'http://evil.example' },
+            headers: { origin: 'http://hostile.example' },
             body: `{"token":"${token}"}`,
           })
         )[0],
@@ -165,9 +167,9 @@ describe('a view on another address than loopback', () => {
         (await asked('session?id=viewed', { headers: { authorization, host: own, origin: `http://${own}` } }))[0],
       ).toBe(200)
       for (const headers of [
-        { host: 'evil.example' },
-        { host: `evil.example:${open.port}` },
-        { origin: 'http://evil.example' },
+        { host: 'hostile.example' },
+        { host: `hostile.example:${open.port}` },
+        { origin: 'http://hostile.example' },
         { origin: 'null' },
         { 'sec-fetch-site': 'cross-site' },
       ])

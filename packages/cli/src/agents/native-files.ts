@@ -140,8 +140,8 @@ const importWithOpencode = async ({ id, place, lines }: Native, cwd: string, ter
   const path = join(folder, basename(place.join('/')))
   try {
     await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
-    const said = await programOutput('opencode', ['import', path], terminal.env, cwd)
-    if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
+    const output = await programOutput('opencode', ['import', path], terminal.env, cwd)
+    if (!output.includes(id)) throw new Unreadable(`opencode did not import the session: ${output.trim().slice(-500)}`)
     return 'the database of opencode'
   } finally {
     await rm(folder, { recursive: true })

@@ -44,10 +44,10 @@ Its content may also be a string.`,
     if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at)))
       throw new Misuse('--at takes a number of messages')
     const operation = values['operation']
-    const [, said] = positionals
-    if (said === '')
+    const [, content] = positionals
+    if (content === '')
       throw new Misuse('append: TEXT is empty, so nothing was appended; standard input takes an empty message')
-    const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
+    const given = content === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(content)] }]
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))

@@ -1,9 +1,8 @@
 /** `indelible context --compare`: what each policy would have sent for each answer of a recording. */
 import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
-import { Misuse, tokensOf, type Call } from '../terminal/command.ts'
+import { Misuse, policyOf, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile } from '../sources/input.ts'
-import { policyOf } from '../sources/policy.ts'
+import { conversationOfCall } from '../sources/input.ts'
 import { comparedPolicies, type PricedResult } from './job.ts'
 import { resultsOf } from './pool.ts'
 import { dollarsText } from '@indelible/view/kit'
@@ -11,11 +10,11 @@ import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../termi
 
 export const comparePolicies = async (call: Call): Promise<void> => {
   const { values, positionals, terminal } = call
-  const path = oneFile('context --compare', positionals, fileOrSession)
+  const name = conversationOfCall('context --compare', positionals)
   const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
   const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
   const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
-  const { view, title } = await namedConversation(path, call)
+  const { view, title } = await namedConversation(name, call)
   const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
   const bar = terminal.progress('comparing policies', jobs.length * view.length, 'messages')
   const results = resultsOf(view, jobs, bar.at)
@@ -85,8 +84,8 @@ function* table(results: readonly PricedResult[], width: number): Generator<stri
     .filter(([heading]) => heading !== 'dollars' || results[0]?.dollars !== undefined)
     .map(([heading, cell]) => [heading].concat(results.map((result) => cell(result, results))))
   const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
-  let room = width
-  const shown = widths.flatMap((own, index) => ((room -= own + 2) >= -2 ? [index] : []))
+  let space = width
+  const shown = widths.flatMap((own, index) => ((space -= own + 2) >= -2 ? [index] : []))
   for (let row = 0; row <= results.length; row++)
     yield shown
       .map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0))

@@ -2,7 +2,7 @@
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
 import { damageLines, isFile, isThere } from '../sources/conversation.ts'
-import { fileOrSession, oneFile } from '../sources/input.ts'
+import { conversationOfCall } from '../sources/input.ts'
 import type { Store } from 'indelible/store'
 import { refuseUndone } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
@@ -24,7 +24,7 @@ export const exportCommand: Command = {
   name: 'export',
   synopsis: 'export SESSION|FILE',
   purpose: 'write a conversation in another format',
-  usage: ['export SESSION --to FORMAT [options]', 'export FILE --to FORMAT [options]'],
+  usage: ['export [SESSION] --to FORMAT [options]', 'export FILE --to FORMAT [options]'],
   about: `Prints a conversation in another format: ${formats.join(', ')}; of a
 session also html. FILE is any file that "show" reads, or - for standard input.
 
@@ -55,9 +55,10 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
   },
   run: async (call): Promise<number | void> => {
     const { values, terminal } = call
-    const name = oneFile('export', call.positionals, fileOrSession)
+    const name = conversationOfCall('export', call.positionals)
     const { to, out } = values
-    const isOfFile = isFile(name, call) && (to !== 'html' || name === '-' || isThere(name, terminal))
+    const isOfFile =
+      name !== undefined && isFile(name, call) && (to !== 'html' || name === '-' || isThere(name, terminal))
     const known = isOfFile ? formats : [...formats, 'html']
     if (isOfFile && to === 'html')
       throw new Misuse(
@@ -68,7 +69,7 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     const unfitting = (isOfFile ? htmlOptions : fileOptions).find((option) => values[option] !== undefined)
     if (unfitting !== undefined)
       throw new Misuse(
-        `--${unfitting} goes with a ${isOfFile ? 'SESSION' : 'FILE'}, but ${name} is a ${isOfFile ? 'file' : 'session'}`,
+        `--${unfitting} goes with a ${isOfFile ? 'SESSION' : 'FILE'}, but ${name ?? 'the latest session'} is a ${isOfFile ? 'file' : 'session'}`,
       )
     const other = to === 'html' ? undefined : htmlOptions.find((name) => values[name] !== undefined)
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)

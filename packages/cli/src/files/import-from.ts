@@ -1,4 +1,4 @@
-/** `indelible import --from PROGRAM`: imports the sessions that an agent keeps on this machine. */
+/** `indelible import --from PROGRAM`: imports the sessions that agents keep on this machine. */
 import { faultMessage } from 'indelible'
 import { isLeft, isObject, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -19,26 +19,36 @@ import { redactTranscript } from '@indelible/transcripts'
 /** Import the new messages of a program's sessions; with `--watch`, until the user stops it. Throws Unreadable. */
 export const importFrom = async (call: Call, store: Store): Promise<number | void> => {
   const { values, terminal } = call
-  const program = String(values['from'])
-  if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
-  const read = await sourcesRead(store, program)
+  const name = String(values['from'])
+  if (name !== 'all' && !programs.includes(name))
+    throw new Misuse(`--from takes one of ${programs.join(', ')}, or all, not "${name}"`)
+  const chosen = name === 'all' ? programs : [name]
+  const read = await sourcesRead(store, chosen)
   if (values['watch'] !== true) {
-    const { failed, found, unread, tables } = await importOnce(call, store, program, read, false)
-    if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
-    const bad = [
-      ...(failed > 0 ? [countText(failed, 'session')] : []),
-      ...(unread > 0 ? [countText(unread, 'folder')] : []),
-      ...(tables > 0 ? [countText(tables, 'table')] : []),
-    ]
-    if (bad.length > 0) throw new Unreadable(`${bad.join(' and ')} of ${program} can't be read`)
+    const bad: string[] = []
+    let sessions = 0
+    for (const program of chosen) {
+      const { failed, found, unread, tables } = await importOnce(call, store, program, read, false)
+      sessions += found
+      const parts = [
+        ...(failed > 0 ? [countText(failed, 'session')] : []),
+        ...(unread > 0 ? [countText(unread, 'folder')] : []),
+        ...(tables > 0 ? [countText(tables, 'table')] : []),
+      ]
+      if (parts.length > 0) bad.push(`${parts.join(' and ')} of ${program}`)
+    }
+    if (sessions === 0)
+      terminal.tell(chosen.map((program) => `${program}: no sessions found in ${folderOf(program, terminal.env)}`))
+    if (bad.length > 0) throw new Unreadable(`${bad.join(', ')} can't be read`)
     return
   }
   const watching = new AbortController()
   const ended = onStop(terminal, () => watching.abort())
-  terminal.tell([`watching ${folderOf(program, terminal.env)}; press Ctrl-C to stop`])
+  const folders = chosen.map((program) => folderOf(program, terminal.env))
+  terminal.tell([`watching ${folders.join(', ')}; press Ctrl-C to stop`])
   try {
     while (!watching.signal.aborted) {
-      await importOnce(call, store, program, read, true)
+      for (const program of chosen) await importOnce(call, store, program, read, true)
       await pause(pollMs, watching.signal)
     }
     return 0
@@ -54,11 +64,12 @@ const pollMs = 1000
 const stillGrowingMs = 10_000
 
 /** The path and stamp of each source that was read completely. */
-const sourcesRead = async (store: Store, program: string): Promise<Set<string>> => {
+const sourcesRead = async (store: Store, chosen: readonly string[]): Promise<Set<string>> => {
   const read = new Set<string>()
   for await (const { metadata } of allSessions(store)) {
     const { program: of, path, stamp } = (metadata['import'] ?? {}) as JsonObject
-    if (of === program && typeof path === 'string' && typeof stamp === 'string') read.add(stateOf({ path, stamp }))
+    if (chosen.includes(String(of)) && typeof path === 'string' && typeof stamp === 'string')
+      read.add(stateOf({ path, stamp }))
   }
   return read
 }
@@ -122,8 +133,8 @@ const importOnce = async (
 }
 
 /** Bring each conversation of a source up to date. */
-const importSource = async (
-  { terminal }: Call,
+export const importSource = async (
+  { terminal }: Pick<Call, 'terminal'>,
   store: Store,
   program: string,
   source: Source,

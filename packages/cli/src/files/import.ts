@@ -34,12 +34,12 @@ store already has a session with that id, it is not changed and the exit code is
 the file name becomes the id, with a number if it is taken (chat-2).
 
 --from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
-of: ${programs.join(', ')}.
+of: ${programs.join(', ')}; or all.
 Each run appends the messages that are new since the last run; nothing is stored
 twice. An answer that is still being written waits for the next run. If the user
 went back in a conversation, it continues in a fork: the same id with a number.`,
   options: {
-    from: { value: 'PROGRAM', help: 'import the sessions of this program' },
+    from: { value: 'PROGRAM', help: 'import the sessions of this program, or of all' },
     watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
     id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
     pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },

@@ -6,7 +6,7 @@ import { describeSession, follow, readRange, type SessionFault } from 'indelible
 import type { Store, StoredRow, StoreFault } from 'indelible/store'
 import { isRecorded } from 'indelible/store/kit'
 import { Unreadable, wholeNumber, type Call, type Style, type Terminal } from '../terminal/command.ts'
-import { valueOrUnreadable, faultText, sessionOfCall } from '../sources/place.ts'
+import { valueOrUnreadable, faultText, sessionToRead } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 import { onStop } from '../terminal/program.ts'
@@ -14,7 +14,7 @@ import { gistOf } from '../terminal/timeline.ts'
 import { placeText } from '@indelible/view/kit'
 
 export const followSession = async (call: Call): Promise<void> => {
-  const named = sessionOfCall('show --follow', call)
+  const named = sessionToRead('show --follow', call)
   const { values, terminal } = call
   const given = wholeNumber('--from', values['from'], -10)
   const abort = new AbortController()
@@ -62,12 +62,12 @@ const jsonOf = (row: StoredRow, content: Content): object => present({ ...row, b
 const lineOf = (row: StoredRow, content: Content, { columns, paint }: Terminal): string => {
   const position = paint('dim', padStart(String(row.position), 5))
   const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
-  const room = Math.max(10, columns - 28)
+  const space = Math.max(10, columns - 28)
   const [style, name, text]: readonly [Style, string, string] =
     content.message !== undefined
       ? [content.message.role === 'user' ? 'bold' : 'none', content.message.role, gistOf(content.message)]
       : 'damaged' in content
         ? ['red', 'damaged', content.damaged]
         : ['dim', 'note', oneLine(row.body)]
-  return `${position}  ${time}  ${paint(style, padEnd(name, 9))}  ${paint(style === 'dim' ? 'dim' : 'none', fitColumns(text, room))}`
+  return `${position}  ${time}  ${paint(style, padEnd(name, 9))}  ${paint(style === 'dim' ? 'dim' : 'none', fitColumns(text, space))}`
 }

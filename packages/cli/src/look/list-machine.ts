@@ -1,7 +1,6 @@
 /** `indelible list --machine`: the sessions that agents keep on this machine, from all programs. */
-import { posix, win32 } from 'node:path'
 import { isLeft } from 'indelible/json/kit'
-import { firstWordsOf } from '@indelible/view/kit'
+import { firstWordsOf, projectIn } from '@indelible/view/kit'
 import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'
@@ -58,9 +57,6 @@ const describe = async ({ program, source }: SessionAtPath): Promise<SessionSumm
   }
 }
 
-/** The last part of a path, as the system that wrote it separates the parts. */
-const folderName = (path: string): string => (/^(?:[a-z]:)?\\|^[a-z]:\//i.test(path) ? win32 : posix).basename(path)
-
 /** Lines in columns as wide as their content; the titles get the rest. */
 const tableOf = (
   listed: readonly SessionSummary[],
@@ -72,7 +68,7 @@ const tableOf = (
       changed.slice(0, columns < 60 ? 10 : 16).replace('T', ' '),
       program,
       shortOf(id),
-      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : folderName(project)), 12)]),
+      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
     ],
     about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
   }))

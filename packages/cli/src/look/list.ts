@@ -12,7 +12,7 @@ import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widestOf, widthOf } from '../terminal/screen.ts'
-import { allSessions, damagedText, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
+import { allSessions, damagedText, noSessionsText, sessionFields, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
@@ -128,12 +128,7 @@ const listStore = async (call: Call): Promise<void> => {
           : `no session matches --where${[...passes.unknown].map((name) => `; no session has the field "${name}"${didYouMean(name, fieldNames)}`).join('')}`,
       ])
     const [store] = scopes
-    const others = all || store === undefined ? [] : await scopesBeside(store)
-    terminal.tell([
-      store === undefined || others.length === 0
-        ? 'no sessions yet; "indelible import FILE" creates one'
-        : `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`,
-    ])
+    if (store !== undefined) terminal.tell([await noSessionsText(store, terminal)])
   })
 }
 

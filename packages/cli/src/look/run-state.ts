@@ -64,8 +64,8 @@ function* failureLines(
   const failures = receipts.flatMap(({ details }) => {
     const { error, status } = details ?? {}
     const code = typeof status === 'number' && status >= 400 ? `HTTP ${status}` : undefined
-    const said = typeof error === 'string' ? error : isObject(error) ? JSON.stringify(error) : undefined
-    return code === undefined && said === undefined ? [] : [[code, said].filter(Boolean).join(': ')]
+    const reason = typeof error === 'string' ? error : isObject(error) ? JSON.stringify(error) : undefined
+    return code === undefined && reason === undefined ? [] : [[code, reason].filter(Boolean).join(': ')]
   })
   const last = failures.at(-1)
   if (last === undefined) return

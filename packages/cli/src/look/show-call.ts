@@ -36,6 +36,7 @@ import {
   comparedTexts,
   pairsWithCall,
   type Pair,
+  sentCall,
   sentRequest,
   type SentRequest,
 } from '@indelible/view/kit'
@@ -53,10 +54,9 @@ import {
   wrapText,
 } from '../terminal/screen.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { sentCall } from './sent-call.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
-const readCalls = async (store: Store, name: string, call: Call) => {
+const readCalls = async (store: Store, name: string | undefined, call: Call) => {
   const id = await sessionIn(store, name, call)
   const found = await storedConversation(store, id, { ...call, values: { ...call.values, all: true } })
   const record = await callRecord(store, id, found)
@@ -68,14 +68,14 @@ const readCalls = async (store: Store, name: string, call: Call) => {
 }
 
 /** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
-const withCalls = (name: string, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
-  if (call.values['store'] === undefined && isThere(name, call.terminal))
+const withCalls = (name: string | undefined, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
+  if (name !== undefined && call.values['store'] === undefined && isThere(name, call.terminal))
     throw new Misuse(`show --call and --calls take a SESSION: "indelible import ${name}" stores this file as one`)
   return withStore(call, {}, work)
 }
 
 /** Prints a line for each call: its tokens, its cost, and why the cache broke. */
-export const showCalls = (name: string, call: Call): Promise<void> =>
+export const showCalls = (name: string | undefined, call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
     const { title, record, calls, figures } = await readCalls(store, name, call)
     const sums = sumsOf(figures)
@@ -162,7 +162,7 @@ const isNoBreak: ReadonlySet<Cause> = new Set(['cached', 'new', 'uncounted'])
  * Prints the call with a number, from 1; a negative one counts from the end. `dearest` is the call that cost most; of a
  * fork, the dearest of its own. Throws Unreadable if there is no such call.
  */
-export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> =>
+export const showCall = (name: string | undefined, number: number | 'dearest', call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
     const { values, terminal } = call
     const { id, title, record, calls, figures, kindOf } = await readCalls(store, name, call)

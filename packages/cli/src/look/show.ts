@@ -6,7 +6,7 @@ import { withPlace } from '../sources/advice.ts'
 import { append } from '../change/append.ts'
 import { Misuse, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { readableConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
+import { conversationOfCall, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
 import { showCall, showCalls } from './show-call.ts'
 import { positionIn, storeOption } from '../sources/place.ts'
@@ -18,11 +18,11 @@ export const show: Command = {
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
   usage: [
-    'show [options] FILE [N | N-M]',
-    'show [options] SESSION [N | N-M]',
-    'show SESSION --calls',
-    'show SESSION --call N [--sent]',
-    'show SESSION --follow [--from N] [--json]',
+    'show [options] [FILE | SESSION]',
+    'show [options] FILE|SESSION N|N-M',
+    'show [SESSION] --calls',
+    'show [SESSION] --call N [--sent]',
+    'show [SESSION] --follow [--from N] [--json]',
     'show FILE --check [--json]',
   ],
   about: `Prints a line for every message: position, role, page kind, estimated
@@ -30,7 +30,7 @@ tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
 detected from its content; - reads standard input. With --store the argument is
 a session id. Without it, it is one if it is neither a file nor looks like a
-file name. For a session, notes may have changed the page kinds. Retracted messages are
+file name. Without an argument it is the latest session. For a session, notes may have changed the page kinds. Retracted messages are
 not printed; positions are those of the record. The time (UTC) is that of the
 append, or, for an imported message, the time in its file. Of a damaged
 message only the reason is printed, and the exit code is 1. If the shared
@@ -105,7 +105,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const { values, positionals, terminal } = call
     if (values['follow'] === true) return (await import('./follow.ts')).followSession(call)
     if (values['check'] === true) return (await import('./check-file.ts')).checkFile(call)
-    const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
+    const name = conversationOfCall('show', positionals.slice(0, 1))
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
@@ -123,10 +123,10 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
-    if (values['calls'] === true) return showCalls(path, call)
-    if (number !== undefined) return showCall(path, number, call)
-    if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)
+    if (values['calls'] === true) return showCalls(name, call)
+    if (number !== undefined) return showCall(name, number, call)
+    if (at !== undefined) return showMessage(name, at, call)
+    const { view, title, timeOf, session, lease, damaged } = await readableConversation(name, call)
     const options = {
       kinds,
       from,
@@ -163,12 +163,12 @@ const rangeOf = (given: string): GivenRange => {
 }
 
 /** Whole messages; on a terminal through a pager if they are longer than the screen. */
-const showMessage = async (path: string, given: GivenRange, call: Call): Promise<void> => {
+const showMessage = async (name: string | undefined, given: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
+  const found = await readableConversation(name, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, damaged, notes = [] } = found
   const { length } = view
-  const position = positionIn(path, length, given.first)
+  const position = positionIn(name ?? 'the latest session', length, given.first)
   const { paint, columns } = terminal
   const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)

@@ -134,11 +134,11 @@ const printOpenCalls = async (session: Session, terminal: Terminal): Promise<voi
 }
 
 /** One turn: the user's message, and everything until the model has answered. */
-const turn = async (talk: Talk, said: string, going: (stream: RunStream<TurnFault>) => void): Promise<void> => {
+const turn = async (talk: Talk, input: string, going: (stream: RunStream<TurnFault>) => void): Promise<void> => {
   const { model, tools, budget, terminal } = talk
   const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()
-  const stream = takeTurn(session, said, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
+  const stream = takeTurn(session, input, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
   going(stream)
   for await (const event of stream) {
     if (event.type === 'model_event' && event.event.type === 'text_delta') terminal.say(event.event.text)

@@ -15,12 +15,11 @@ import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
-import { tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { policyOf, tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
+import { conversationOfCall, pathOf } from '../sources/input.ts'
 import { residencyReason } from '@indelible/view/kit'
 import { storeOption } from '../sources/place.ts'
-import { policyOf } from '../sources/policy.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { gistOf } from '../terminal/timeline.ts'
@@ -29,7 +28,7 @@ export const context: Command = {
   name: 'context',
   synopsis: 'context FILE|SESSION',
   purpose: 'print the context that a model would be sent, or compare policies',
-  usage: ['context FILE|SESSION [options]', 'context FILE|SESSION --compare [options]'],
+  usage: ['context [FILE|SESSION] [options]', 'context [FILE|SESSION] --compare [options]'],
   about: `Derives the context of the next model call from a conversation and
 prints its messages. It is derived when you ask: a recorded call may have been sent something else, which
 "indelible show SESSION --call N" describes. Each message is shown with its source: the positions in the
@@ -80,18 +79,19 @@ used, and its pins and summaries without --compare.`,
   run: async (call) => {
     const { values, positionals, terminal } = call
     if (values['compare'] === true) return (await import('../compare/compare.ts')).comparePolicies(call)
-    const path = oneFile('context', positionals, fileOrSession)
+    const name = conversationOfCall('context', positionals)
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
-    const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(path, call)
+    const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(name, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
     const derived = deriveContext(view, {
       budget,
       policy,
       notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
-    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
+    if (isLeft(derived))
+      throw new Unreadable(`${name === undefined ? title : pathOf(name)}: ${faultMessage(derived.left)}`)
     const explained = values['explain'] === true ? explainPages(derived.right, view, damaged, policy) : undefined
     if (values['json'] === true)
       return terminal.printJson([

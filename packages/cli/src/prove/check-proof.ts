@@ -23,8 +23,8 @@ export const checkProofFile = async ({ values, positionals, terminal }: Call): P
     if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${evidenceFaultMessage(read.left)}${advice}`)
     return read.right
   }
-  const printVerdict = async (said: readonly unknown[], line: string): Promise<void> => {
-    await terminal.printJson(said)
+  const printVerdict = async (values: readonly unknown[], line: string): Promise<void> => {
+    await terminal.printJson(values)
     terminal.tell([line])
   }
   const withoutHead = (advice: string): string => (head === undefined ? advice : '')

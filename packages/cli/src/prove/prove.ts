@@ -9,7 +9,7 @@ import {
   headForTerminal,
   headOfOption,
   headText,
-  sessionOfCall,
+  sessionToRead,
   storeOption,
 } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
@@ -22,9 +22,9 @@ export const prove: Command = {
   synopsis: 'prove SESSION [N]',
   purpose: 'print the head of a session, or a proof that it has a message',
   usage: [
-    'prove SESSION [--full] [options]',
+    'prove [SESSION] [--full] [options]',
     'prove SESSION N [--ledger] [options]',
-    'prove SESSION --consistency --head SIZE:ROOT [options]',
+    'prove [SESSION] --consistency --head SIZE:ROOT [options]',
     'prove --check FILE [--head SIZE:ROOT]',
     'prove --check FILE --trust FILE',
   ],
@@ -78,7 +78,7 @@ can erase a message in a copy of a session, but not with the ledger that you kno
   run: async (call) => {
     const { values, positionals, terminal } = call
     if (values['check'] === true) return checkProofFile(call)
-    const given = sessionOfCall('prove', call, 1)
+    const given = sessionToRead('prove', call, 1)
     if (values['consistency'] === true) return proveConsistency(call, given, headOfOption(values['head']))
     const position = wholeNumber('prove: N', positionals[1], undefined)
     if (position === undefined && values['ledger'] === true)
@@ -107,7 +107,7 @@ can erase a message in a copy of a session, but not with the ledger that you kno
   },
 }
 
-const proveConsistency = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
+const proveConsistency = async (call: Call, given: string | undefined, older: Head | undefined): Promise<void> => {
   if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
   if (older === undefined) throw new Misuse('prove --consistency needs --head SIZE:ROOT: the earlier head')
   if (older.size === 0)

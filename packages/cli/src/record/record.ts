@@ -159,10 +159,10 @@ const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => 
     named.set(name, url)
   }
   return providers.map(({ name, url, urlOf, variables }) => {
-    const told = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
-    return told === undefined
+    const address = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
+    return address === undefined
       ? { name, url, ...(urlOf !== undefined && { urlOf }) }
-      : { name, url: told.replace(/\/+$/, '') }
+      : { name, url: address.replace(/\/+$/, '') }
   })
 }
 

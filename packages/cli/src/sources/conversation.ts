@@ -23,7 +23,7 @@ import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
-import { findSessionId } from './sessions.ts'
+import { findSessionId, latestSession } from './sessions.ts'
 import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
 
 export interface NamedConversation extends Conversation {
@@ -41,14 +41,18 @@ export interface NamedConversation extends Conversation {
  * An existing file comes first, unless `--store` or `--scope` asks for a session. Other names are
  * sessions. A name that looks like a file name is first looked up as a session, if there is a store.
  */
-export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
-  isFile(name, call)
+export const namedConversation = (name: string | undefined, call: Call): Promise<NamedConversation> =>
+  name !== undefined && isFile(name, call)
     ? readConversation(name, call.values, call.terminal)
     : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
 
 /** The same for display, all or one message. If a fork's shared messages can't be read, only its own are shown. */
-export const readableConversation = (name: string, call: Call, position?: number): Promise<NamedConversation> =>
-  isFile(name, call)
+export const readableConversation = (
+  name: string | undefined,
+  call: Call,
+  position?: number,
+): Promise<NamedConversation> =>
+  name !== undefined && isFile(name, call)
     ? namedConversation(name, call)
     : withStore(call, {}, async (store) => {
         const id = await sessionIn(store, name, call)
@@ -106,8 +110,13 @@ const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
   }
 }
 
-/** The session that a name means. Throws Unreadable; if the name looks like a file name, the error mentions both. */
-export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
+/** The session that a name means, or the latest one. Throws Unreadable; if the name looks like a file name, the error mentions both. */
+export const sessionIn = async (
+  store: Store,
+  name: string | undefined,
+  { values, terminal }: Call,
+): Promise<string> => {
+  if (name === undefined) return latestSession(store, terminal)
   try {
     return await findSessionId(store, name)
   } catch (error) {

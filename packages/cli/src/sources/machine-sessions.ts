@@ -14,7 +14,7 @@ export interface SessionAtPath {
 
 /** The sessions of programs, latest first, and the places that can't be read. */
 export const allSources = async (
-  { env }: Terminal,
+  { env }: Pick<Terminal, 'env'>,
   of: readonly string[],
 ): Promise<{ readonly found: readonly SessionAtPath[]; readonly unread: readonly string[] }> => {
   const all = await Promise.all(of.map(async (program) => ({ program, ...(await sourcesOf(program, env)) })))
@@ -25,6 +25,16 @@ export const allSources = async (
       .toSorted((a, b) => b.source.changed - a.source.changed),
     unread: all.flatMap(({ unread }) => unread),
   }
+}
+
+/** What was found on this machine, and the command that stores it; undefined if nothing was found. */
+export const importAdvice = async (env: Terminal['env']): Promise<string | undefined> => {
+  const { found } = await allSources({ env }, programs)
+  const counts = [...Map.groupBy(found, ({ program }) => program)]
+  const [first, ...others] = counts
+  if (first === undefined) return undefined
+  const names = counts.map(([program, sources]) => `${countText(sources.length, 'session')} of ${program}`).join(', ')
+  return `found on this machine: ${names}; "indelible import --from ${others.length === 0 ? first[0] : 'all'}" stores them`
 }
 
 /** The id at the end of a session file's name, or from the database. For Gemini CLI it is the first part of the id. */

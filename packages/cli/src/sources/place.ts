@@ -182,6 +182,10 @@ export const sessionOfCall = (command: string, { positionals }: Call, more = 0):
   return id
 }
 
+/** The same for a command that only reads; undefined for the latest session of the store. Throws Misuse. */
+export const sessionToRead = (command: string, call: Call, more = 0): string | undefined =>
+  call.positionals.length === 0 ? undefined : sessionOfCall(command, call, more)
+
 /** A head as one word: its size, a colon, its root. */
 export const headText = ({ size, root }: Head): string => `${size}:${root}`
 

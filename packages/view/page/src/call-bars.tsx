@@ -122,7 +122,7 @@ const Bars = ({
     event.preventDefault()
     scroller.current?.querySelectorAll('a')[Math.min(bars.length - 1, Math.max(0, to))]?.focus()
   }
-  const said = pointed.value === undefined ? undefined : bars[pointed.value]
+  const shownBar = pointed.value === undefined ? undefined : bars[pointed.value]
   return (
     <section class={`glance${here === undefined ? '' : ' within'}`} aria-label="calls at a glance">
       <p class="glance-sums">
@@ -176,14 +176,14 @@ const Bars = ({
         </div>
       </div>
       <p class="glance-said">
-        {said === undefined ? (
+        {shownBar === undefined ? (
           here === undefined ? (
             <DearestCall record={record} sums={sums} />
           ) : (
             <SelectedCall record={record} sums={sums} bar={bars[current]} />
           )
         ) : (
-          <Facts text={said.type === 'beside' ? besideText(said.session) : textOf(said)} />
+          <Facts text={shownBar.type === 'beside' ? besideText(shownBar.session) : textOf(shownBar)} />
         )}
       </p>
       <Legend marks={legendOf(figures, beside.length > 0)} />

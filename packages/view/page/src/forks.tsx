@@ -246,9 +246,9 @@ const pairsOf = (a: SessionRecord, b: SessionRecord, common: number): readonly P
   }
   const [left, right] = [tailOf(a), tailOf(b)]
   const pairs: Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
-  const [said, other] = [left.rest.map((at) => messageTextAt(a, at)), right.rest.map((at) => messageTextAt(b, at))]
-  const changes = diffArrays(said, other, { maxEditLength: mostDifferences }) ?? [
-    { removed: true, added: false, count: said.length },
+  const [own, other] = [left.rest.map((at) => messageTextAt(a, at)), right.rest.map((at) => messageTextAt(b, at))]
+  const changes = diffArrays(own, other, { maxEditLength: mostDifferences }) ?? [
+    { removed: true, added: false, count: own.length },
     { removed: false, added: true, count: other.length },
   ]
   let [x, y] = [0, 0]

@@ -288,12 +288,12 @@ export class SessionRecord {
     if (this.#history.len === position)
       this.#history.append(decoded === undefined ? unknownMessage : messageWithoutBlocks(decoded))
     const message = this.#history.view().at(position) as Message
-    const said = sourceTimeOf(message)
+    const sourceTime = sourceTimeOf(message)
     const entry: Entry = {
       position,
       row: row.position,
-      at: said ?? row.at,
-      isUntold: said === undefined && isObject(this.info.value.metadata['from']),
+      at: sourceTime ?? row.at,
+      isUntold: sourceTime === undefined && isObject(this.info.value.metadata['from']),
       appended: row.at,
       page: decoded?.page ?? 'conversation',
       tagged: decoded?.tagged ?? false,

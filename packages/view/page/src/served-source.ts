@@ -80,8 +80,8 @@ export const servedSource = (): Source => ({
           next = row.position + 1
           followed.row(row)
         } else {
-          const told = event === 'removed' || event === 'replaced' || event === 'fault' ? event : 'ended'
-          return followed.state(told, (JSON.parse(data) as Partial<Failure>).error)
+          const state = event === 'removed' || event === 'replaced' || event === 'fault' ? event : 'ended'
+          return followed.state(state, (JSON.parse(data) as Partial<Failure>).error)
         }
       }
       throw new NoAnswer(noAnswerText)
@@ -119,11 +119,13 @@ const json = async <T>(name: string, query: Query): Promise<T> =>
   (await readWhole(await call(name, query), (response) => response.json())) as T
 
 const failureOfResponse = async (response: Response): Promise<ReadFailure> => {
-  const said = (await response.json().catch(() => undefined)) as (Failure & { readonly position?: number }) | undefined
-  const reason = said?.error ?? `the server answers with ${response.status}`
+  const failure = (await response.json().catch(() => undefined)) as
+    | (Failure & { readonly position?: number })
+    | undefined
+  const reason = failure?.error ?? `the server answers with ${response.status}`
   if (response.status === 401)
     return new NoAnswer(`this page may not read the store: ${reason}; open the address that "indelible view" prints`)
-  return new ReadFailure(reason, said?.position, response.status === 404)
+  return new ReadFailure(reason, failure?.position, response.status === 404)
 }
 
 /** A body that comes to its end. */

@@ -40,7 +40,7 @@ const pieceMessages = 500
 class WorkerClient {
   readonly #record: SessionRecord
   readonly #worker: Worker
-  readonly #waiting = new Map<number, (said: FromWorker) => void>()
+  readonly #waiting = new Map<number, (answer: FromWorker) => void>()
   #given = { messages: 0, notes: 0 }
   #join: unknown
   #giving: Promise<void> = Promise.resolve()
@@ -78,9 +78,9 @@ class WorkerClient {
     come: (series: Series) => void,
     progress: (share: number) => void,
   ): Promise<void> {
-    await this.#answer(Infinity, { name: 'compare', calls, budget }, gone, (said) => {
-      if ('share' in said) progress(said.share)
-      if ('series' in said) come(said.series)
+    await this.#answer(Infinity, { name: 'compare', calls, budget }, gone, (answer) => {
+      if ('share' in answer) progress(answer.share)
+      if ('series' in answer) come(answer.series)
     })
   }
 
@@ -88,17 +88,17 @@ class WorkerClient {
     len: number,
     question: Question,
     gone?: AbortSignal,
-    told: (said: FromWorker) => void = () => {},
+    onAnswer: (answer: FromWorker) => void = () => {},
   ): Promise<unknown> {
     await this.#give(len)
     if (gone?.aborted === true) return undefined
     const id = ++this.#last
     gone?.addEventListener('abort', () => this.#worker.postMessage({ stop: id } satisfies ToWorker))
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, (said) => {
-        if (gone?.aborted !== true) told(said)
-        if ('answer' in said) resolve(said.answer)
-        else if ('fault' in said) reject(new Error(`the page could not derive it: ${said.fault}`))
+      this.#waiting.set(id, (answer) => {
+        if (gone?.aborted !== true) onAnswer(answer)
+        if ('answer' in answer) resolve(answer.answer)
+        else if ('fault' in answer) reject(new Error(`the page could not derive it: ${answer.fault}`))
         else return
         this.#waiting.delete(id)
       })

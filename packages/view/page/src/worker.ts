@@ -6,7 +6,7 @@ import type { QuestionWithId, FromWorker, ToWorker } from './worker-client.ts'
 
 let deriver = new Deriver()
 const stoppedIds = new Set<number>()
-const postAnswer = (said: FromWorker): void => postMessage(said)
+const postAnswer = (report: FromWorker): void => postMessage(report)
 
 /** Answer the page from here on. */
 export const startWorker = (): void =>

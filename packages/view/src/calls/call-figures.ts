@@ -89,8 +89,8 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
     const counted = countedIn(record, call)
-    const said = receipt?.note ?? counted ?? uncountedCall
-    const { usage, model } = said
+    const counts = receipt?.note ?? counted ?? uncountedCall
+    const { usage, model } = counts
     const details = receipt && detailsOf(receipt.note, session)
     const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
     const input = usage?.input ?? receipt?.note.estimated ?? 0
@@ -149,7 +149,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       failed,
       repeats,
       dollars,
-      why: costReason(said, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
+      why: costReason(counts, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
     })
     if (usage !== undefined) {
       last = { at }

@@ -29,10 +29,12 @@ export const changedParts = (
 ): readonly (ChangedPart | UnchangedTools)[] =>
   requestFields.flatMap((name) => {
     const [old, current] = [before?.[name], after?.[name]]
-    const said = name === 'system' ? partOf(name, systemText(old), systemText(current)) : undefined
+    const systemPart = name === 'system' ? partOf(name, systemText(old), systemText(current)) : undefined
     // Where a system text says the same, its form differs, such as its cache marks.
     const part =
-      said !== undefined && said.before !== said.after ? said : partOf(name, valueText(old), valueText(current))
+      systemPart !== undefined && systemPart.before !== systemPart.after
+        ? systemPart
+        : partOf(name, valueText(old), valueText(current))
     if (part.before === part.after) return []
     const tools = name === 'tools' ? changedTools(namedTools(before?.tools), namedTools(after?.tools)) : []
     return tools.length > 0 ? tools : [part]

@@ -18,8 +18,8 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
 
 /** The folder that a program worked in; undefined if its file does not say it. */
 export const workFolderOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
-  const said = importedFrom(info)['metadata']
-  const { cwd, directory } = { ...info.metadata, ...(isObject(said) && said) }
+  const imported = importedFrom(info)['metadata']
+  const { cwd, directory } = { ...info.metadata, ...(isObject(imported) && imported) }
   const folder = cwd ?? directory
   return typeof folder === 'string' && namesIn(folder).length > 0 ? folder : undefined
 }

@@ -31,8 +31,8 @@ export const oneLine = (text: string, most = 200): string => {
 
 /** What a fault says, as a sentence of its own. */
 export const sentence = (text: string): string => {
-  const said = visibleText(text.trim())
-  return `${said.charAt(0).toUpperCase()}${said.slice(1)}${/[.!?…]$/.test(said) ? '' : '.'}`
+  const shown = visibleText(text.trim())
+  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}${/[.!?…]$/.test(shown) ? '' : '.'}`
 }
 
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })

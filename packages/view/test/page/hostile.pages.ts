@@ -13,9 +13,9 @@ const scripts = [
   '<img src=x onerror="window.harmed = 2">',
   '<svg onload="window.harmed = 3"><a xlink:href="javascript:window.harmed=4">x</a></svg>',
   '<iframe srcdoc="<script>parent.harmed = 5</script>"></iframe>',
-  '<style>body { display: none }</style><base href="https://evil.example/"><meta http-equiv="refresh" content="0;url=https://evil.example/">',
+  '<style>body { display: none }</style><base href="https://hostile.example/"><meta http-equiv="refresh" content="0;url=https://hostile.example/">',
   '[click](javascript:window.harmed=6) [data](data:text/html,<script>window.harmed=7</script>) [tab](java\tscript:alert(1)) [vb](vbscript:x) [web](https://example.com/ok)',
-  '![picture](https://evil.example/track.png) ![x](javascript:window.harmed=8)',
+  '![picture](https://hostile.example/track.png) ![x](javascript:window.harmed=8)',
   '<https://example.com/auto> <javascript:window.harmed=9>',
   '```js\n</code></pre><script>window.harmed = 10</script>\n```',
   '| <b onclick=alert(1)>x</b> |\n|---|\n| <script>window.harmed = 11</script> |',
@@ -25,7 +25,7 @@ const terminal = '\u001b[2J\u001b[31mred\u001b[0m \u001b]0;title\u0007 bell\u000
 const nested = ['>'.repeat(1000), '- '.repeat(1000), '1. '.repeat(1000), `${'*'.repeat(1000)}a${'*'.repeat(1000)}`]
 const turned = 'user\u202etxt.exe\u202c \u2066hidden\u2069 zero\u200bwidth'
 const line = 'x'.repeat(5_000_000)
-const id = 'evil" onload="alert(1)</title><script>window.harmed=12</script>'
+const id = 'hostile" onload="alert(1)</title><script>window.harmed=12</script>'
 
 const fill = async (store: Store): Promise<void> => {
   const session = await createSession(store, { id, metadata: { title: `${scripts[0]}${turned}` } })
@@ -53,7 +53,7 @@ const fill = async (store: Store): Promise<void> => {
     {
       role: 'user',
       content: [
-        { type: 'image', source: { type: 'url', url: 'https://evil.example/pixel.png' } },
+        { type: 'image', source: { type: 'url', url: 'https://hostile.example/pixel.png' } },
         {
           type: 'image',
           source: {
@@ -67,7 +67,9 @@ const fill = async (store: Store): Promise<void> => {
     },
     {
       role: 'assistant',
-      content: [{ type: 'provider', provider: '<i>evil</i>', raw: { html: scripts[0] as string, constructor: 'x' } }],
+      content: [
+        { type: 'provider', provider: '<i>hostile</i>', raw: { html: scripts[0] as string, constructor: 'x' } },
+      ],
     },
   ])
   await session.note({ type: 'application', namespace: '<b>x</b>', content: scripts as string[] })

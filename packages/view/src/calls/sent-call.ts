@@ -1,11 +1,13 @@
-/** `indelible show SESSION --call N --sent`: what a call was sent, only where its receipt's digest proves it. */
+/** What a call was sent, only where its receipt's digest proves it. */
 import type { DerivedBy } from 'indelible/context'
 import { isObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { digestOf } from 'indelible/proof/kit'
 import type { PageKind } from 'indelible/pages'
 import { toSentMessage } from '@indelible/recorder/kit'
-import { Deriver, placeOf, type CallRecord, type ModelCall, type SentRequest } from '@indelible/view/kit'
+import { Deriver } from './derive-contexts.ts'
+import { placeOf, type CallRecord, type ModelCall } from './model-calls.ts'
+import type { SentRequest } from './sent-request.ts'
 
 /**
  * The request of a call as JSON; a clause that says why not, if it is not known exactly.
