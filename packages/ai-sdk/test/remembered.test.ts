@@ -31,7 +31,7 @@ it('two handles that save a chat by turns, with or without what they loaded, sto
       for (const { who, roles, loads, changes } of deeds) {
         const { saveChat, loadChat } = handles[who] as (typeof handles)[number]
         const loaded = next === 0 ? undefined : await loadChat('c')
-        chat = [...chat, ...roles.map((role) => message(next++, role, `text ${next}`))]
+        chat = chat.concat(roles.map((role) => message(next++, role, `text ${next}`)))
         if (changes === 'cut') chat = chat.slice(0, -1)
         if (changes === 'text' && chat.length > 0)
           chat = [

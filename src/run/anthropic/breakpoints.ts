@@ -42,7 +42,7 @@ export const withFewBreakpoints = (wire: AnthropicConversation, others = 0): Ant
 const blocksIn = ({ system, messages }: AnthropicConversation): readonly Block[] =>
   [system, ...messages.map(({ content }) => content)].flatMap(listOf).flatMap((block) => {
     const inner = block.type === 'tool_result' ? listOf(block['content']) : []
-    return [...inner, block]
+    return inner.concat(block)
   })
 
 const listOf = (content: unknown): readonly Block[] => (Array.isArray(content) ? (content as Block[]) : [])
