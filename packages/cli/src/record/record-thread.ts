@@ -74,7 +74,7 @@ try {
     }
     parentPort?.on('message', (said: ToThread) => void receiveMessage(said))
     const timer = setInterval(() => recorders.removeOld(), 3_600_000)
-    tell({ ready: { scope: store.scope, near: spoolPathPrefix(values, terminal) } })
+    tell({ ready: { scope: store.scope, near: await spoolPathPrefix(values, terminal) } })
     await ended.promise
     clearInterval(timer)
     await recorders.settled()
