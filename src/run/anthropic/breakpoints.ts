@@ -40,7 +40,7 @@ export const withFewBreakpoints = (wire: AnthropicConversation, others = 0): Ant
 
 /** All blocks that can have a breakpoint, in order. The input of a call is data, whatever its keys are. */
 const blocksIn = ({ system, messages }: AnthropicConversation): readonly Block[] =>
-  [system, ...messages.map(({ content }) => content)].flatMap(listOf).flatMap((block) => {
+  [listOf(system), messages.flatMap(({ content }) => listOf(content))].flat().flatMap((block) => {
     const inner = block.type === 'tool_result' ? listOf(block['content']) : []
     return [...inner, block]
   })
