@@ -325,7 +325,8 @@ describe('the Anthropic model', () => {
     const all = view([...history, own('g'), assistant(call), toolResult('t', 'done'), user('h')])
     const parameters = { tools: [{ type: 'web_search', name: 'web_search', cache_control: { type: 'ephemeral' } }] }
     const marksOf = (): readonly unknown[] => {
-      const { messages, tools } = (server as NonNullable<typeof server>).requests[0]?.body as unknown as {
+      const body: unknown = server?.requests[0]?.body
+      const { messages, tools } = body as {
         messages: { content: unknown }[]
         tools: unknown[]
       }
