@@ -5,8 +5,14 @@ import type { ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import * as root from 'indelible'
-import type { Message, View } from 'indelible'
+import {
+  appendUserMessage as rootAppend,
+  applyRunResultHistory as rootApply,
+  replaceThreadHistory as rootReplace,
+  toThreadHistory as rootToThread,
+  type Message,
+  type View,
+} from 'indelible'
 import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
@@ -89,10 +95,10 @@ describe('applyRunResultHistory types', () => {
 })
 
 it('the four helpers are in the root entry', () => {
-  expectTypeOf(root.toThreadHistory).toEqualTypeOf<typeof toThreadHistory>()
-  expectTypeOf(root.appendUserMessage).toEqualTypeOf<typeof appendUserMessage>()
-  expectTypeOf(root.replaceThreadHistory).toEqualTypeOf<typeof replaceThreadHistory>()
-  expectTypeOf(root.applyRunResultHistory).toEqualTypeOf<typeof applyRunResultHistory>()
+  expectTypeOf(rootToThread).toEqualTypeOf<typeof toThreadHistory>()
+  expectTypeOf(rootAppend).toEqualTypeOf<typeof appendUserMessage>()
+  expectTypeOf(rootReplace).toEqualTypeOf<typeof replaceThreadHistory>()
+  expectTypeOf(rootApply).toEqualTypeOf<typeof applyRunResultHistory>()
 })
 
 describe('replaceThreadHistory types', () => {
