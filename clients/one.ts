@@ -93,7 +93,9 @@ const damaged = (): readonly string[] => {
   const files = globSync(join(place.home, agent.files ?? agent.transcript))
   if (files.length === 0) return ['it has left no session file']
   return files.flatMap((file) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'show', '--check', file], { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'show', '--check', file], {
+      encoding: 'utf8',
+    })
     return status === 0 && stdout.includes('damage: none') ? [] : [`${file}: ${stdout.slice(-500)}${stderr}`]
   })
 }
