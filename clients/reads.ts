@@ -83,7 +83,9 @@ const read = (): Reading => {
         : [`the question "${question}" is not in it once`],
     ),
     ...(messages.some(({ content }) => content.some(({ type }) => type === 'tool_call')) ? [] : ['it has no call']),
-    ...(words.some((text) => text.startsWith('assistant: ') && text.includes('second word is')) ? [] : ['it has no answer']),
+    ...(words.some((text) => text.startsWith('assistant: ') && text.includes('second word is'))
+      ? []
+      : ['it has no answer']),
   ]
   return { format, messages: messages.length, wrong }
 }
