@@ -56,7 +56,7 @@ describe('a tool without `run`', () => {
         callId: 'b',
         content: [text('paid')],
         name: 'pay',
-        meta: { indelible: { arguments: { sum: 3 } } },
+        meta: { indelible: { arguments: { sum: 3 }, approval: { id: payment, approved: true } } },
       },
     ])
     expect(inputsOf(later)[0]?.state).toBe('answered')
