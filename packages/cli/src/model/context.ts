@@ -1,15 +1,7 @@
 /** `indelible context FILE`: the context that a model call would get, and the reason for each page's level. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import {
-  deriveContext,
-  estimateTokens,
-  paged,
-  window,
-  type ContextSource,
-  type DerivedContext,
-  type Policy,
-} from 'indelible/context'
+import { estimateTokens, type ContextSource, type DerivedContext } from 'indelible/context'
 import { memoizeEstimator } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message } from 'indelible/message'
@@ -18,6 +10,7 @@ import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages
 import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
+import { policies, type ComparedPolicy } from '../compare/policies.ts'
 import { residencyReason } from './residency-reason.ts'
 import { storeOption } from '../sources/place.ts'
 import { policyOf, tokensOf } from './replay.ts'
@@ -37,7 +30,7 @@ record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
 shortened or left out, and stay the same until N grows.
-"degraded": some messages are shortened or left out; without, it says "whole".
+"shortened": some messages are shortened or left out; without, it says "whole".
 
 FILE or SESSION means the same as for "indelible show". The pins, page tags and
 summaries of a session are used.`,
@@ -59,9 +52,8 @@ summaries of a session are used.`,
     const at = wholeNumber('--at', values['at'], undefined)
     const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(path, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
-    const derived = deriveContext(view, {
+    const derived = policy.derive(view, {
       budget,
-      policy,
       notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
     if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
@@ -89,8 +81,6 @@ summaries of a session are used.`,
 /** The length that a record must have for a note to apply. */
 const neededLength = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
-
-const policies: readonly Policy[] = [paged(), window]
 
 /** The derivation has counted these messages already. */
 const estimate = memoizeEstimator(estimateTokens)
@@ -184,7 +174,7 @@ const explainPages = (
   context: DerivedContext,
   view: View<Message>,
   damaged: DamagedMessages,
-  { name }: Policy,
+  { name }: ComparedPolicy,
 ): readonly ExplainedPage[] =>
   Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number

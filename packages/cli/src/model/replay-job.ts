@@ -1,5 +1,7 @@
 /** One replay, of a policy at a budget: its input for a thread, and its work. */
-import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import type { ModelPrices } from 'indelible/context'
+import { policies } from '../compare/policies.ts'
+import { replay, type Replay } from '../compare/replay.ts'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
@@ -23,12 +25,11 @@ export interface SentJob {
   readonly job: ReplayJob
 }
 
-export const judgedPolicies: readonly Policy[] = [paged(), window]
 
 export type PricedReplay = Replay & ReplayCosts
 
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {
-  const policy = judgedPolicies.find(({ name }) => name === job.policy)
+  const policy = policies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
   const costs = costCounter({ model })

@@ -1,10 +1,11 @@
 /** `indelible replay FILE`, or a session: what each policy would have sent for each answer of a recording. */
-import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
+import { modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
+import { policies, type ComparedPolicy } from '../compare/policies.ts'
 import { Misuse, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { fileOrSession, oneFile } from '../sources/input.ts'
 import { storeOption } from '../sources/place.ts'
-import { judgedPolicies, type PricedReplay } from './replay-job.ts'
+import type { PricedReplay } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
 import { dollarsText } from '../view/money.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
@@ -94,8 +95,8 @@ const modelOf = (name: string): ModelPrices => {
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
-const policiesOf = (given: string): readonly Policy[] =>
-  given === 'all' ? judgedPolicies : given.split(',').map((name) => policyOf(name, judgedPolicies))
+const policiesOf = (given: string): readonly ComparedPolicy[] =>
+  given === 'all' ? policies : given.split(',').map((name) => policyOf(name, policies))
 
 /** The policy with a name. Throws Misuse. */
 export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {

@@ -1,25 +1,21 @@
 /** Replay: shows what a policy would have sent before each answer of a recorded conversation, and judges it. */
-import { isLeft, optionsOf, sortKeys, type OptionNames } from '../../json/index.ts'
-import type { View } from '../../history/index.ts'
-import { toolCallsOf, type Message, type ToolCallPart } from '../../message/index.ts'
-import { foldPages, type Note } from '../../notes/kit.ts'
-import type { PageKind } from '../../pages/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
-import { usableTokens, type Budget } from '../deriving/budget.ts'
-import { defaultPrices, deriveContext, type DerivedContext, type Prices } from '../deriving/derive.ts'
-import { absentRank, judgeOf, type ContextFaults } from './judge.ts'
-import { checkDeriving, checkView, noteAt } from '../check.ts'
-import { paged } from '../policies/paged.ts'
-import type { Policy } from '../policies/policy.ts'
-import { estimateTokens, memoizeEstimator, type Estimator } from '../counting/tokens.ts'
-import { rankOf } from '../deriving/unit.ts'
+import { estimateTokens, usableTokens, type Budget, type DerivedContext, type Estimator, type Prices } from 'indelible/context'
+import { defaultPrices, memoizeEstimator } from 'indelible/context/kit'
+import type { View } from 'indelible/history'
+import { isLeft, sortKeys } from 'indelible/json/kit'
+import { toolCallsOf, type Message, type ToolCallPart } from 'indelible/message'
+import { foldPages, type Note } from 'indelible/notes/kit'
+import type { PageKind } from 'indelible/pages'
+import type { Sequence } from 'indelible/sequence/kit'
+import { absentRank, judgeOf, rankOf, type ContextFaults } from './judge.ts'
+import { paged, type ComparedPolicy } from './policies.ts'
 
 /** Options of a replay. */
 export interface ReplayOptions {
   /** The tokens for each call. */
   readonly budget: Budget
   /** The policy. Default: `paged`. */
-  readonly policy?: Policy
+  readonly policy?: ComparedPolicy
   /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
   /** Token prices. Default: cached tokens at 0.1, others at 1.25. */
@@ -89,12 +85,9 @@ export interface Replay {
  * @example
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
-export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
-  checkView('replay', view)
-  const options = optionsOf('replay', asked, optionNames)
-  checkDeriving('replay', options)
+export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const {
-    policy = paged(),
+    policy = paged,
     notes = [],
     prices = defaultPrices,
     estimate = estimateTokens,
@@ -102,7 +95,6 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
     onProgress,
     onAnswer,
   } = options
-  for (const index of Array.from({ length: notes.length }).keys()) noteAt(notes, index)
   const recording = view.toArray()
   const count = memoizeEstimator(estimate)
   const retagged = foldPages(notes)
@@ -123,14 +115,14 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
   const times: number[] = []
   let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
   const { budget, toolTokens = 0, systemTokens = 0 } = options
-  const given = { budget, toolTokens, systemTokens, ...(options.estimate !== undefined && { estimate }), notes, prices }
+  const settings = { budget, toolTokens, systemTokens, ...(options.estimate !== undefined && { estimate }), notes, prices }
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
     onProgress?.(position, view.length)
     const seen = view.slice(0, position)
     const from = now()
-    const derived = deriveContext(seen, { ...given, policy, previous })
+    const derived = policy.derive(seen, { ...settings, previous })
     times.push((now() - from) * 1000)
     const context = isLeft(derived) ? undefined : derived.right
     onAnswer?.(message, position, context)
@@ -172,8 +164,6 @@ export const replay = (view: View<Message>, asked: ReplayOptions): Replay => {
   })
 }
 
-declare const performance: { readonly now: () => number }
-
 /** The positions of results by call key; several if a call was repeated. */
 const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly number[]> => {
   const open = new Map<string, string>()
@@ -201,16 +191,3 @@ const callKey = ({ name, arguments: given }: ToolCallPart): string => {
 /** A quantile of sorted numbers; 0 if there are none. */
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-
-const optionNames: OptionNames<ReplayOptions> = {
-  budget: true,
-  policy: true,
-  notes: true,
-  prices: true,
-  toolTokens: true,
-  systemTokens: true,
-  estimate: true,
-  onAnswer: true,
-  now: true,
-  onProgress: true,
-}

@@ -1,7 +1,7 @@
 /** Positions of the record within a view: a conversation omits some, and a slice starts later. */
-import type { View } from '../../history/index.ts'
-import type { Range } from '../../sequence/index.ts'
-import type { Message } from '../../message/index.ts'
+import type { View } from '../history/index.ts'
+import type { Range } from '../sequence/index.ts'
+import type { Message } from '../message/index.ts'
 
 /** The index in a view of the message at a record position; -1 if the view does not contain it. */
 export const indexIn = (view: View<Message>, position: number): number => {

@@ -1,7 +1,7 @@
 /** Marks: a message's role in an application, set in its `meta` and never guessed from its text. */
-import { describe, ownFields } from '../../json/index.ts'
-import type { Message } from '../../message/index.ts'
-import { indelibleMetaOf } from '../../message/kit.ts'
+import { describe, ownFields } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { indelibleMetaOf } from 'indelible/message/kit'
 
 /**
  * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`: `{
@@ -44,10 +44,4 @@ export const markInMeta: MarkOf = (message) => {
     return { mark: kind }
   if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
   return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
-}
-
-/** The `meta` with a message's mark, for another message that repeats a part of it. */
-export const repeatMarkOf = ({ meta }: Message): Pick<Message, 'meta'> => {
-  const mark = meta?.['indelible']
-  return mark === undefined ? {} : { meta: Object.freeze({ indelible: mark }) }
 }

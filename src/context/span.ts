@@ -7,7 +7,7 @@ import {
   spanPrototype,
   type Sequence,
   type SpanKind,
-} from '../../sequence/index.ts'
+} from '../sequence/index.ts'
 
 /** A readonly run of values that compares, clones and prints as its `items`. */
 export interface Span<T> extends Sequence<T> {

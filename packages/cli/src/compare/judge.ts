@@ -3,16 +3,15 @@
  * as shown if one of its messages equals the recorded one or represents it, and as pointed at if a
  * message's text names it. The context's own claims do not count.
  */
-import type { View } from '../../history/index.ts'
-import { isLeft, jsonEqual } from '../../json/index.ts'
-import { isText, settle, type Message, type Part } from '../../message/index.ts'
-import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
-import type { DerivedContext } from '../deriving/derive.ts'
-import { indexIn } from '../deriving/positions.ts'
-import type { ContextSource } from '../deriving/source.ts'
-import { isSpoken } from '../deriving/substantive.ts'
-import type { Estimator } from '../counting/tokens.ts'
-import { rankOf } from '../deriving/unit.ts'
+import type { ContextSource, DerivedContext, Estimator } from 'indelible/context'
+import { indexIn, isSpoken } from 'indelible/context/kit'
+import type { View } from 'indelible/history'
+import { isLeft, jsonEqual } from 'indelible/json/kit'
+import { isText, settle, type Message, type Part } from 'indelible/message'
+import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
+
+/** The rank of a level: 0 for `full`. */
+export const rankOf = (level: ResidencyLevel): number => residencyLevels.indexOf(level)
 
 /** Violations that a policy is responsible for. Every count is 0 for a context that keeps its guarantees. */
 export interface ContextFaults {
@@ -164,11 +163,11 @@ const withoutId = (part: Part): Part => {
   return part.type === 'tool_result' ? { ...part, callId: '' } : part
 }
 
-/** Whether a representation has the role of its original; an answer that was moved has the role `tool`. */
+/** Whether a representation has the role of its original; a result without its call is a message of the user. */
 const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): boolean =>
   content.length > 0 &&
   (role === recorded?.role ||
-    (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
+    (role === 'user' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
 /** The facts in a marker's text: its range, the position to recall, and the numbers its lines start with. */
 interface MarkerFacts {

@@ -1,11 +1,11 @@
 /** Selects the messages that a managed history keeps first, by their marks. */
-import type { View } from '../../history/index.ts'
-import { pairCalls, type Message } from '../../message/index.ts'
-import { foldPages, type Note } from '../../notes/kit.ts'
-import type { PageKind } from '../../pages/index.ts'
-import type { Sequence } from '../../sequence/index.ts'
+import type { View } from 'indelible/history'
+import { pairCalls, type Message } from 'indelible/message'
+import { foldPages, type Note } from 'indelible/notes/kit'
+import type { PageKind } from 'indelible/pages'
+import type { Sequence } from 'indelible/sequence/kit'
 import type { MessageMark, MarkOf } from './marks.ts'
-import { isSubstantive } from '../deriving/substantive.ts'
+import { isSubstantive } from 'indelible/context/kit'
 
 /** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
 export const retainedPositions = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../json/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import type { RecallName } from '../showing/marker.ts'
-import { recallParameters } from '../recall/recall.ts'
+import { recallParameters } from './recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
 import { memoize } from '../memoize.ts'
 

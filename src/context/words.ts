@@ -3,7 +3,7 @@
  * in pieces of two characters for scripts without spaces.
  */
 import { stemmer } from 'stemmer'
-import { memoizeText } from '../memoize.ts'
+import { memoizeText } from './memoize.ts'
 
 /** A lower-case word and the terms that find it. */
 export interface Word {

@@ -5,18 +5,18 @@ import { summaryTask, type SummaryFault } from '../fault.ts'
 import { digestOf } from '../../proof/kit.ts'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { withErasedText } from '../../message/kit.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../../notes/kit.ts'
+import { minFidelity, type PageKind } from '../../pages/index.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
-import { briefOf, extractName, fittingBriefs, foldBriefs, type Brief } from '../showing/brief.ts'
+import { extractName } from '../showing/excerpt.ts'
 import { sliceWhole } from '../showing/shorten.ts'
-import { tokensIn, type ShownUnit } from './epoch-line.ts'
 import { checkView } from '../check.ts'
-import { paged } from '../policies/paged.ts'
-import { viewBetween, endOf } from './positions.ts'
-import { isFaithful } from './summaries.ts'
-import { estimateTokens, tokenizerOf, type Estimator } from '../counting/tokens.ts'
-import { follow } from './track.ts'
+import { groupsIn, type Group } from '../deriving/group.ts'
+import { emptyNotes, isFaithful, kindsAt, readNotes } from '../deriving/notes.ts'
+import { askedBefore } from '../deriving/plan.ts'
+import { lineOf, selectLines } from '../deriving/select.ts'
+import { endOf, viewBetween } from '../positions.ts'
+import { estimateTokens, memoizeEstimator, tokenizerOf, type Estimator } from '../counting/tokens.ts'
 
 /** Summarizes a range of a record, with a model or by a rule. */
 export interface Summarizer {
@@ -55,20 +55,13 @@ export interface PrepareOptions {
 /** The default summarizer: an extract of the questions and actions. It needs no model and is deterministic. */
 export const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
-  summarize: ({ messages, from, maxTokens }) => {
-    const briefs: Brief[] = []
-    for (let index = 0; index < messages.length;) {
-      const first = from + index
-      const said: { readonly message: Message; readonly position: number }[] = []
-      do said.push({ message: messages.at(index) as Message, position: from + index })
-      while (isAnswer(messages.at(++index)))
-      briefs.push(briefOf(said, { from: first, to: from + index }))
-    }
-    const fitting = fittingBriefs(briefs)(maxTokens)
-    const [first] = briefs
-    if (fitting.length > 0 || first === undefined) return foldBriefs(fitting)
-    const text = foldBriefs([first]) // no line fits: a part of the first one
-    return sliceWhole(text, 0, Math.ceil((text.length * maxTokens) / first.tokens))
+  summarize: ({ messages, maxTokens }) => {
+    const lines = groupsIn(messages, 0, messages.length).map(lineOf)
+    const selected = selectLines(lines, maxTokens).filter((text) => text !== undefined)
+    const [first] = lines
+    if (selected.length > 0 || first === undefined) return selected.join('\n')
+    const { text, tokens } = first.text // no line fits: a part of the first one
+    return sliceWhole(text, 0, Math.ceil((text.length * maxTokens) / tokens))
   },
 })
 
@@ -196,23 +189,23 @@ interface Chunk {
 
 const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
   const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
-  const {
-    line,
-    activeFrom,
-    notes: read,
-  } = follow(view, notes, {
-    policy: paged(),
-    budget: Infinity,
-    estimate,
-    recall: 'recall',
-    reserved: 0,
-    model: undefined,
-  })
-  const covered = read.summaries
-    .map(({ note }) => note)
-    .filter((note) => note.to <= endOf(view) && isFaithful(note, view))
-  const units = line.segments.filter((segment) => segment.type === 'unit')
-  const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))
+  const count = memoizeEstimator(estimate)
+  const read = emptyNotes(undefined)
+  readNotes(read, notes, 0)
+  const end = endOf(view)
+  const kinds = kindsAt(read, Infinity)
+  const covered = read.summaries.map(({ note }) => note).filter((note) => note.to <= end && isFaithful(note, viewBetween(view, note)))
+  const activeFrom = askedBefore(view, view.length).at(-1) ?? 0
+  const groups = groupsIn(view, 0, view.length).filter(({ isOpen }) => !isOpen)
+  const tokensOf = ({ shown }: Group): number => shown.reduce((sum, { message, position }) => sum + count(message, position), 0)
+  const mustStay = ({ from, to }: Group): boolean => {
+    if (from <= activeFrom && to > activeFrom) return true
+    for (let index = from; index < to; index++) {
+      const kind = kinds.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)
+      if (minFidelity(kind) !== 'pointer') return true
+    }
+    return false
+  }
 
   const chunks: Chunk[] = []
   let chunk: Chunk | undefined
@@ -221,40 +214,36 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     if (chunk !== undefined && chunk.tokens >= chunkTokens / 4) chunks.push(chunk)
     chunk = undefined
   }
-  for (const segment of units.slice(0, last)) {
-    const { from, to, unit } = segment
-    const stays = line.renderer.factsOf(unit).minimum !== 'pointer' || (from <= activeFrom && to > activeFrom)
-    if (stays || covered.some((note) => note.from < to && note.to > from)) {
+  for (const group of groups.slice(0, lastToSum(groups, activeFrom, keepTokens, tokensOf))) {
+    const [from, to] = [view.positionAt(group.from) as number, 1 + (view.positionAt(group.to - 1) as number)]
+    if (mustStay(group) || covered.some((note) => note.from < to && note.to > from)) {
       close()
       continue
     }
-    const startsTurn = unit.said[0]?.message.role === 'user'
+    const startsTurn = view.at(group.from)?.role === 'user'
     if (chunk !== undefined && (chunk.tokens >= 2 * chunkTokens || (chunk.tokens >= chunkTokens && startsTurn))) close()
     chunk ??= { from, to, tokens: 0 }
     chunk.to = to
-    chunk.tokens += tokensIn(segment, line.renderer)
+    chunk.tokens += tokensOf(group)
   }
   // The last chunk is summarized only when it is large enough: doing it now would split a turn.
   if (chunk !== undefined && chunk.tokens >= chunkTokens) close()
   return chunks
 }
 
-/** The number of leading units to summarize: all but the latest `keepTokens` of the active turn. */
+/** The number of leading groups to summarize: all but the latest `keepTokens` of the active turn. */
 const lastToSum = (
-  units: readonly ShownUnit[],
+  groups: readonly Group[],
   activeFrom: number,
   keepTokens: number,
-  tokensOf: (unit: ShownUnit) => number,
+  tokensOf: (group: Group) => number,
 ): number => {
   let kept = 0
-  for (let index = units.length - 1; index >= 0; index--) {
-    const unit = units[index] as ShownUnit
-    if (unit.to <= activeFrom) return index + 1
-    kept += tokensOf(unit)
+  for (let index = groups.length - 1; index >= 0; index--) {
+    const group = groups[index] as Group
+    if (group.to <= activeFrom) return index + 1
+    kept += tokensOf(group)
     if (kept > keepTokens) return index
   }
   return 0
 }
-
-const isAnswer = (message: Message | undefined): boolean =>
-  message !== undefined && withErasedText(message).content[0]?.type === 'tool_result'
