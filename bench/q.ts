@@ -1,8 +1,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { coding, largeTurns, locomo, measure, sum, withWholeAnswers, type Measured, type Source } from './evidence.ts'
-const [, , which = '../src/context/new/derive.ts', what = 'all', ...sets] = process.argv
+const [, , which = '../src/context/deriving/derive.ts', what = 'all', ...sets] = process.argv
 const mod = await import(new URL(which, import.meta.url).href) as any
-if (sets.length) { const plan = await import(new URL('../src/context/new/plan.ts', import.meta.url).href) as any; for (const set of sets) { const [k, v] = set.split('='); if (k === "whole") (await import(new URL("../src/context/new/select.ts", import.meta.url).href) as any).weights.whole = Number(v); else plan.shape[k as string] = Number(v) } }
+if (sets.length) { const plan = await import(new URL('../src/context/deriving/plan.ts', import.meta.url).href) as any; for (const set of sets) { const [k, v] = set.split('='); if (k === "whole") (await import(new URL("../src/context/deriving/select.ts", import.meta.url).href) as any).weights.whole = Number(v); else plan.shape[k as string] = Number(v) } }
 const contexts = { derive: (view: any, budget: number, previous: any) => { const d = mod.deriveContext(view, { budget, previous }); return isLeft(d) ? undefined : (d as any).right } }
 const sessions = ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']
 const giants = ['opencode-claude-opus-4-6.jsonl', 'opencode-gpt-5-2-codex.jsonl', 'gemini-cli-3-pro-preview.json']

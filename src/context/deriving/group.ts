@@ -83,10 +83,13 @@ const complete = new WeakMap<
 
 /** The start of the group that has an index. */
 export const groupStart = (view: View<Message>, index: number): number => {
+  if (view.length === 0) return 0
   let from = Math.min(index, view.length - 1)
   while (from > 0 && (beginsWithResult(view.at(from) as Message) || isOnlyReasoning(view.at(from - 1) as Message)))
     from -= 1
-  return Math.max(0, from)
+  // A result that nothing waits for is a group of its own.
+  for (let { to } = groupAt(view, from); to <= index && to < view.length; { to } = groupAt(view, from)) from = to
+  return from
 }
 
 /** The groups from one index to before another. */
@@ -222,28 +225,24 @@ const longestOrphan = 2000
  * @returns the same list, if no id is used twice
  */
 export const withOwnIds = (shown: readonly Shown[], used: Set<string>): readonly Shown[] => {
+  /** The ids of the latest calls, by their recorded ids: results follow their calls. */
   const names = new Map<string, string>()
-  for (const { message } of shown)
-    for (const part of message.content)
-      if (part.type === 'tool_call') {
-        const id = freeId(part.id, used)
-        used.add(id)
-        if (id !== part.id) names.set(part.id, id)
-      }
-  if (names.size === 0) return shown
-  const ownPart = (part: Part): Part =>
-    part.type === 'tool_call'
-      ? renamedCall(part, names.get(part.id) ?? part.id)
-      : part.type === 'tool_result'
-        ? renamedResult(part, names.get(part.callId) ?? part.callId)
-        : part
-  return shown.map(({ message, source, position }) => {
+  let isRenamed = false
+  const ownPart = (part: Part): Part => {
+    if (part.type === 'tool_result') return renamedResult(part, names.get(part.callId) ?? part.callId)
+    if (part.type !== 'tool_call') return part
+    const id = freeId(part.id, used)
+    used.add(id)
+    names.set(part.id, id)
+    return renamedCall(part, id)
+  }
+  const own = shown.map((one): Shown => {
+    const { message, source, position } = one
+    if (!message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) return one
     const renamed = withContent(message, message.content.map(ownPart))
-    return {
-      message: renamed,
-      source: source.type === 'clone' && renamed !== message ? { ...source, mended: true as const } : source,
-      position,
-    }
+    if (renamed === message) return one
+    isRenamed = true
+    return { message: renamed, source: source.type === 'clone' ? { ...source, mended: true as const } : source, position }
   })
+  return isRenamed ? own : shown
 }
-

@@ -139,12 +139,8 @@ export const firstEpoch = (planning: Planning): Epoch => {
 }
 
 /** A group as it is shown when it is new. */
-export const shownNew = (planning: Planning, group: Group): readonly Shown[] => {
-  const { sizes, budget } = planning
-  const room = budget * shape.largest
-  // Sizes are cheaper than tokens, and on the safe side only if they are far below.
-  return sizes.before(group.to) - sizes.before(group.from) <= room / 2 ? group.shown : cutGroup(planning, group, noFacts, room)
-}
+export const shownNew = (planning: Planning, group: Group): readonly Shown[] =>
+  cutGroup(planning, group, noFacts, planning.budget * shape.largest)
 
 const noFacts = { kinds: new Map<number, PageKind>() }
 

@@ -85,7 +85,7 @@ const isNumber = /\p{N}/u
 /** A capital within a sentence: a name. */
 const isCapitalized = /^\p{Lu}./u
 
-export const weights = { whole: 1.5 }
+export const weights = { whole: 1.9 }
 
 /**
  * The text of each line that fits into a number of tokens; undefined for one that does not. Those with the highest score per token

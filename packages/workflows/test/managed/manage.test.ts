@@ -14,10 +14,11 @@ import {
   type View,
 } from 'indelible'
 import { pairCalls } from 'indelible/message'
-import { rangeDigest, type Note } from '../../src/notes/kit.ts'
-import { estimateTokens, manageHistory, markMessage, type MessageMark } from 'indelible/context'
-import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
-import { rounds } from '../rounds.ts'
+import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { estimateTokens } from 'indelible/context'
+import { manageHistory, markMessage, type MessageMark } from '@indelible/workflows/activities'
+import { conversations, expectLawful, recordOf, tags } from '../../../../test/context/conversations.ts'
+import { rounds } from '../../../../test/rounds.ts'
 
 const long = (name: string): string =>
   Array.from({ length: 80 }, (_, line) => `${name} has something to say on line ${line} 🙂`).join('\n')

@@ -1,11 +1,13 @@
 /** The judge: what it measures, and that it finds each fault where there is one. */
 import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
-import { estimateTokens, paged, replay, window, type ContextSource, type DerivedContext } from 'indelible/context'
-import { judgeOf } from '../../src/context/replay/judge.ts'
-import { spanOf, type Span } from '../../src/context/deriving/span.ts'
-import { conversation } from '../messages.ts'
-import { recordOf } from './conversations.ts'
+import { estimateTokens, type ContextSource, type DerivedContext } from 'indelible/context'
+import { spanOf, type Span } from '../../../src/context/span.ts'
+import { recordOf } from '../../../test/context/conversations.ts'
+import { conversation } from '../../../test/messages.ts'
+import { judgeOf } from '../src/compare/judge.ts'
+import { paged, window } from '../src/compare/policies.ts'
+import { replay } from '../src/compare/replay.ts'
 
 describe('the replay judge', () => {
   const record = [
@@ -137,7 +139,7 @@ describe('replay', () => {
       toolResult('c2', 'known'),
       assistant('Done.'),
     ])
-    const reports = [paged(), window].map((policy) => replay(view, { policy, budget: 2000 }))
+    const reports = [paged, window].map((policy) => replay(view, { policy, budget: 2000 }))
     for (const report of reports) {
       expect(report.repeats).toBe(1)
       expect(report.faults.refetch).toBe(0)
