@@ -8,7 +8,20 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, settle, textOf, toolCallsOf, user, assistant, toolCall, toolResult, text, type Message, type Part, type View } from 'indelible'
+import {
+  createHistory,
+  settle,
+  textOf,
+  toolCallsOf,
+  user,
+  assistant,
+  toolCall,
+  toolResult,
+  text,
+  type Message,
+  type Part,
+  type View,
+} from 'indelible'
 import { estimateTokens, type DerivedContext } from 'indelible/context'
 import { toolResultsOf } from 'indelible/message'
 import { readTranscript } from '@indelible/transcripts'
@@ -78,9 +91,7 @@ export const locomo = (id: number): Source => {
       .map((position): Piece => {
         const needle = textOf(messages[position] as Message)
         const there = new Set(wordsOf(needle))
-        const words = wordsOf(String(answer ?? other ?? '')).filter(
-          (word) => there.has(word) && !stopWords.has(word),
-        )
+        const words = wordsOf(String(answer ?? other ?? '')).filter((word) => there.has(word) && !stopWords.has(word))
         return { query: question, at: messages.length, position, needle, words }
       }),
   )
@@ -154,13 +165,16 @@ const plain = (part: Part): string =>
 
 const wholeText = (message: Message): string => message.content.map(plain).join('\n')
 
-
 /* What a policy keeps of it. */
 
 /** What is measured: the context before each answer, and before each question. */
 export interface Contexts {
   /** The context for what was recorded so far; undefined if there is none. */
-  readonly derive: (view: View<Message>, budget: number, previous: DerivedContext | undefined) => DerivedContext | undefined
+  readonly derive: (
+    view: View<Message>,
+    budget: number,
+    previous: DerivedContext | undefined,
+  ) => DerivedContext | undefined
 }
 
 export interface Measured {
@@ -218,7 +232,9 @@ export const measure = (
   const asked = Map.groupBy(pieces, ({ at }) => at)
   const results = resultsByCall(messages)
   const kept = nothing()
-  const firstAsk = messages.findIndex(({ role, content }) => role === 'user' && content.some(({ type }) => type !== 'tool_result'))
+  const firstAsk = messages.findIndex(
+    ({ role, content }) => role === 'user' && content.some(({ type }) => type !== 'tool_result'),
+  )
   let previous: DerivedContext | undefined
   for (let at = 1; at <= view.length; at++) {
     const isCall = view.at(at)?.role === 'assistant'
@@ -261,7 +277,12 @@ export const measure = (
         const text = texts[index] ?? ''
         if (source.type === 'summary' || source.level !== 'pointer') return [text]
         return source.briefs?.includes(position) === true
-          ? [text.split('\n').filter((line) => line.startsWith(`${position} `)).join('\n')]
+          ? [
+              text
+                .split('\n')
+                .filter((line) => line.startsWith(`${position} `))
+                .join('\n'),
+            ]
           : ['']
       })
       const short =
@@ -289,7 +310,8 @@ const resultsByCall = (messages: readonly Message[]): ReadonlyMap<string, readon
   return results
 }
 
-const callKey = ({ name, arguments: json }: { readonly name: string; readonly arguments: string }): string => `${name} ${json.trim()}`
+const callKey = ({ name, arguments: json }: { readonly name: string; readonly arguments: string }): string =>
+  `${name} ${json.trim()}`
 
 /**
  * A session with large turns: of its tokens 62 % are in turns of more than 16,000 tokens, 28 % in turns of more than 32,000. Each turn
@@ -302,25 +324,43 @@ export const largeTurns = (): Source => {
     return Math.floor((seed / 2 ** 31) * most)
   }
   const pick = <T>(from: readonly T[]): T => from[random(from.length)] as T
-  const nouns = 'invoice ledger payment session customer address tariff parser writer schema cursor bucket ticket report budget'.split(' ')
+  const nouns =
+    'invoice ledger payment session customer address tariff parser writer schema cursor bucket ticket report budget'.split(
+      ' ',
+    )
   const verbs = 'load store merge split check count render apply close import export resolve update filter'.split(' ')
-  const nameOf = (): string => `${pick(verbs)}${pick(nouns).replace(/^./, (letter) => letter.toUpperCase())}${random(90) + 10}`
-  const messages: Message[] = [{ role: 'system', content: [text('You are a coding agent. Work in small steps and run the tests after each.')] }]
+  const nameOf = (): string =>
+    `${pick(verbs)}${pick(nouns).replace(/^./, (letter) => letter.toUpperCase())}${random(90) + 10}`
+  const messages: Message[] = [
+    { role: 'system', content: [text('You are a coding agent. Work in small steps and run the tests after each.')] },
+  ]
   const pieces: Piece[] = []
   const known: { readonly name: string; readonly position: number }[] = []
   let call = 0
   /** Tokens of the turns: many small, some above 16,000, few above 32,000. */
-  const turns = [3, 18, 5, 35, 4, 9, 22, 2, 6, 19, 12, 3, 39, 7, 17, 4, 11, 15, 5, 8, 21, 3, 36, 6, 10, 14, 13, 2, 17, 5].map((thousands) => thousands * 1000)
+  const turns = [
+    3, 18, 5, 35, 4, 9, 22, 2, 6, 19, 12, 3, 39, 7, 17, 4, 11, 15, 5, 8, 21, 3, 36, 6, 10, 14, 13, 2, 17, 5,
+  ].map((thousands) => thousands * 1000)
   for (const [index, size] of turns.entries()) {
     const subject = `src/${pick(nouns)}/${pick(nouns)}-${pick(verbs)}-${index}.ts`
-    messages.push(user(`Please ${pick(verbs)} the ${pick(nouns)} in ${subject}: ${pick(nouns)} ${random(900)} is wrong since the last release.`))
+    messages.push(
+      user(
+        `Please ${pick(verbs)} the ${pick(nouns)} in ${subject}: ${pick(nouns)} ${random(900)} is wrong since the last release.`,
+      ),
+    )
     let tokens = 0
     while (tokens < size) {
       // A later turn asks for what an earlier one read.
       if (known.length > 4 && random(5) === 0) {
         const [piece] = known.splice(Math.max(0, known.length - 1 - random(40)), 1)
         if (piece !== undefined && messages.length - piece.position >= 10)
-          pieces.push({ query: piece.name, at: messages.length, position: piece.position, needle: piece.name, words: [piece.name] })
+          pieces.push({
+            query: piece.name,
+            at: messages.length,
+            position: piece.position,
+            needle: piece.name,
+            words: [piece.name],
+          })
       }
       const id = `call_${call++}`
       const path = `src/${pick(nouns)}/${pick(nouns)}-${random(400)}.ts`
@@ -331,20 +371,31 @@ export const largeTurns = (): Source => {
           : kind === 1
             ? toolCall(id, 'bash', { command: `npm test -- ${path}` })
             : toolCall(id, 'read', { path, offset: random(9) * 100 })
-      messages.push(assistant(...(random(3) === 0 ? [text(`Next ${path}, because ${pick(nouns)} may ${pick(verbs)} it twice.`)] : []), request))
+      messages.push(
+        assistant(
+          ...(random(3) === 0 ? [text(`Next ${path}, because ${pick(nouns)} may ${pick(verbs)} it twice.`)] : []),
+          request,
+        ),
+      )
       const lines: string[] = []
       const count = kind === 0 ? 2 : kind === 1 ? 4 + random(20) : 8 + random(60)
-      for (let line = 0; line < count; line++) lines.push(`  const ${pick(nouns)}${line} = await ${nameOf()}(${pick(nouns)}, ${random(999)})`)
+      for (let line = 0; line < count; line++)
+        lines.push(`  const ${pick(nouns)}${line} = await ${nameOf()}(${pick(nouns)}, ${random(999)})`)
       const own = nameOf() + index
       lines.push(`export const ${own} = () => ${pick(nouns)}`)
       messages.push(toolResult(id, [text(lines.join('\n'))], { name: 'read' }))
       known.push({ name: own, position: messages.length - 1 })
       tokens += countOf(messages.at(-1) as Message) + countOf(messages.at(-2) as Message)
     }
-    messages.push(assistant(`Done: ${subject} now ${pick(verbs)}s each ${pick(nouns)} once, and all ${random(400)} tests pass.`))
+    messages.push(
+      assistant(`Done: ${subject} now ${pick(verbs)}s each ${pick(nouns)} once, and all ${random(400)} tests pass.`),
+    )
   }
   return { name: 'a session with large turns', messages: messages.map(frozen), pieces }
 }
 
 /** Frozen deeply, so that its tokens are counted once. */
-const frozen = (message: Message): Message => createHistory<Message>({ from: [message] }).view().at(0) as Message
+const frozen = (message: Message): Message =>
+  createHistory<Message>({ from: [message] })
+    .view()
+    .at(0) as Message

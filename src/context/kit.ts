@@ -4,7 +4,7 @@ export { callDollars, defaultPrices, ratesAt, unitsOf, usageDollars } from './co
 export { estimatorOf, memoizeEstimator, textTokens } from './counting/tokens.ts'
 export { checkDeriving, checkView, noteAt } from './check.ts'
 export { contextOf, design } from './deriving/context.ts'
-export { groupAt, groupsIn, groupStart, type Group, type Shown } from './deriving/group.ts'
+export { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './deriving/group.ts'
 export { cutGroup, tokensIn, type Record } from './deriving/render.ts'
 export { sizesOf } from './deriving/size.ts'
 export { indexIn } from './positions.ts'

@@ -3,13 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Message, ResidencyLevel, Sequence, Settled, View } from 'indelible'
 import type { RunOptions, Tool } from 'indelible/run'
-import {
-  deriveContext,
-  recallTool,
-  type Keep,
-  type ContextFault,
-  type DerivedContext,
-} from 'indelible/context'
+import { deriveContext, recallTool, type Keep, type ContextFault, type DerivedContext } from 'indelible/context'
 
 declare const history: History<Message>
 declare const view: View<Message>

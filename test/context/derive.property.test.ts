@@ -5,13 +5,7 @@ import { expect, it } from 'vitest'
 import type { Message, View } from 'indelible'
 import { pairCalls } from 'indelible/message'
 import { pageKinds, residencyLevels, type ResidencyLevel } from 'indelible/pages'
-import {
-  deriveContext,
-  estimateTokens,
-  type DerivedContext,
-  type DeriveOptions,
-  type Keep,
-} from 'indelible/context'
+import { deriveContext, estimateTokens, type DerivedContext, type DeriveOptions, type Keep } from 'indelible/context'
 import { isSubstantive } from '../../src/context/kit.ts'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
@@ -25,9 +19,11 @@ const keeps: fc.Arbitrary<Keep | undefined> = fc.oneof(
   { weight: 1, arbitrary: fc.array(fc.oneof(fc.nat({ max: 60 }), fc.constantFrom(...pageKinds)), { maxLength: 4 }) },
   {
     weight: 1,
-    arbitrary: fc
-      .array(fc.constantFrom(undefined, ...levelsOfAll), { maxLength: 40 })
-      .map((levels): Keep => (view) => levels.slice(0, view.length)),
+    arbitrary: fc.array(fc.constantFrom(undefined, ...levelsOfAll), { maxLength: 40 }).map(
+      (levels): Keep =>
+        (view) =>
+          levels.slice(0, view.length),
+    ),
   },
 )
 
@@ -198,7 +194,8 @@ const groupOf = (view: View<Message>, position: number): readonly number[] => {
 
 it('the first message of the user and the latest question are readable, and what is kept where it fits', () => {
   const isSpoken = ({ role, content }: Message): boolean =>
-    role === 'user' && content.some((part) => part.type !== 'tool_result' && !(part.type === 'text' && part.text.trim() === ''))
+    role === 'user' &&
+    content.some((part) => part.type !== 'tool_result' && !(part.type === 'text' && part.text.trim() === ''))
   let [contexts, kept] = [0, 0]
   fc.assert(
     fc.property(
@@ -210,17 +207,30 @@ it('the first message of the user and the latest question are readable, and what
         const context = derive(view, { budget, keep: [position] })
         if (context === undefined) return
         contexts += 1
-        const asked = [messages.findIndex(isSpoken), messages.findLastIndex(isSpoken), messages.findLastIndex(isSubstantive)]
+        const asked = [
+          messages.findIndex(isSpoken),
+          messages.findLastIndex(isSpoken),
+          messages.findLastIndex(isSubstantive),
+        ]
         for (const at of asked.filter((index) => index >= 0))
-          expect([at, ['full', 'compressed', 'structured'].includes(context.residency.at(at) as string)]).toEqual([at, true])
+          expect([at, ['full', 'compressed', 'structured'].includes(context.residency.at(at) as string)]).toEqual([
+            at,
+            true,
+          ])
         if (position >= view.length) return
         const group = groupOf(view, position)
         const always = [...[...view].entries()].filter(([, { role }]) => role === 'system')
         const size = (index: number): number => estimateTokens(view.at(index) as Message)
-        const least = [...group, ...asked.filter((at) => at >= 0), ...[...always].map(([index]) => index)].reduce((sum, at) => sum + size(at), 0)
+        const least = [...group, ...asked.filter((at) => at >= 0), ...[...always].map(([index]) => index)].reduce(
+          (sum, at) => sum + size(at),
+          0,
+        )
         if (least > budget / 6) return
         kept += 1
-        expect([position, ['full', 'compressed'].includes(context.residency.at(position) as string)]).toEqual([position, true])
+        expect([position, ['full', 'compressed'].includes(context.residency.at(position) as string)]).toEqual([
+          position,
+          true,
+        ])
       },
     ),
     { numRuns: rounds(60, 1000) },
@@ -239,7 +249,12 @@ it('an answer with signed reasoning is as it was recorded, or not there', () => 
           expect(messages).toContainEqual(message)
       for (const [index, source] of [...(context?.sources ?? [])].entries())
         if (source.type === 'representation' && source.level !== 'pointer')
-          expect(view.at(view.before(source.from))?.content.some((part) => part.type === 'reasoning' && part.signature !== undefined), `${index}`).toBe(false)
+          expect(
+            view
+              .at(view.before(source.from))
+              ?.content.some((part) => part.type === 'reasoning' && part.signature !== undefined),
+            `${index}`,
+          ).toBe(false)
     }),
     { numRuns: rounds(40, 1000) },
   )

@@ -164,8 +164,7 @@ describe('a record that does not fit', () => {
   })
 })
 
-describe('epochs', () => {
-})
+describe('epochs', () => {})
 
 describe('a damaged record', () => {
   const damaged = [
@@ -393,7 +392,6 @@ describe('arguments stay the caller’s', () => {
       expect(Object.isFrozen(value)).toBe(true)
   })
 })
-
 
 const view = createHistory<Message>({ from: [user('a')] }).view()
 const wrong: readonly (readonly [of: string, call: () => unknown])[] = [

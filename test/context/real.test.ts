@@ -40,7 +40,11 @@ itShared('contexts of all recorded conversations keep every guarantee', () => {
           const context = derived.right
           contexts += 1
           const where = `${file} at ${length} with ${budget}`
-          if (previous?.epoch === context.epoch && view.at(length - 1)?.role !== 'assistant' && view.at(previous.length - 1)?.role !== 'assistant')
+          if (
+            previous?.epoch === context.epoch &&
+            view.at(length - 1)?.role !== 'assistant' &&
+            view.at(previous.length - 1)?.role !== 'assistant'
+          )
             expect(context.stablePrefix, where).toBe(previous.messages.length)
           else compactions += 1
           if (first >= 0 && first < length) expect(isReadable(context, first), where).toBe(true)

@@ -6,13 +6,7 @@ import { assistant, createHistory, textOf, toolCall, toolResult, user, type Mess
 import { omitRanges, type Range } from 'indelible/history'
 import { foldPages, rangeDigest, type Note } from '../../src/notes/kit.ts'
 import type { PageKind } from 'indelible/pages'
-import {
-  deriveContext,
-  lexicalSearch,
-  prepareSummaries,
-  recall,
-  type DerivedContext,
-} from 'indelible/context'
+import { deriveContext, lexicalSearch, prepareSummaries, recall, type DerivedContext } from 'indelible/context'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 
@@ -74,20 +68,16 @@ it('each context of a conversation obeys every rule and equals the one derived a
 
 it('retracted messages appear in no context, which equals that of the remaining messages where they fit', () => {
   fc.assert(
-    fc.property(
-      conversations({ damaged: true }),
-      fc.array(range, { maxLength: 4 }),
-      (messages, ranges) => {
-        const view = omitRanges(recordOf(messages), ranges)
-        const alone = createHistory({ from: view }).view()
-        const [context, other] = [view, alone].map((one) => deriveContext(one, { budget: 1e9 }))
-        expect(context?._tag).toBe(other?._tag)
-        if (context === undefined || other === undefined || isLeft(context) || isLeft(other)) return
-        const strays = (of: DerivedContext): readonly Message[] =>
-          of.messages.toArray().filter((message) => !textOf(message).includes('does not directly follow its call'))
-        expect(strays(context.right)).toEqual(strays(other.right))
-      },
-    ),
+    fc.property(conversations({ damaged: true }), fc.array(range, { maxLength: 4 }), (messages, ranges) => {
+      const view = omitRanges(recordOf(messages), ranges)
+      const alone = createHistory({ from: view }).view()
+      const [context, other] = [view, alone].map((one) => deriveContext(one, { budget: 1e9 }))
+      expect(context?._tag).toBe(other?._tag)
+      if (context === undefined || other === undefined || isLeft(context) || isLeft(other)) return
+      const strays = (of: DerivedContext): readonly Message[] =>
+        of.messages.toArray().filter((message) => !textOf(message).includes('does not directly follow its call'))
+      expect(strays(context.right)).toEqual(strays(other.right))
+    }),
   )
 })
 
@@ -151,7 +141,6 @@ it('searches and summaries use positions of the record', async () => {
   expect(prepared.length).toBeGreaterThan(0)
   for (const { from, to, sourceDigest } of prepared)
     expect(rangeDigest(view.slice(view.before(from), view.before(to)))).toBe(sourceDigest)
-
 })
 
 it("a retracted message inside a marker's range is not shown", () => {

@@ -1,24 +1,9 @@
 /** Tokens, budgets, shortened text: what a representation is made of. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  assistant,
-  image,
-  system,
-  toolCall,
-  toolResult,
-  user,
-  type Message,
-  type ToolResultPart,
-} from 'indelible'
+import { assistant, image, system, toolCall, toolResult, user, type Message, type ToolResultPart } from 'indelible'
 import { estimateTokens, usableTokens } from 'indelible/context'
-import {
-  elidedCharacters,
-  foldText,
-  headAndTail,
-  outline,
-  shortArguments,
-} from '../../src/context/showing/shorten.ts'
+import { elidedCharacters, foldText, headAndTail, outline, shortArguments } from '../../src/context/showing/shorten.ts'
 import { wordsIn } from '../../src/context/words.ts'
 import { excerptOf } from '../../src/context/showing/excerpt.ts'
 import { cutText } from '../../src/context/showing/represent.ts'
@@ -119,7 +104,14 @@ describe('representations', () => {
     const message = { ...answer(`start ${'x'.repeat(3000)} end`), id: 'm1', meta: { id: 'm1' } }
     const cut = cutText(message, 200, recorded, false)
     const [part] = cut.content as readonly [ToolResultPart]
-    expect(part.content).toEqual([{ type: 'text', text: expect.stringMatching(/^start x+\n\[… 2,8\d\d of 3,010 characters omitted; call recall with {"position": 7} …\]\nx+ end$/) as string }])
+    expect(part.content).toEqual([
+      {
+        type: 'text',
+        text: expect.stringMatching(
+          /^start x+\n\[… 2,8\d\d of 3,010 characters omitted; call recall with {"position": 7} …\]\nx+ end$/,
+        ) as string,
+      },
+    ])
     expect([cut.role, part.callId, part.name]).toEqual(['tool', 'c1', 'run'])
     expect(Object.keys(cut)).toEqual(['role', 'content'])
     expect(Object.isFrozen(cut) && Object.isFrozen(part.content)).toBe(true)

@@ -23,13 +23,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import {
-  deriveContext,
-  estimateTokens,
-  prepareSummaries,
-  recall,
-  recallTool,
-} from 'indelible/context'
+import { deriveContext, estimateTokens, prepareSummaries, recall, recallTool } from 'indelible/context'
 import { inputsOf, resume, run, scriptedModel, sessionHandler, tool, toolOutput, turn } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'

@@ -81,7 +81,9 @@ describe('a run’s tools', () => {
       const messages = await sentRequest(many, { budget }, how)
       expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)
     }
-    expect(tokensOf(await sentRequest([], { budget: 6000 }))).toBeGreaterThan(tokensOf(await sentRequest(many, { budget: 6000 }, how)))
+    expect(tokensOf(await sentRequest([], { budget: 6000 }))).toBeGreaterThan(
+      tokensOf(await sentRequest(many, { budget: 6000 }, how)),
+    )
   })
   it('are read with the notes before each call', async () => {
     const { model, asked } = listening()

@@ -24,7 +24,17 @@ import type { ContextFault, MinimumPage } from '../fault.ts'
 import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
 import { groupAt, withOwnIds, type Shown } from './group.ts'
 import { continuesNotes, emptyNotes, factorAt, readNotes, type ReadNotes } from './notes.ts'
-import { askedBefore, epochFrom, firstEpoch, followEpochs, rewriteAt, roomOf, shownNew, type Epoch, type Planning } from './plan.ts'
+import {
+  askedBefore,
+  epochFrom,
+  firstEpoch,
+  followEpochs,
+  rewriteAt,
+  roomOf,
+  shownNew,
+  type Epoch,
+  type Planning,
+} from './plan.ts'
 import { sizesOf } from './size.ts'
 
 /** How a context is derived. */
@@ -68,9 +78,7 @@ export interface DeriveOptions {
  * cut to 400 tokens), `pointer` leaves out its summary line, and undefined leaves the choice to the library. Kept messages fall away
  * before the budget is exceeded, and no level puts a page under its minimum.
  */
-export type Keep =
-  | readonly (number | PageKind)[]
-  | ((view: View<Message>) => readonly (ResidencyLevel | undefined)[])
+export type Keep = readonly (number | PageKind)[] | ((view: View<Message>) => readonly (ResidencyLevel | undefined)[])
 
 /**
  * Derives the context of a model call: settled, within the budget, and with no page below its kind's minimum.
@@ -100,7 +108,14 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], count)
   const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
   const budget = Math.max(0, usableTokens(options.budget) - reserved)
-  const settings: Settings = { budget, reserved, estimate, recall: recallAmong(tools), model, keep: checkKeep(options.keep) }
+  const settings: Settings = {
+    budget,
+    reserved,
+    estimate,
+    recall: recallAmong(tools),
+    model,
+    keep: checkKeep(options.keep),
+  }
   const before = previous === undefined ? undefined : states.get(previous)
   const state = before !== undefined && continues(before, view, settings, notes) ? before : undefined
   const read = state?.notes ?? emptyNotes(model)
@@ -124,9 +139,11 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const end = endOf(view)
   const open = epoch.next < view.length ? groupAt(view, epoch.next) : undefined
   const tail =
-    open === undefined ? [] : withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
+    open === undefined
+      ? []
+      : withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
   let line: Line = { epoch, messages: epoch.shown.length, tail }
-  const factor = Math.max(epoch.factor, factorAt(read, end, budget + reserved))
+  let factor = Math.max(epoch.factor, factorAt(read, end, budget + reserved))
   const room = roomOf(settings, factor)
   let total = totalOf(line, count)
   if (total > room || epoch.high < 0) {
@@ -141,6 +158,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
       return left(minimumFault(view, now.shown, { needed: now.needed, budget: room, ...beside }, count))
     }
     line = { epoch: now, messages: now.shown.length, tail: [] }
+    factor = now.factor
     total = totalOf(line, count)
   }
   const asked = askedBefore(view, view.length).at(-1)
@@ -155,12 +173,12 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
       count,
       mendedAt: used.mendedAt,
       tokens: total,
-      budget: roomOf(settings, used.factor),
+      budget: roomOf(settings, factor),
       epoch: used.number,
       isWhole: used.ranges.length === 0,
       activeFrom: asked === undefined ? 0 : (view.positionAt(asked) as number),
       more: {
-        ...(model !== undefined && { estimated: total + reserved, factor: used.factor }),
+        ...(model !== undefined && { estimated: total + reserved, factor }),
         // Another process can't reproduce a custom estimator, what is kept, or another name for the recall tool.
         ...(estimate === estimateTokens &&
           settings.keep === undefined &&
@@ -220,8 +238,15 @@ const optionNames: OptionNames<DeriveOptions> = {
 }
 
 /** Whether a context continues an earlier one: the same settings, and the same record so far. */
-const continues = ({ settings, notes, length, last, epoch }: State, view: View<Message>, now: Settings, added: Sequence<Note>): boolean =>
-  (['budget', 'reserved', 'estimate', 'recall', 'model', 'keep'] as const).every((name) => settings[name] === now[name]) &&
+const continues = (
+  { settings, notes, length, last, epoch }: State,
+  view: View<Message>,
+  now: Settings,
+  added: Sequence<Note>,
+): boolean =>
+  (['budget', 'reserved', 'estimate', 'recall', 'model', 'keep'] as const).every(
+    (name) => settings[name] === now[name],
+  ) &&
   length <= view.length &&
   epoch.next <= length &&
   (length === 0 || view.at(length - 1) === last) &&
@@ -231,7 +256,17 @@ const continues = ({ settings, notes, length, last, epoch }: State, view: View<M
 const rewriteFrom = (planning: Planning, rewrite: number, number: number): Epoch => {
   if (rewrite === 0) return firstEpoch(planning)
   const epoch = epochFrom(planning, { rewrite, number: number * epochsCounted, ranges: [] }, rewrite)
-  return 'needed' in epoch ? { ...firstEpoch(planning), rewrite, number: number * epochsCounted, next: rewrite, start: rewrite, high: -1, last: planning.view.at(rewrite - 1) as Message } : epoch
+  return 'needed' in epoch
+    ? {
+        ...firstEpoch(planning),
+        rewrite,
+        number: number * epochsCounted,
+        next: rewrite,
+        start: rewrite,
+        high: -1,
+        last: planning.view.at(rewrite - 1) as Message,
+      }
+    : epoch
 }
 
 /** Numbers of epochs after a rewrite start at a multiple of this, so that they grow without a look at the record before. */
@@ -243,7 +278,10 @@ const totalOf = ({ epoch, messages, tail }: Line, count: (message: Message) => n
 /** Checks `keep` and copies a list. A function is called later; its answer is copied then. */
 const checkKeep = (keep: Keep | undefined): Keep | undefined => {
   if (keep === undefined || typeof keep === 'function') return keep
-  if (!Array.isArray(keep)) throw new TypeError(`deriveContext: \`keep\` is ${describe(keep)}; expected positions and page kinds, or a function`)
+  if (!Array.isArray(keep))
+    throw new TypeError(
+      `deriveContext: \`keep\` is ${describe(keep)}; expected positions and page kinds, or a function`,
+    )
   for (const item of keep as readonly unknown[])
     if (!(Number.isSafeInteger(item) && (item as number) >= 0) && !isPageKind(item))
       throw new TypeError(`deriveContext: \`keep\` contains ${describe(item)}; expected a position or a page kind`)

@@ -95,7 +95,7 @@ export const groupStart = (view: View<Message>, index: number): number => {
 /** The groups from one index to before another. */
 export const groupsIn = (view: View<Message>, from: number, to: number): readonly Group[] => {
   const groups: Group[] = []
-  for (let index = from; index < to; ) {
+  for (let index = from; index < to;) {
     const group = groupAt(view, index)
     groups.push(group)
     index = group.to
@@ -139,7 +139,8 @@ const readGroup = (view: View<Message>, from: number): Group => {
   let to = from
   for (; to < view.length; to++) {
     const recorded = view.at(to) as Message
-    if (to > from && !(waiting.size > 0 && beginsWithResult(recorded)) && !isOnlyReasoning(view.at(to - 1) as Message)) break
+    if (to > from && !(waiting.size > 0 && beginsWithResult(recorded)) && !isOnlyReasoning(view.at(to - 1) as Message))
+      break
     const message = withErasedText(recorded)
     const position = view.positionAt(to) as number
     const parts: Part[] = []
@@ -172,7 +173,7 @@ const readGroup = (view: View<Message>, from: number): Group => {
       parts.push(renamedCall(part, call.id))
     }
     if (message.content.length === 0) waiting = new Map()
-    if (unpaired.length > 0) orphans.push(orphanResult(unpaired, position))
+    if (unpaired.length > 0) orphans.push(orphanResult(message, unpaired, position))
     const sent = parts.length === 0 && message.content.length > 0 ? undefined : withContent(message, parts)
     own.push({ message: sent, position, isMended: sent !== message })
   }
@@ -181,9 +182,14 @@ const readGroup = (view: View<Message>, from: number): Group => {
   const shown: Shown[] = []
   for (const { message, position, isMended } of own) {
     if (message !== undefined)
-      shown.push({ message, source: { type: 'clone', position, ...(isMended && { mended: true as const }) }, position })
+      shown.push({
+        message,
+        source: Object.freeze({ type: 'clone', position, ...(isMended && { mended: true as const }) }),
+        position,
+      })
     for (const call of calls)
-      if (call.position === position && !call.isAnswered) shown.push(missingResult(call, isOpen ? 'interrupted' : 'unanswered'))
+      if (call.position === position && !call.isAnswered)
+        shown.push(missingResult(call, isOpen ? 'interrupted' : 'unanswered'))
   }
   // After the results of the group, which nothing may interrupt.
   shown.push(...orphans)
@@ -199,20 +205,23 @@ const freeId = (id: string, used: ReadonlySet<string>): string => {
 
 const missingResult = ({ id, name, position }: Call, reason: 'unanswered' | 'interrupted'): Shown => ({
   message: toolResult(id, [text(reason === 'unanswered' ? noResult : interrupted)], { name, isError: true }),
-  source: { type: 'synthetic', callId: id, position, reason },
+  source: Object.freeze({ type: 'synthetic', callId: id, position, reason }),
   position,
 })
 
 const interrupted = 'Interrupted: no result has been recorded for this call.'
 
 /** A result that no call waits for: it came late, twice or without a call. Its text is shown as a message. */
-const orphanResult = (parts: readonly ToolResultPart[], position: number): Shown => {
+const orphanResult = ({ meta }: Message, parts: readonly ToolResultPart[], position: number): Shown => {
   const whole = parts.map(plain).join('\n')
+  const mark = meta?.['indelible']
+  const tool = parts[0]?.name === undefined ? '' : ` of ${parts[0].name}`
+  const message = user(
+    `[Message ${position} is a tool result that does not directly follow its call${tool}.]\n${headAndTail(whole, longestOrphan, elidedCharacters)}`,
+  )
   return {
-    message: user(
-      `[Message ${position} is a tool result that does not directly follow its call${parts[0]?.name === undefined ? '' : ` of ${parts[0].name}`}.]\n${headAndTail(whole, longestOrphan, elidedCharacters)}`,
-    ),
-    source: { type: 'representation', level: 'compressed', from: position, to: position + 1 },
+    message: mark === undefined ? message : Object.freeze({ ...message, meta: Object.freeze({ indelible: mark }) }),
+    source: Object.freeze({ type: 'representation', level: 'compressed', from: position, to: position + 1 }),
     position,
   }
 }
@@ -242,7 +251,11 @@ export const withOwnIds = (shown: readonly Shown[], used: Set<string>): readonly
     const renamed = withContent(message, message.content.map(ownPart))
     if (renamed === message) return one
     isRenamed = true
-    return { message: renamed, source: source.type === 'clone' ? { ...source, mended: true as const } : source, position }
+    return {
+      message: renamed,
+      source: source.type === 'clone' ? Object.freeze({ ...source, mended: true as const }) : source,
+      position,
+    }
   })
   return isRenamed ? own : shown
 }

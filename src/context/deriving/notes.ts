@@ -7,7 +7,16 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { foldPage, kindIn, noPages, placeOf, rangeDigest, type Note, type PageFold, type SummaryNote } from '../../notes/kit.ts'
+import {
+  foldPage,
+  kindIn,
+  noPages,
+  placeOf,
+  rangeDigest,
+  type Note,
+  type PageFold,
+  type SummaryNote,
+} from '../../notes/kit.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import { countWhile, type Sequence } from '../../sequence/index.ts'
 import { noteAt } from '../check.ts'

@@ -12,7 +12,17 @@ import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './group.ts'
 import { factorAt, kindsAt, summariesAt, type ReadNotes } from './notes.ts'
-import { cutGroup, mustStay, renderRange, tokensIn, withOwnIdsIn, type Facts, type Limits, type Range, type Record } from './render.ts'
+import {
+  cutGroup,
+  mustStay,
+  renderRange,
+  tokensIn,
+  withOwnIdsIn,
+  type Facts,
+  type Limits,
+  type Range,
+  type Record,
+} from './render.ts'
 
 /** The constants: shares of the budget, unless they say otherwise. */
 export const shape = {
@@ -20,7 +30,7 @@ export const shape = {
   growth: 0.4,
   mostGrowth: 13_000,
   /** What lines take when everything is chosen anew, and what each later epoch adds. */
-  lines: 0.3,
+  lines: 0.25,
   moreLines: 0.1,
   /** The newest messages that an epoch starts with in full. */
   recent: 0.08,
@@ -93,7 +103,11 @@ export const rewriteAt = (planning: Planning): readonly [index: number, number: 
   const { view, sizes, budget } = planning
   const stride = growthOf(planning) * shape.epochsPerRewrite
   if (stride === 0) return [0, 0]
-  for (let number = Math.floor(sizes.cappedBefore(view.length) / stride); number * stride > budget * shape.reads; number--) {
+  for (
+    let number = Math.floor(sizes.cappedBefore(view.length) / stride);
+    number * stride > budget * shape.reads;
+    number--
+  ) {
     const index = callableFrom(view, sizes.indexAboveCapped(number * stride))
     if (index !== undefined) return [index, number]
   }
@@ -103,7 +117,7 @@ export const rewriteAt = (planning: Planning): readonly [index: number, number: 
 /** The first length of a view of at least `index` after which a model can be called. */
 const callableFrom = (view: View<Message>, index: number): number | undefined => {
   if (index > view.length) return undefined
-  for (let from = groupStart(view, Math.max(0, index - 1)); from < view.length; ) {
+  for (let from = groupStart(view, Math.max(0, index - 1)); from < view.length;) {
     const { to, isOpen } = groupAt(view, from)
     if (isOpen) return undefined
     if (to >= index && view.at(to - 1)?.role !== 'assistant') return to
@@ -147,12 +161,16 @@ const noFacts = { kinds: new Map<number, PageKind>() }
 /**
  * The epoch that starts at an index. `before`: the epoch whose ranges stay as they are; without ranges, everything is chosen anew.
  */
-export const epochFrom = (planning: Planning, before: Pick<Epoch, 'rewrite' | 'number' | 'ranges'>, start: number): Epoch | Unfit => {
+export const epochFrom = (
+  planning: Planning,
+  before: Pick<Epoch, 'rewrite' | 'number' | 'ranges'>,
+  start: number,
+): Epoch | Unfit => {
   const { view, notes, budget, reserved, count } = planning
   const position = view.positionAt(start) as number
   const factor = factorAt(notes, position, budget + reserved)
   const room = roomOf(planning, factor)
-  const growth = growthOf(planning)
+  const growth = growthOf(planning) * (budget === 0 ? 1 : room / budget)
   const facts = factsAt(planning, start, position)
   const rulesTokens = facts.rules.reduce((all, index) => all + count(view.at(index) as Message), 0)
   const usual: Limits = {
@@ -169,7 +187,9 @@ export const epochFrom = (planning: Planning, before: Pick<Epoch, 'rewrite' | 'n
   }
   const recentAt = recentFrom(planning, start)
   const from = before.ranges.at(-1)?.to ?? 0
-  const recent = groupsIn(view, Math.max(from, recentAt), start).map((group) => shownNew(planning, group)).flat()
+  const recent = groupsIn(view, Math.max(from, recentAt), start)
+    .map((group) => shownNew(planning, group))
+    .flat()
   const recentTokens = tokensIn(recent, count)
   const goal = room - growth - recentTokens
   const rangeOf = (from: number, to: number, isNew: boolean): Range => ({
@@ -205,7 +225,9 @@ export const epochFrom = (planning: Planning, before: Pick<Epoch, 'rewrite' | 'n
   const tight = render(whole, { lines: 0, outlined: true, asked: room / 8, kept: room / 8 }, 0)
   if (tight.tokens <= goal + growth * 0.75) return done([tight], [tight.shown, recent])
   const least: Limits = { lines: 0, outlined: true, asked: 200, kept: 0 }
-  const cutRecent = groupsIn(view, recentAt, start).flatMap((group) => cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)))
+  const cutRecent = groupsIn(view, recentAt, start).flatMap((group) =>
+    cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)),
+  )
   const squeezed = render(whole, least, 0)
   if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
   // The least: everything but rules and questions is in markers.
@@ -241,7 +263,8 @@ const newEpoch = (
   for (const { message } of shown)
     for (const part of message.content) if (part.type === 'tool_call') epoch.ids.add(part.id)
   add(planning, epoch, shown)
-  return { ...epoch, high: ranges.length === 0 ? room : Math.min(room, tokensOf(epoch) + growthOf(planning)) }
+  const growth = growthOf(planning) * (planning.budget === 0 ? 1 : room / planning.budget)
+  return { ...epoch, high: ranges.length === 0 ? room : Math.min(room, tokensOf(epoch) + growth) }
 }
 
 const add = ({ count }: Planning, epoch: Epoch, more: readonly Shown[]): void => {
@@ -263,7 +286,9 @@ const recentFrom = ({ view, sizes, budget }: Planning, start: number): number =>
 
 /** Where summary lines begin for a range up to an index. */
 const readFrom = ({ view, sizes, budget }: Planning, to: number): number =>
-  to === 0 ? 0 : groupStart(view, Math.max(0, sizes.indexAbove(Math.max(0, sizes.before(to) - budget * shape.reads)) - 1))
+  to === 0
+    ? 0
+    : groupStart(view, Math.max(0, sizes.indexAbove(Math.max(0, sizes.before(to) - budget * shape.reads)) - 1))
 
 /** What is known before an index. */
 const factsAt = (planning: Planning, index: number, position: number): Facts => {
@@ -274,7 +299,13 @@ const factsAt = (planning: Planning, index: number, position: number): Facts => 
     const kind = kinds.size === 0 ? view.pages.at(at) : (kinds.get(view.positionAt(at) as number) ?? view.pages.at(at))
     if (minFidelity(kind as PageKind) !== 'pointer') rules.push(at)
   }
-  return { kinds, summaries: summariesAt(notes, position), rules, asked: askedBefore(view, index), kept: keep(view.slice(0, index), { kinds }) }
+  return {
+    kinds,
+    summaries: summariesAt(notes, position),
+    rules,
+    asked: askedBefore(view, index),
+    kept: keep(view.slice(0, index), { kinds }),
+  }
 }
 
 /** The indexes of the first message of the user, of the latest one, and of the latest that asks for something new. */

@@ -61,7 +61,12 @@ export const tokensIn = (shown: readonly Shown[], count: CheckedEstimator): numb
 }
 
 /** The messages of a range that have to stay, by the start of their group. */
-export const mustStay = (record: Record, facts: Facts, { from, to }: Range, limits: Limits): Map<number, readonly Shown[]> => {
+export const mustStay = (
+  record: Record,
+  facts: Facts,
+  { from, to }: Range,
+  limits: Limits,
+): Map<number, readonly Shown[]> => {
   const { view } = record
   const stays = new Map<number, readonly Shown[]>()
   const add = (index: number, show: (group: Group) => readonly Shown[]): void => {
@@ -69,13 +74,16 @@ export const mustStay = (record: Record, facts: Facts, { from, to }: Range, limi
     const start = groupStart(view, index)
     if (start >= from && !stays.has(start)) stays.set(start, show(groupAt(view, start)))
   }
-  for (const index of facts.rules) add(index, (group) => (limits.outlined ? outlineGroup(record, group, facts) : group.shown))
+  for (const index of facts.rules)
+    add(index, (group) => (limits.outlined ? outlineGroup(record, group, facts) : group.shown))
   for (const index of facts.asked)
     add(index, (group) => cutGroup(record, group, facts, limits.asked, limits.asked < 500 ? 200 : undefined))
   if (limits.kept > 0)
     for (const [index, level] of facts.kept)
       if (level === 'full' || level === 'compressed')
-        add(index, (group) => cutGroup(record, group, facts, level === 'full' ? limits.kept : Math.min(limits.kept, 400)))
+        add(index, (group) =>
+          cutGroup(record, group, facts, level === 'full' ? limits.kept : Math.min(limits.kept, 400)),
+        )
   return stays
 }
 
@@ -138,36 +146,49 @@ interface PlacedSummary {
 }
 
 /** The summaries of hidden messages within a range, by index: those of unchanged messages that end where groups do. */
-const summariesIn = ({ view }: Record, { summaries, rules, kept }: Facts, { from, to }: Range, stays: readonly number[]): readonly PlacedSummary[] =>
+const summariesIn = (
+  { view }: Record,
+  { summaries, rules, kept }: Facts,
+  { from, to }: Range,
+  stays: readonly number[],
+): readonly PlacedSummary[] =>
   summaries.flatMap((note) => {
     const [first, last] = [view.before(note.from), view.before(note.to)]
     if (first < from || last > to || first >= last) return []
     if (groupStart(view, first) !== first || (last < view.length && groupStart(view, last) !== last)) return []
     const isInside = (index: number): boolean => index >= first && index < last
     if (stays.some(isInside) || rules.some(isInside) || [...kept.keys()].some(isInside)) return []
-    return isFaithful(note, view.slice(first, last)) ? [{ from: first, to: last, text: note.text, model: note.model ?? 'unknown' }] : []
+    return isFaithful(note, view.slice(first, last))
+      ? [{ from: first, to: last, text: note.text, model: note.model ?? 'unknown' }]
+      : []
   })
 
 const summaryOf = ({ view, recall }: Record, { from, to, text, model }: PlacedSummary): Shown => {
   const [first, end] = positionsOf(view, from, to)
   return {
     message: user(summaryText(first, end, text, recall)),
-    source: { type: 'summary', from: first, to: end, model },
+    source: Object.freeze({ type: 'summary', from: first, to: end, model }),
     position: first,
   }
 }
 
-const markerOf = ({ view, sizes, recall }: Record, from: number, to: number, lines: readonly string[], briefs: readonly number[]): Shown => {
+const markerOf = (
+  { view, sizes, recall }: Record,
+  from: number,
+  to: number,
+  lines: readonly string[],
+  briefs: readonly number[],
+): Shown => {
   const [first, end] = positionsOf(view, from, to)
   return {
     message: user(markerText(first, end, sizes.before(to) - sizes.before(from), lines, recall)),
-    source: {
+    source: Object.freeze({
       type: 'representation',
       level: 'pointer',
       from: first,
       to: end,
       ...(briefs.length > 0 && { briefs: Object.freeze(briefs) }),
-    },
+    }),
     position: first,
   }
 }
@@ -183,7 +204,9 @@ const outlineGroup = (record: Record, group: Group, facts: Facts): readonly Show
     ? group.shown
     : group.shown.map((shown) => {
         const kind = kindOf(record, facts, shown.position)
-        return minFidelity(kind) === 'pointer' ? shortened(record, shown, kind, 320) : shortened(record, shown, kind, ruleLimit)
+        return minFidelity(kind) === 'pointer'
+          ? shortened(record, shown, kind, 320)
+          : shortened(record, shown, kind, ruleLimit)
       })
 
 const kindOf = ({ view }: Record, { kinds }: Pick<Facts, 'kinds'>, position: number): PageKind =>
@@ -257,7 +280,11 @@ const shortened = ({ recall }: Record, shown: Shown, kind: PageKind, longest: nu
   const message = cutText(shown.message, longest, { position, kind, recall }, isRule)
   if (message === shown.message) return shown
   const level = isRule ? 'structured' : 'compressed'
-  return { message, source: { type: 'representation', level, from: position, to: position + 1 }, position }
+  return {
+    message,
+    source: Object.freeze({ type: 'representation', level, from: position, to: position + 1 }),
+    position,
+  }
 }
 
 /** The messages with call ids of their own. */

@@ -85,7 +85,7 @@ const isNumber = /\p{N}/u
 /** A capital within a sentence: a name. */
 const isCapitalized = /^\p{Lu}./u
 
-export const weights = { whole: 1.9 }
+export const weights = { whole: 2.1 }
 
 /**
  * The text of each line that fits into a number of tokens; undefined for one that does not. Those with the highest score per token
@@ -95,7 +95,9 @@ export const weights = { whole: 1.9 }
  */
 export const selectLines = (all: readonly SummaryLine[], tokens: number): readonly (string | undefined)[] => {
   if (tokens <= 0) return all.map(() => undefined)
-  const costs = all.map(({ excerpt }, index) => (excerpt === undefined ? 0 : excerpt.tokens - savedBy(excerpt, all[index - 1]?.excerpt)))
+  const costs = all.map(({ excerpt }, index) =>
+    excerpt === undefined ? 0 : excerpt.tokens - savedBy(excerpt, all[index - 1]?.excerpt),
+  )
   const steps = stepsOf(all, costs)
   // An excerpt that repeats the beginning of the one before it costs less, if that is there. If many are not, choose fewer.
   let room = tokens
@@ -115,7 +117,8 @@ const stepsOf = (all: readonly SummaryLine[], costs: readonly number[]): Float64
   const steps = new Float64Array(2 * all.length)
   const add = (index: number, step: number, score: number, cost: number): void => {
     // The score, and behind its digits the step.
-    if (cost > 0) steps[2 * index + step] = Math.round(Math.max(0, score / cost) * 1e6) * stepsCounted + 2 * index + step
+    if (cost > 0)
+      steps[2 * index + step] = Math.round(Math.max(0, score / cost) * 1e6) * stepsCounted + 2 * index + step
   }
   for (const [index, { text, excerpt }] of all.entries()) {
     const [whole, short, cost] = [scores[index] as number, ofExcerpts[index] as number, costs[index] as number]
@@ -129,14 +132,20 @@ const stepsOf = (all: readonly SummaryLine[], costs: readonly number[]): Float64
 }
 
 /** Of each line: 0 nothing, 1 its excerpt, 2 its text. */
-const choose = (all: readonly SummaryLine[], costs: readonly number[], steps: Float64Array, tokens: number): Uint8Array => {
+const choose = (
+  all: readonly SummaryLine[],
+  costs: readonly number[],
+  steps: Float64Array,
+  tokens: number,
+): Uint8Array => {
   const chosen = new Uint8Array(all.length)
   let left = tokens
   for (let place = steps.length - 1; place >= 0 && (steps[place] as number) > 0; place--) {
     const step = (steps[place] as number) % stepsCounted
     const index = step >> 1
     const { text } = all[index] as SummaryLine
-    const cost = step % 2 === 0 ? (costs[index] as number) : text.tokens - (chosen[index] === 1 ? (costs[index] as number) : 0)
+    const cost =
+      step % 2 === 0 ? (costs[index] as number) : text.tokens - (chosen[index] === 1 ? (costs[index] as number) : 0)
     if (cost > left) continue
     chosen[index] = 1 + (step % 2)
     left -= cost
@@ -145,7 +154,10 @@ const choose = (all: readonly SummaryLine[], costs: readonly number[], steps: Fl
 }
 
 /** The texts of what was chosen, and about the tokens that they take. */
-const textsOf = (all: readonly SummaryLine[], chosen: Uint8Array): readonly [texts: readonly (string | undefined)[], tokens: number] => {
+const textsOf = (
+  all: readonly SummaryLine[],
+  chosen: Uint8Array,
+): readonly [texts: readonly (string | undefined)[], tokens: number] => {
   let before: LineText | undefined
   let tokens = 0
   const texts = all.map(({ text, excerpt }, index) => {

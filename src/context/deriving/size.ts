@@ -51,7 +51,8 @@ let latest: Sums = { whole: [0], capped: [0], messages: [] }
 const sumsOf = (view: View<Message>): Sums => {
   const { length } = latest.messages
   const shared = Math.min(length, view.length)
-  if (shared > 0 && (view.at(shared - 1) !== latest.messages[shared - 1] || view.at(0) !== latest.messages[0])) latest = { whole: [0], capped: [0], messages: [] }
+  if (shared > 0 && (view.at(shared - 1) !== latest.messages[shared - 1] || view.at(0) !== latest.messages[0]))
+    latest = { whole: [0], capped: [0], messages: [] }
   for (let index = latest.messages.length; index < view.length; index++) {
     const message = view.at(index) as Message
     const size = JSON.stringify(message).length / bytesPerToken

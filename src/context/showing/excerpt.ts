@@ -28,7 +28,8 @@ export const excerptOf = (messages: readonly { readonly message: Message; readon
       lines.push(`${position} ${message.role}: ${words}`)
     for (const call of calls) lines.push(`${position} ${callLine(call, results.get(call.id))}`)
   }
-  if (lines.length === 0 && messages[0] !== undefined) lines.push(`${messages[0].position} ${messages[0].message.role}: …`)
+  if (lines.length === 0 && messages[0] !== undefined)
+    lines.push(`${messages[0].position} ${messages[0].message.role}: …`)
   return lines.join('\n')
 }
 

@@ -22,7 +22,13 @@ const readHint = (recall: RecallName, from: number, to: number): string =>
       : ` Call ${recall} with a position, such as {"position": ${from}}, to read one.`
 
 /** The marker of hidden messages, with their summary lines. */
-export const markerText = (from: number, to: number, tokens: number, lines: readonly string[], recall: RecallName): string => {
+export const markerText = (
+  from: number,
+  to: number,
+  tokens: number,
+  lines: readonly string[],
+  recall: RecallName,
+): string => {
   const range = to - from === 1 ? `Message ${from} is` : `Messages ${from}–${to - 1} are`
   const size = `about ${groupThousands(Math.round(tokens))} tokens`
   const hint = readHint(recall, from, to)

@@ -194,10 +194,13 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
   readNotes(read, notes, 0)
   const end = endOf(view)
   const kinds = kindsAt(read, Infinity)
-  const covered = read.summaries.map(({ note }) => note).filter((note) => note.to <= end && isFaithful(note, viewBetween(view, note)))
+  const covered = read.summaries
+    .map(({ note }) => note)
+    .filter((note) => note.to <= end && isFaithful(note, viewBetween(view, note)))
   const activeFrom = askedBefore(view, view.length).at(-1) ?? 0
   const groups = groupsIn(view, 0, view.length).filter(({ isOpen }) => !isOpen)
-  const tokensOf = ({ shown }: Group): number => shown.reduce((sum, { message, position }) => sum + count(message, position), 0)
+  const tokensOf = ({ shown }: Group): number =>
+    shown.reduce((sum, { message, position }) => sum + count(message, position), 0)
   const mustStay = ({ from, to }: Group): boolean => {
     if (from <= activeFrom && to > activeFrom) return true
     for (let index = from; index < to; index++) {

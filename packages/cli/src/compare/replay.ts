@@ -1,5 +1,12 @@
 /** Replay: shows what a policy would have sent before each answer of a recorded conversation, and judges it. */
-import { estimateTokens, usableTokens, type Budget, type DerivedContext, type Estimator, type Prices } from 'indelible/context'
+import {
+  estimateTokens,
+  usableTokens,
+  type Budget,
+  type DerivedContext,
+  type Estimator,
+  type Prices,
+} from 'indelible/context'
 import { defaultPrices, memoizeEstimator } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import { isLeft, sortKeys } from 'indelible/json/kit'
@@ -115,7 +122,14 @@ export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const times: number[] = []
   let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
   const { budget, toolTokens = 0, systemTokens = 0 } = options
-  const settings = { budget, toolTokens, systemTokens, ...(options.estimate !== undefined && { estimate }), notes, prices }
+  const settings = {
+    budget,
+    toolTokens,
+    systemTokens,
+    ...(options.estimate !== undefined && { estimate }),
+    notes,
+    prices,
+  }
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue

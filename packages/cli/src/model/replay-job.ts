@@ -25,7 +25,6 @@ export interface SentJob {
   readonly job: ReplayJob
 }
 
-
 export type PricedReplay = Replay & ReplayCosts
 
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): PricedReplay => {

@@ -17,7 +17,6 @@ import { residencyLevels, type PageKind } from 'indelible/pages'
 import type { CallPlace, NoteAtRow } from './model-calls.ts'
 import type { ContextMessage } from './sent-pairs.ts'
 
-
 /** A context as one thread gives it to another. */
 export interface SentContext {
   /** Whole messages of the record by their positions, others as they are. */

@@ -4,12 +4,7 @@
  *
  * Every guarantee of a context holds: nothing is rewritten, calls and results stay together, and nothing disappears without a marker.
  */
-import {
-  estimateTokens,
-  type DerivedContext,
-  type Estimator,
-  type SentContext,
-} from 'indelible/context'
+import { estimateTokens, type DerivedContext, type Estimator, type SentContext } from 'indelible/context'
 import {
   checkDeriving,
   checkView,
@@ -23,6 +18,7 @@ import {
   plain,
   sizesOf,
   tokensIn,
+  withOwnIds,
   type Group,
   type Shown,
 } from 'indelible/context/kit'
@@ -99,17 +95,30 @@ export const manageHistory = (view: View<Message>, given: ManageOptions): Manage
   const sums = [0]
   for (const { message } of shown) sums.push((sums.at(-1) as number) + count(message))
   const whole = new Set(shown.flatMap(({ source }) => (source.type === 'clone' ? [source.position] : [])))
-  const mendedAt = shown.findIndex(({ source }) => source.type === 'synthetic' || (source.type === 'clone' && source.mended === true))
+  const mendedAt = shown.findIndex(
+    ({ source }) => source.type === 'synthetic' || (source.type === 'clone' && source.mended === true),
+  )
   const context = contextOf(
     {
-      ...{ view, shown, sums, count, length: shown.length, tail: [], tokens: sums.at(-1) as number, budget: limit, epoch: plan.isWhole ? 0 : 1 },
+      ...{
+        view,
+        shown,
+        sums,
+        count,
+        length: shown.length,
+        tail: [],
+        tokens: sums.at(-1) as number,
+        budget: Math.max(limit, sums.at(-1) as number),
+        epoch: plan.isWhole ? 0 : 1,
+      },
       mendedAt: mendedAt === -1 ? Infinity : mendedAt,
       isWhole: plan.isWhole,
       activeFrom: view.positionAt(plan.activeFrom) as number,
     },
     previous,
   )
-  const overBudget = context.tokens > limit || retained.some((position) => plan.canBeWhole(position) && !whole.has(position))
+  const overBudget =
+    context.tokens > limit || retained.some((position) => plan.canBeWhole(position) && !whole.has(position))
   return Object.freeze(
     Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(context)),
   )
@@ -166,7 +175,11 @@ class Plan {
         isKept: indexes.some((index) => retained.has(view.positionAt(index) as number)),
         isRule: indexes.some((index) => minFidelity(this.#kindAt(index)) !== 'pointer'),
         isActive: group.to > this.activeFrom,
-        isTask: messages[this.activeFrom] !== undefined && group.from <= this.activeFrom && group.to > this.activeFrom && isSubstantive(messages[this.activeFrom] as Message),
+        isTask:
+          messages[this.activeFrom] !== undefined &&
+          group.from <= this.activeFrom &&
+          group.to > this.activeFrom &&
+          isSubstantive(messages[this.activeFrom] as Message),
         shown: group.shown,
       }
     })
@@ -181,7 +194,9 @@ class Plan {
 
   /** Whether a position can be shown as recorded at all: a result without a call can't. */
   canBeWhole(position: number): boolean {
-    return this.#entries.some(({ group }) => group.shown.some(({ source }) => source.type === 'clone' && source.position === position))
+    return this.#entries.some(({ group }) =>
+      group.shown.some(({ source }) => source.type === 'clone' && source.position === position),
+    )
   }
 
   /** The messages, lowered as far as the limit needs: what is not kept first, the active turn after the rest, the question last. */
@@ -192,14 +207,32 @@ class Plan {
       ({ isTask }: Entry) => isTask,
     ]) {
       const mayFall = (entry: Entry): boolean => isOf(entry) && !entry.isKept
-      this.#lower((entry) => mayFall(entry) && hasLargeResult(entry), (entry) => this.#cut(entry, cutLength))
-      this.#lower((entry) => mayFall(entry) && !entry.isRule && !entry.isTask, () => undefined)
-      this.#lower((entry) => mayFall(entry) && (entry.isRule || entry.isTask), (entry) => this.#cut(entry, ruleLength))
+      this.#lower(
+        (entry) => mayFall(entry) && hasLargeResult(entry),
+        (entry) => this.#cut(entry, cutLength),
+      )
+      this.#lower(
+        (entry) => mayFall(entry) && !entry.isRule && !entry.isTask,
+        () => undefined,
+      )
+      this.#lower(
+        (entry) => mayFall(entry) && (entry.isRule || entry.isTask),
+        (entry) => this.#cut(entry, ruleLength),
+      )
     }
-    this.#lower((entry) => entry.isKept && hasLargeResult(entry), (entry) => this.#cut(entry, cutLength))
+    this.#lower(
+      (entry) => entry.isKept && hasLargeResult(entry),
+      (entry) => this.#cut(entry, cutLength),
+    )
     // Not even what is kept fits.
-    this.#lower(({ isKept }) => isKept, (entry) => this.#cut(entry, entry.isRule ? ruleLength : leastLength))
-    this.#lower(({ isKept, isRule, isTask }) => isKept && !isRule && !isTask, () => undefined)
+    this.#lower(
+      ({ isKept }) => isKept,
+      (entry) => this.#cut(entry, entry.isRule ? ruleLength : leastLength),
+    )
+    this.#lower(
+      ({ isKept, isRule, isTask }) => isKept && !isRule && !isTask,
+      () => undefined,
+    )
     return this.#messages()
   }
 
@@ -235,7 +268,11 @@ class Plan {
       const message = cutText(shown.message, longest, { position, kind }, isRule)
       if (message === shown.message) return shown
       const level = isRule ? 'structured' : 'compressed'
-      return { message, source: Object.freeze({ type: 'representation', level, from: position, to: position + 1 }), position }
+      return {
+        message,
+        source: Object.freeze({ type: 'representation', level, from: position, to: position + 1 }),
+        position,
+      }
     })
   }
 
@@ -245,9 +282,16 @@ class Plan {
     let hidden: { readonly from: number; readonly to: number } | undefined
     const hide = (): void => {
       if (hidden === undefined) return
-      const [from, to] = [this.#view.positionAt(hidden.from) as number, 1 + (this.#view.positionAt(hidden.to - 1) as number)]
+      const [from, to] = [
+        this.#view.positionAt(hidden.from) as number,
+        1 + (this.#view.positionAt(hidden.to - 1) as number),
+      ]
       const text = markerText(from, to, sizes.before(hidden.to) - sizes.before(hidden.from), [], 'recall')
-      shown.push({ message: user(text), source: Object.freeze({ type: 'representation', level: 'pointer', from, to }), position: from })
+      shown.push({
+        message: user(text),
+        source: Object.freeze({ type: 'representation', level: 'pointer', from, to }),
+        position: from,
+      })
       hidden = undefined
     }
     for (const { group, shown: own } of this.#entries) {
@@ -258,7 +302,7 @@ class Plan {
       }
     }
     hide()
-    return shown
+    return withOwnIds(shown, new Set())
   }
 }
 
@@ -268,7 +312,9 @@ const ruleLength = 1600
 const leastLength = 200
 
 const hasLargeResult = ({ group }: Entry): boolean =>
-  group.shown.some(({ message }) => message.content.some((part) => part.type === 'tool_result' && plain(part).length > largeResult))
+  group.shown.some(({ message }) =>
+    message.content.some((part) => part.type === 'tool_result' && plain(part).length > largeResult),
+  )
 
 const largeResult = 1000
 

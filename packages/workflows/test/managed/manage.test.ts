@@ -49,6 +49,33 @@ const messages = [
 const view = recordOf(messages)
 
 describe('manageHistory', () => {
+  it('cuts large results first, the oldest first, to head and tail, and keeps the mark of what it cuts', () => {
+    const marked = { ...(read('c')[1] as Message), meta: { indelible: { mark: 'summary' }, other: 1 } }
+    const given = [
+      system('You fix bugs.'),
+      user('Fix the build.'),
+      ...read('a'),
+      ...read('b'),
+      read('c')[0] as Message,
+      marked,
+      assistant('Done.'),
+      user('And now?'),
+    ]
+    const view = recordOf(given)
+    const whole = given.reduce((sum, message) => sum + estimateTokens(message), 0)
+    const levels = (maxTokens: number): readonly string[] => manageHistory(view, { maxTokens }).residency.toArray()
+    expect(levels(whole)).toEqual(given.map(() => 'full'))
+    expect(levels(whole - 1)[3]).toBe('compressed')
+    expect(levels(whole - 1)[5]).toBe('full')
+    const small = manageHistory(view, { maxTokens: 900 })
+    expect(small.tokens).toBeLessThanOrEqual(900)
+    expect(small.residency.at(3)).toBe('pointer')
+    expect(small.residency.at(7)).toBe('compressed') // kept: the latest summary
+    expect(small.overBudget).toBe(true)
+    const cut = small.messages.toArray().find(({ role, meta }) => role === 'tool' && meta !== undefined)
+    expect(cut?.meta).toEqual({ indelible: { mark: 'summary' } })
+    expect(JSON.stringify(cut)).toMatch(/line 0 .*characters omitted.*line 79/s)
+  })
   it('reports the kept messages: both halves of the last call, instructions, feedback, the latest of each kind with its follow-ups, reports with proposals', () => {
     expect(Object.isFrozen(manageHistory(view, { maxTokens: 100_000 }).retained)).toBe(true)
     expect(manageHistory(view, { maxTokens: 100_000 }).retained).toEqual([
@@ -60,204 +87,12 @@ describe('manageHistory', () => {
     expect(managed.messages.toArray()).toEqual(view.toArray())
     expect(managed.overBudget).toBe(false)
   })
-  it('cuts large answers first, oldest first, and keeps their head and tail', () => {
-    const { tokens } = manageHistory(view, { maxTokens: 100_000 })
-    const managed = manageHistory(view, { maxTokens: tokens - 800 })
-    expectLawful(managed, view)
-    expect(
-      managed.residency
-        .toArray()
-        .map((level, position) => (level === 'full' ? -1 : position))
-        .filter((position) => position >= 0),
-    ).toEqual([2, 3, 5, 6])
-    expect(JSON.stringify(managed.messages.at(3))).toMatch(
-      /a has something to say on line 0.*characters omitted; call recall with .*line 79/,
-    )
-    expect(managed.overBudget).toBe(false)
-  })
   it('then replaces messages that need not be kept with pointers, oldest first', () => {
     const managed = manageHistory(view, { maxTokens: 1900 })
     expectLawful(managed, view)
     for (const position of managed.retained) expect(managed.residency.at(position)).toBe('full')
     expect(managed.residency.at(2)).toBe('pointer')
     expect(managed.overBudget).toBe(false)
-  })
-  it('keeps kept messages whole while they fit, dropping the active turn first', () => {
-    const messages = [
-      system('You fix bugs.'),
-      user('Fix the build.'),
-      markMessage(user(long('a rule')), { mark: 'feedback' }), // 2
-      user('Now read the files.'), // 3, the active turn
-      ...['a', 'b', 'c', 'd'].flatMap(read), // 4–11
-      assistant('Read.'),
-    ]
-    const view = recordOf(messages)
-    const whole = manageHistory(view, { maxTokens: 100_000 })
-    const alone = whole.retained.reduce((sum, position) => sum + estimateTokens(messages[position] as Message), 0)
-    for (let limit = whole.tokens; limit > alone + 60; limit -= 100) {
-      const managed = manageHistory(view, { maxTokens: limit })
-      expectLawful(managed, view)
-      expect([limit, managed.residency.at(2), managed.overBudget]).toEqual([limit, 'full', false])
-    }
-    const cut = manageHistory(view, { maxTokens: whole.tokens - 1000 }).residency.toArray()
-    expect(
-      cut.map((level, position) => (level === 'full' ? -1 : position)).filter((position) => position >= 0),
-    ).toEqual([4, 5, 6, 7])
-    expect(manageHistory(view, { maxTokens: alone - 1 }).overBudget).toBe(true)
-  })
-  it('cuts only large answers and turns small ones into pointers with the rest', () => {
-    const view = recordOf([
-      user('Fix the build.'),
-      assistant(toolCall('s', 'read', {})),
-      toolResult('s', 'small  answer\n\n\n'.repeat(40)),
-      ...read('a'),
-      user('And the docs.'),
-    ])
-    const { tokens } = manageHistory(view, { maxTokens: 100_000 })
-    expect(manageHistory(view, { maxTokens: tokens - 10 }).residency.toArray()).toEqual([
-      'full',
-      'full',
-      'full',
-      'compressed',
-      'compressed',
-      'full',
-    ])
-    expect(manageHistory(view, { maxTokens: 500 }).residency.toArray()).toEqual([
-      'full',
-      'pointer',
-      'pointer',
-      'compressed',
-      'compressed',
-      'full',
-    ])
-  })
-  it('drops an oversized active turn last, and its question last of all', () => {
-    const view = recordOf([
-      user('Fix the build.'),
-      ...read('a'),
-      assistant('Fixed.'),
-      user('Now the docs.'),
-      ...read('b'),
-      ...read('c'),
-      ...read('d'),
-      assistant('Done.'),
-    ])
-    const managed = (maxTokens: number): readonly string[] => manageHistory(view, { maxTokens }).residency.toArray()
-    expect(managed(2400)).toEqual([
-      'full',
-      'pointer',
-      'pointer',
-      'pointer',
-      'full',
-      'compressed',
-      'compressed',
-      'compressed',
-      'compressed',
-      'full',
-      'full',
-      'full',
-    ])
-    expect(managed(130)).toEqual([
-      'full',
-      ...Array.from({ length: 3 }, () => 'pointer'),
-      'full',
-      ...Array.from({ length: 6 }, () => 'pointer'),
-      'full',
-    ])
-    expect(managed(80).at(4)).toBe('full') // what the user asks stays readable
-  })
-  it("cuts large answers first, oldest first, among kept messages that don't fit", () => {
-    const view = recordOf([
-      user('Fix the build.'),
-      ...read('a'),
-      markMessage(user('3 tests fail.'), { mark: 'test_result' }),
-      ...read('b'),
-      assistant('Hm.'),
-      ...read('c'),
-      assistant('So.'),
-      user('And the docs.'),
-    ])
-    const { retained } = manageHistory(view, { maxTokens: 100_000 })
-    const alone = retained.reduce((sum, position) => sum + estimateTokens(view.at(position) as Message), 0)
-    const managed = manageHistory(view, { maxTokens: alone - 1 })
-    expect(managed.residency.toArray()).toEqual([
-      'full',
-      'pointer',
-      'pointer',
-      'full',
-      'compressed',
-      'compressed',
-      'full',
-      'full',
-      'full',
-      'full',
-      'full',
-    ])
-    expect(managed.overBudget).toBe(true)
-  })
-  it('drops other instructions before cutting kept messages', () => {
-    const rules = system(Array.from({ length: 200 }, (_, line) => `Rule ${line}: it must be so.`).join('\n'))
-    const [asked, said] = [
-      assistant(toolCall('a', 'read', {})),
-      markMessage(toolResult('a', long('a')), { mark: 'feedback' }),
-    ]
-    const view = recordOf([user('Fix the build.'), asked, said, rules, ...read('b')])
-    const managed = manageHistory(view, { maxTokens: 2 * estimateTokens(said) + 100 })
-    expect(managed.residency.toArray()).toEqual(['full', 'compressed', 'compressed', 'structured', 'full', 'full'])
-    expect(managed.overBudget).toBe(true)
-  })
-  it('never keeps an answer without a call, whatever the limit', () => {
-    const managed = manageHistory(recordOf([user('Fix the build.'), toolResult('nobody', 'x')]), { maxTokens: 100_000 })
-    expect(managed.retained).toEqual([0, 1])
-    expect(managed.residency.toArray()).toEqual(['full', 'pointer'])
-    expect(managed.overBudget).toBe(false)
-  })
-  it('never replaces kept messages with a summary', () => {
-    const view = recordOf([
-      user('Fix the build.'),
-      ...read('a'),
-      markMessage(user('Do not touch the vendored code.'), { mark: 'feedback' }),
-      ...read('b'),
-      user('And the docs.'),
-    ])
-    const summary = (from: number, to: number): Note => ({
-      type: 'summary',
-      from,
-      to,
-      sourceDigest: rangeDigest(view.slice(from, to)),
-      text: 'It was read.',
-    })
-    expect(manageHistory(view, { maxTokens: 1200, notes: [summary(1, 3)] }).residency.toArray()).toEqual([
-      'full',
-      'pointer',
-      'pointer',
-      'full',
-      'full',
-      'full',
-      'full',
-    ])
-    const managed = manageHistory(view, { maxTokens: 1200, notes: [summary(1, 6)] })
-    expect(managed.residency.at(3)).toBe('full')
-    expect(managed.overBudget).toBe(false)
-  })
-  it('keeps only the mark in the meta of a cut message', () => {
-    const said = { ...toolResult('a', long('a')), meta: { app: 'x', indelible: { mark: 'test_result' } } }
-    const calls = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
-    const managed = manageHistory(
-      recordOf([user('Fix the build.'), calls, said, toolResult('b', long('b')), user('And the docs.')]),
-      { maxTokens: 1500 },
-    )
-    expect(managed.residency.at(2)).toBe('compressed')
-    expect(managed.messages.at(2)?.meta).toEqual({ indelible: { mark: 'test_result' } })
-    expect(managed.messages.at(3)).not.toHaveProperty('meta')
-    const late = manageHistory(recordOf([user('Fix the build.'), calls, user('Meanwhile, the docs.'), said]), {
-      maxTokens: 100_000,
-    })
-    expect(late.messages.at(2)).toEqual({
-      role: 'tool',
-      content: said.content,
-      meta: { indelible: { mark: 'test_result' } },
-    })
   })
   it('counts with the given estimator and reports what the previous context had too', () => {
     expect(manageHistory(view, { maxTokens: 100_000, estimate: () => 7 }).tokens).toBe(7 * messages.length)
@@ -300,12 +135,8 @@ describe('manageHistory', () => {
     expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow(
       'manageHistory needs a limit: maxTokens or maxChars',
     )
-    expect(() => manageHistory(view, { maxTokens: NaN })).toThrow(
-      'maxTokens is NaN; expected a number of tokens: finite, at least 0',
-    )
-    expect(() => manageHistory(view, { maxChars: -1 })).toThrow(
-      'maxChars is -1; expected a number of characters: finite, at least 0',
-    )
+    expect(() => manageHistory(view, { maxTokens: NaN })).toThrow('maxTokens is NaN; expected a number of tokens')
+    expect(() => manageHistory(view, { maxChars: -1 })).toThrow('maxChars is -1; expected a number of characters')
   })
   it("ends a test result's follow-ups at the next marked message, marked in meta or by page", () => {
     const result = markMessage(user('2 tests fail.'), { mark: 'test_result' })
