@@ -10,8 +10,10 @@ const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, imp
 const everywhere = (name: string): readonly string[] => [`test/${name}`, `packages/*/test/${name}`]
 /** Tests that have a server or a store of their own, which a file would share with others. */
 const apart = [...everywhere('**/{*postgres*,together,soak}.test.ts'), 'packages/postgres/test/**/*.test.ts']
-/** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
-const patching = ['test/history/{attack,doors,patched}.test.ts', 'test/session/patched.test.ts']
+/** Tests that add to prototypes: V8 does not take its fast paths back, for whatever else the process runs. */
+const polluting = ['test/*/polluted.test.ts']
+/** Those that fill chunks. */
+const pollutingChunks = ['test/{history,entry}/polluted.test.ts']
 
 // With fewer than 128 messages no chunk of a record is ever full, nor unread in a session that is opened: here two fill one,
 // and two of them a group.
@@ -32,10 +34,10 @@ export default defineConfig({
           name: 'together',
           isolate: false,
           include: [...everywhere('**/*.test.ts')],
-          exclude: [...apart, ...patching],
+          exclude: [...apart, ...polluting],
         },
       },
-      { extends: true, test: { name: 'apart', include: [...apart, ...patching] } },
+      { extends: true, test: { name: 'apart', include: [...apart, ...polluting] } },
       {
         extends: true,
         ...small,
@@ -44,13 +46,13 @@ export default defineConfig({
           name: 'small chunks',
           isolate: false,
           include: ['test/history/*.test.ts', 'test/session/{session,conversation}.property.test.ts'],
-          exclude: patching,
+          exclude: polluting,
         },
       },
       {
         extends: true,
         ...small,
-        test: { ...small.test, name: 'small chunks, apart', include: [patching[0] as string] },
+        test: { ...small.test, name: 'small chunks, apart', include: pollutingChunks },
       },
     ],
     setupFiles: ['test/setup.ts'],

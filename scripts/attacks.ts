@@ -2,10 +2,10 @@
 
 /** What each suite attacks, and its files. A new suite is a line here. */
 export const suites: { readonly [what: string]: readonly string[] } = {
-  'a record, with patched built-ins and from inside of the process': [
+  'a record, from inside of the process and with polluted names': [
     'test/history/attack.test.ts',
-    'test/history/doors.test.ts',
-    'test/history/patched.test.ts',
+    'test/history/foreign-values.test.ts',
+    'test/history/polluted.test.ts',
   ],
   'stored rows and blocks': [
     'test/session/tamper.test.ts',
@@ -13,10 +13,7 @@ export const suites: { readonly [what: string]: readonly string[] } = {
     'test/store/zeroed-page.test.ts',
     'test/store/check.test.ts',
   ],
-  'a session, with patched built-ins and polluted names': [
-    'test/session/patched.test.ts',
-    'test/session/polluted.test.ts',
-  ],
+  'a session, with polluted names': ['test/session/polluted.test.ts'],
   "the library's own logs, and names": ['test/store/own-logs.test.ts', 'test/store/half-pairs.test.ts'],
   'a recorder: framing, odd requests, large ones': [
     ...[

@@ -12,6 +12,7 @@ export interface Manifest {
   readonly version: string
   readonly engines: { readonly node: string }
   readonly exports: { readonly [entry: string]: { readonly '@indelible/source': string } | string }
+  readonly imports?: { readonly [alias: string]: { readonly [condition: string]: string } }
   readonly dependencies?: { readonly [name: string]: string }
   readonly devDependencies?: { readonly [name: string]: string }
   readonly peerDependencies?: { readonly [name: string]: string }

@@ -1,6 +1,7 @@
 /** All faults of the library, with their sentences. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft } from './json/index.ts'
+import { isLeft } from './either/index.ts'
+import { describe } from './json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { codecSentences, type CodecFault } from './codecs/fault.ts'
 import {

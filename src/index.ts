@@ -65,3 +65,4 @@ export {
   type Session,
   type SessionInfo,
 } from './session/index.ts'
+export { appendUserMessage, applyRunResultHistory, replaceThreadHistory, toThreadHistory } from './thread/index.ts'

@@ -8,27 +8,55 @@ import { root } from '../scripts/run.ts'
 
 /** What each room of the library may import from: its own files, and these. */
 const mayImport: { readonly [room: string]: readonly string[] } = {
-  json: [],
+  either: [],
   sequence: [],
-  task: ['json'],
+  json: ['either'],
+  task: ['either', 'json'],
   proof: ['json'],
-  message: ['json', 'sequence', 'task', 'proof'],
-  codecs: ['json', 'sequence', 'task', 'proof', 'message'],
+  message: ['either', 'json', 'sequence', 'task', 'proof'],
+  codecs: ['either', 'json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
-  notes: ['json', 'sequence', 'task', 'proof', 'pages'],
-  redact: ['json', 'proof', 'message', 'notes'],
-  history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
-  store: ['json', 'sequence', 'task', 'proof'],
-  entry: ['json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
-  session: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes', 'redact', 'history', 'store', 'entry'],
-  search: ['json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
-  context: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
+  notes: ['either', 'json', 'sequence', 'task', 'proof', 'pages'],
+  redact: ['either', 'json', 'proof', 'message', 'notes'],
+  history: ['either', 'json', 'sequence', 'task', 'pages'], // generic in its message type
+  store: ['either', 'json', 'sequence', 'task', 'proof'],
+  entry: ['either', 'json', 'task', 'proof', 'message', 'pages', 'history', 'store'],
+  session: [
+    'either',
+    'json',
+    'sequence',
+    'task',
+    'proof',
+    'message',
+    'pages',
+    'notes',
+    'redact',
+    'history',
+    'store',
+    'entry',
+  ],
+  search: ['either', 'json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
+  context: ['either', 'json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
-    ...['json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
+    ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
     ...['store', 'session', 'context'],
   ],
-  thread: ['json', 'sequence', 'task', 'message', 'codecs'],
-  '.': ['json', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'history', 'store', 'entry', 'session'],
+  thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
+  '.': [
+    'either',
+    'json',
+    'task',
+    'proof',
+    'message',
+    'codecs',
+    'pages',
+    'notes',
+    'history',
+    'store',
+    'entry',
+    'session',
+    'thread',
+  ],
 }
 
 /** The large rooms: what each folder in them may import from. Their index, their faults and their main types are for all. */
@@ -194,7 +222,7 @@ describe('source layout', () => {
     expect([...folders].toSorted()).toEqual(['.', ...Object.keys(allowed)].toSorted())
   })
   it('each package.json lists exactly the dependencies that its sources import', () => {
-    const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? ''
+    const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier.replace(/^#/, ''))?.[0] ?? ''
     for (const { folder, manifest } of packages) {
       const place = `${relative(root, join(folder, 'src'))}/`
       const used = imports.filter(({ from, to }) => from.startsWith(place) && !isLocal(to) && !to.startsWith('node:'))
@@ -258,10 +286,13 @@ describe('source layout', () => {
         !(from === join('src', 'context', 'recall', 'words.ts') && to === 'stemmer'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
+      '#fp-ts/Either',
+      '#fp-ts/TaskEither',
+      '#fp-ts/function',
       '@noble/hashes/sha2.js',
       '@noble/hashes/utils.js',
       '@standard-schema/spec', // types only
-      'fp-ts/lib/Either.js',
+      'fp-ts/lib/Either.js', // types only, as below
       'fp-ts/lib/TaskEither.js',
       'immer',
     ])
@@ -272,8 +303,14 @@ describe('source layout', () => {
     )
     expect(wrong).toEqual([])
   })
-  it('fp-ts is imported only for its types, because bundlers keep its whole CommonJS module', () => {
+  it("fp-ts's functions are imported as #fp-ts/…, which leads bundlers to its modules and Node to its CommonJS", () => {
     expect(imports.filter(({ to, types }) => to.startsWith('fp-ts/') && !types)).toEqual([])
+    for (const { manifest, folder } of packages) {
+      const place = `${relative(root, join(folder, 'src'))}/`
+      const used = imports.some(({ from, to }) => from.startsWith(place) && to.startsWith('#fp-ts/'))
+      const alias = { '#fp-ts/*': { node: 'fp-ts/lib/*.js', default: 'fp-ts/es6/*.js' } }
+      expect([manifest.name, manifest.imports]).toEqual([manifest.name, used ? alias : undefined])
+    }
   })
   it('drivers import only their own client library, and nothing imports a driver', () => {
     const wrong = imports.filter((found) => {
@@ -281,7 +318,9 @@ describe('source layout', () => {
       const to = target(found)
       if (to === undefined)
         return (
-          driver !== undefined && drivers[driver]?.includes(found.to) === false && !found.to.startsWith('fp-ts/lib/')
+          driver !== undefined &&
+          drivers[driver]?.includes(found.to) === false &&
+          !/^(?:fp-ts\/lib|#fp-ts)\//.test(found.to)
         )
       const reached = driverOf(to)
       return reached !== undefined && reached !== driver && packageOf(found.from) !== 'cli'

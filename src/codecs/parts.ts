@@ -1,5 +1,5 @@
 /** Decoded messages and parts: frozen, with the data that a codec keeps with them in `meta`. */
-import { freeze, keysOf, ownField, type Json, type JsonObject } from '../json/index.ts'
+import { ownField, type Json, type JsonObject } from '../json/index.ts'
 import type {
   FilePart,
   ImagePart,
@@ -34,27 +34,29 @@ export interface Keeping {
 export const keepingOf = (format: string): Keeping => ({
   keep: (wire, written, as, skip) => keepResidual(format, wire, written as JsonObject, as || undefined, skip),
   mark: (as) => keepResidual(format, nothing, nothing, as),
-  raw: (wire) => freeze({ type: 'provider', provider: format, raw: wire }),
+  raw: (wire) => Object.freeze({ type: 'provider', provider: format, raw: wire }),
 })
 
-const nothing: JsonObject = freeze({})
+const nothing: JsonObject = Object.freeze({})
 
-export const textPart = (text: string, kept: KeptMeta = nothing): TextPart => freeze({ type: 'text', text, ...kept })
+export const textPart = (text: string, kept: KeptMeta = nothing): TextPart =>
+  Object.freeze({ type: 'text', text, ...kept })
 
-export const refusalPart = (text: string, kept: KeptMeta): RefusalPart => freeze({ type: 'refusal', text, ...kept })
+export const refusalPart = (text: string, kept: KeptMeta): RefusalPart =>
+  Object.freeze({ type: 'refusal', text, ...kept })
 
 export const imagePart = (source: Source, kept: KeptMeta = nothing): ImagePart =>
-  freeze({ type: 'image', source, ...kept })
+  Object.freeze({ type: 'image', source, ...kept })
 
 export const filePart = (source: Source, name: string | undefined, kept: KeptMeta): FilePart =>
-  freeze({ type: 'file', source, ...(name !== undefined && { name }), ...kept })
+  Object.freeze({ type: 'file', source, ...(name !== undefined && { name }), ...kept })
 
 export const reasoningPart = (text: string, signature: string | undefined, kept: KeptMeta): ReasoningPart =>
-  freeze({ type: 'reasoning', text, ...(signature !== undefined && { signature }), ...kept })
+  Object.freeze({ type: 'reasoning', text, ...(signature !== undefined && { signature }), ...kept })
 
 /** @param args the arguments as text */
 export const callPart = (id: string, name: string, args: string, kept: KeptMeta): ToolCallPart =>
-  freeze({ type: 'tool_call', id, name, arguments: args, ...kept })
+  Object.freeze({ type: 'tool_call', id, name, arguments: args, ...kept })
 
 export const resultPart = (
   callId: string,
@@ -63,10 +65,10 @@ export const resultPart = (
   name?: string,
   isError?: boolean,
 ): ToolResultPart =>
-  freeze({
+  Object.freeze({
     type: 'tool_result',
     callId,
-    content: freeze(content),
+    content: Object.freeze(content),
     ...(name !== undefined && { name }),
     ...(isError !== undefined && { isError }),
     ...kept,
@@ -79,9 +81,9 @@ export const messageOf = (
   id?: string,
   name?: string,
 ): Message =>
-  freeze({
+  Object.freeze({
     role,
-    content: freeze(content),
+    content: Object.freeze(content),
     ...(id !== undefined && { id }),
     ...(name !== undefined && { name }),
     ...kept,
@@ -89,7 +91,9 @@ export const messageOf = (
 
 /** Adds the other fields of a response under their own key. */
 export const withResponse = (kept: KeptMeta, key: string, rest: JsonObject): KeptMeta =>
-  keysOf(rest).length === 0 ? kept : { meta: freeze({ ...ownField(kept, 'meta'), [key]: freeze(rest) }) }
+  Object.keys(rest).length === 0
+    ? kept
+    : { meta: Object.freeze({ ...ownField(kept, 'meta'), [key]: Object.freeze(rest) }) }
 
 /**
  * Splits a user turn into runs of results (tool messages) and other parts (user messages).

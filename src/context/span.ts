@@ -2,9 +2,8 @@
 import {
   defineGetter,
   getterFrom,
-  seclude,
+  sealClass,
   Span as AnySpan,
-  spanPrototype,
   type Sequence,
   type SpanKind,
 } from '../sequence/index.ts'
@@ -42,6 +41,5 @@ class ReadSpan<T> extends AnySpan<T> {
     return (this.#items ??= this.toArray())
   }
 }
-
-const items = getterFrom(ReadSpan.prototype, 'items')
-seclude(ReadSpan.prototype, spanPrototype)
+const items = getterFrom(ReadSpan, 'items')
+sealClass(ReadSpan)

@@ -4,8 +4,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/kit.ts'
-import { arrayOf, emptyList, exec, isLeft, left, OwnSet, right } from '../json/index.ts'
-import type { Message, Part } from '../message/index.ts'
+import { isLeft, left, right } from '../either/index.ts'
+import type { Message } from '../message/index.ts'
 import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
 import { sameBlocks } from '../store/kit.ts'
 
@@ -15,20 +15,15 @@ import { sameBlocks } from '../store/kit.ts'
  * @returns their ids, each once
  */
 export const attachedTo = ({ content }: Pick<Message, 'content'>): readonly BlockId[] => {
-  const found = emptyList<BlockId>()
-  addAttachments(content, found, new OwnSet())
-  return arrayOf(found)
+  const found = new Set<BlockId>()
+  addAttachments(content, found)
+  return Object.freeze([...found])
 }
 
-const addAttachments = (content: Message['content'], found: BlockId[], known: Set<BlockId>): void => {
-  for (let index = 0; index < content.length; index++) {
-    const part = content[index] as Part
-    if (part.type === 'tool_result') addAttachments(part.content, found, known)
-    if ((part.type !== 'image' && part.type !== 'file') || part.source.type !== 'block') continue
-    const { id } = part.source
-    if (known.has(id)) continue
-    known.add(id)
-    found[found.length] = id
+const addAttachments = (content: Message['content'], found: Set<BlockId>): void => {
+  for (const part of content) {
+    if (part.type === 'tool_result') addAttachments(part.content, found)
+    if ((part.type === 'image' || part.type === 'file') && part.source.type === 'block') found.add(part.source.id)
   }
 }
 
@@ -38,7 +33,7 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
  * @param text the message as JSON
  * @returns false if it has none
  */
-export const mayHaveAttachments = (text: string): boolean => exec(blockWord, text) !== null
+export const mayHaveAttachments = (text: string): boolean => blockWord.test(text)
 
 const blockWord = /"block"|\\u006/ // each letter of block is between 0x60 and 0x6f
 

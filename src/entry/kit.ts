@@ -10,6 +10,7 @@ export {
   encodeRow,
   erasedBody,
   isRowText,
+  type ReadRow,
   readRow,
   takeMessage,
   takeRow,

@@ -13,34 +13,18 @@ import type { History } from '../history/index.ts'
 import { appendChunk, appendText, chunkLength, type ChunkReader, type ChunkText, type Fill } from '../history/kit.ts'
 import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
+import { isLeft, left, right } from '../either/index.ts'
 import {
-  arrayOf,
   base64Of,
   bytesOfBase64,
   define,
-  emptyList,
   fieldsBeside,
-  filterEach,
-  freeze,
   freezeParsed,
-  ReturnsArgument,
-  indexIn,
   isArray,
-  isLeft,
   isObject,
-  joinPaths,
   type Json,
-  keysOf,
-  left,
-  mapEach,
   ownField,
-  OwnMap,
-  OwnSet,
-  parseText,
   type Path,
-  right,
-  sliceText,
-  bindMethod,
   textOfJson,
   textOfUtf8,
   utf8Of,
@@ -114,29 +98,20 @@ export const encodeRow = (
   const problem = placeholderFault(message)
   if (problem !== undefined) return left(problem)
   let text = textOfJson(message as unknown as Json)
-  const out = emptyList<ExtractedText & { readonly bytes: Uint8Array }>()
+  const out: (ExtractedText & { readonly bytes: Uint8Array })[] = []
   if (text.length >= longBase64) {
     const rest = extractText(message as unknown as Json, [], (path, as, bytes) => {
-      out[out.length] = { path, id: hashedBlock(bytes, hash), as, bytes }
+      out.push({ path, id: hashedBlock(bytes, hash), as, bytes })
     })
     if (out.length > 0) text = textOfJson(rest)
   }
   const body = `${envelopeOf(page, tagged, out)}${text}}`
   const attached = attachedTo(message)
-  if (out.length === 0)
-    return right({ row: { kind: 'entry', body, blocks: attached }, blocks: [], attachments: attached })
-  const ids = emptyList<BlockId>()
-  const known = new OwnSet<BlockId>()
-  for (let index = 0; index < out.length; index++) {
-    const { id } = out[index] as ExtractedText
-    known.add(id)
-    ids[index] = id
-  }
-  const attachments = filterEach(attached, (id) => !known.has(id))
-  for (let index = 0; index < attachments.length; index++) ids[ids.length] = attachments[index] as BlockId
+  const ids = out.map(({ id }) => id)
+  const attachments = attached.filter((id) => !ids.includes(id))
   return right({
-    row: { kind: 'entry', body, blocks: arrayOf(ids) },
-    blocks: mapEach(out, ({ bytes }) => bytes),
+    row: { kind: 'entry', body, blocks: Object.freeze([...ids, ...attachments]) },
+    blocks: out.map(({ bytes }) => bytes),
     attachments,
   })
 }
@@ -159,15 +134,13 @@ export const isErasedRow = ({ text, blocks }: DecodedRow): boolean => {
   if (blocks.length > 0) return false
   let message: unknown
   try {
-    message = parseText(text)
+    message = JSON.parse(text)
   } catch {
     return false
   }
   if (!isObject(message) || fieldsBeside(message, messageFields) !== undefined) return false
   const content = ownField(message, 'content')
-  if (!isRole(ownField(message, 'role')) || !isArray(content)) return false
-  for (let index = 0; index < content.length; index++) if (!isErasedPart(content[index])) return false
-  return true
+  return isRole(ownField(message, 'role')) && isArray(content) && content.every(isErasedPart)
 }
 
 const isErasedPart = (part: unknown): boolean => {
@@ -179,8 +152,8 @@ const isErasedPart = (part: unknown): boolean => {
   )
 }
 
-const messageFields: readonly string[] = freeze(['role', 'content'])
-const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
+const messageFields: readonly string[] = ['role', 'content']
+const partFields: readonly string[] = ['type', 'id', 'callId']
 
 /**
  * Decode the body of a row. The message is not checked.
@@ -188,30 +161,28 @@ const partFields: readonly string[] = freeze(['type', 'id', 'callId'])
  * @returns the parts of the row; or the reason why the body is not a row
  */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
-  const start = indexIn(body, messageKey)
-  if (start === -1 || body[body.length - 1] !== '}') return left('is not a stored message')
-  const envelope = sliceText(body, 0, start)
+  const start = body.indexOf(messageKey)
+  if (start === -1 || !body.endsWith('}')) return left('is not a stored message')
+  const envelope = body.slice(0, start)
   const text = messageText(body)
   const plain = plainEnvelopes.get(envelope)
   if (plain !== undefined) return right({ page: plain.page, tagged: plain.tagged, text, blocks: noBlocks })
   let found: { readonly page?: unknown; readonly tag?: unknown; readonly blocks?: unknown }
   try {
-    found = parseText(`${envelope}"message":0}`) as typeof found
+    found = JSON.parse(`${envelope}"message":0}`) as typeof found
   } catch {
     return left('is not a stored message')
   }
   const tag = ownField(found, 'tag')
   const kind = tag ?? ownField(found, 'page')
   const blocks = ownField(found, 'blocks')
-  if (!isPageKind(kind) || !isArray(blocks)) return left('is not a stored message')
-  for (let index = 0; index < blocks.length; index++)
-    if (!isExtractedText(blocks[index])) return left('is not a stored message')
+  if (!isPageKind(kind) || !isArray(blocks) || !blocks.every(isExtractedText)) return left('is not a stored message')
   freezeParsed(blocks)
-  return right({ page: kind, tagged: tag !== undefined, text, blocks: blocks as readonly ExtractedText[] })
+  return right({ page: kind, tagged: tag !== undefined, text, blocks })
 }
 
 /** The message in the body of a row. Its key can't occur before it, because paths are arrays. */
-const messageText = (body: string): string => sliceText(body, indexIn(body, messageKey) + messageKey.length, -1)
+const messageText = (body: string): string => body.slice(body.indexOf(messageKey) + messageKey.length, -1)
 
 /**
  * Whether the body of a row is exactly what `encodeRow` writes: no other fields beside the message, and no block keys.
@@ -225,8 +196,7 @@ export const isRowText = (body: string, { page, tagged, text, blocks }: DecodedR
 
 /** The text before the message. */
 const envelopeOf = (page: PageKind, tagged: boolean, out: readonly ExtractedText[]): string => {
-  const blocks =
-    out.length === 0 ? '' : `"blocks":${textOfJson(mapEach(out, ({ path, id, as }) => ({ path, id, as })))},`
+  const blocks = out.length === 0 ? '' : `"blocks":${textOfJson(out.map(({ path, id, as }) => ({ path, id, as })))},`
   return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
 
@@ -265,7 +235,7 @@ const fillsOf = (
   bytes: ReadonlyMap<BlockId, Uint8Array>,
 ): readonly Fill[] | undefined => {
   try {
-    return mapEach(blocks, (block) => fillOf(block, getFrom(bytes, block.id) as Uint8Array))
+    return blocks.map((block) => fillOf(block, bytes.get(block.id) as Uint8Array))
   } catch {
     return undefined
   }
@@ -277,28 +247,27 @@ const fillsLater =
   () =>
     fillsOf(blocks, bytes)
 
-/** Copies of the blocks that a row names, so that no other code can change them before they are read. */
+/** Copies of the blocks that a row names: bytes can change before they are read. */
 const copiesOf = (
   blocks: readonly ExtractedText[],
   bytes: ReadonlyMap<BlockId, Uint8Array>,
-): ReadonlyMap<BlockId, Uint8Array> => {
-  const copies = new OwnMap<BlockId, Uint8Array>()
-  for (let index = 0; index < blocks.length; index++) {
-    const { id } = blocks[index] as ExtractedText
-    copies.set(id, new Bytes(getFrom(bytes, id) as Uint8Array))
-  }
-  return copies
-}
+): ReadonlyMap<BlockId, Uint8Array> =>
+  new Map(blocks.map(({ id }) => [id, new Uint8Array(bytes.get(id) as Uint8Array)])) // a Buffer's `slice` is no copy
 
 /** The reason why a message's text can't be read. */
 const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
 
+/** A decoded row, with the row from which it was decoded. */
+export interface ReadRow extends DecodedRow {
+  readonly content: RowContent
+}
+
 /**
- * Decode a stored row for `takeRow`, which accepts nothing else, so that code in between can't change it.
+ * Decode a stored row for `takeRow`.
  *
  * @returns the parts of the row, frozen; or the reason why it is not a row
  */
-export const readRow = (row: RowContent): Either<string, DecodedRow> => {
+export const readRow = (row: RowContent): Either<string, ReadRow> => {
   const content = contentOf(row)
   const { kind, body, erased, stored } = content
   if (kind !== 'entry' || typeof body !== 'string') return left('is not a stored message')
@@ -307,7 +276,7 @@ export const readRow = (row: RowContent): Either<string, DecodedRow> => {
   if (isLeft(decoded)) return decoded
   if (erased !== undefined && !isErasedRow(decoded.right))
     return left('was erased, and says more than what stands for an erased message')
-  return right(freeze(ReadRow.stamp(decoded.right, content)))
+  return right(Object.freeze({ ...decoded.right, content }))
 }
 
 /** The content of a row. Each field is read once, because a getter can return something else each time. */
@@ -330,17 +299,15 @@ const contentOf = (row: RowContent): RowContent => ({
  * @param bytes the blocks of the row, by id
  * @param hash the hash function: SHA-256
  * @returns the leaf; or the reason why the message could not be appended
- * @throws TypeError if `row` is not from `readRow`
  */
 export const takeRow = (
   history: History<Message>,
-  row: DecodedRow,
+  row: ReadRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   hash: Hash,
 ): Either<string, Uint8Array> => {
-  const content = ReadRow.content(row)
   const reason = blockFaultOf(row, bytes, hash) ?? takeMessage(history, row, bytes)
-  return reason === undefined ? right(rowLeaf(content, hash)) : left(reason)
+  return reason === undefined ? right(rowLeaf(row.content, hash)) : left(reason)
 }
 
 /** The reason why the blocks of a row don't match their ids. */
@@ -349,9 +316,8 @@ const blockFaultOf = (
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   hash: Hash,
 ): string | undefined => {
-  for (let index = 0; index < blocks.length; index++) {
-    const { id, key } = blocks[index] as ExtractedText
-    const found = key === undefined ? getFrom(bytes, id) : undefined // encrypted blocks have an authentication tag instead
+  for (const { id, key } of blocks) {
+    const found = key === undefined ? bytes.get(id) : undefined // encrypted blocks have an authentication tag instead
     if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
   }
   return undefined
@@ -364,7 +330,7 @@ const blockFaultOf = (
 export class UnreadRows {
   readonly #history: History<Message>
   readonly #reader: ChunkReader
-  #texts = emptyList<ChunkText>()
+  #texts: ChunkText[] = []
 
   /**
    * @param history the history to append to
@@ -384,30 +350,22 @@ export class UnreadRows {
    *
    * Cost    a digest of the row and of each text in a block
    *
-   * @param unread the rows before it
    * @param row the result of `readRow`
    * @param bytes the blocks of the row, by id
    * @param hash the hash function: SHA-256
    * @returns the leaf; or the reason why the message could not be appended
-   * @throws TypeError if `row` is not from `readRow`
    */
-  static take(
-    unread: UnreadRows,
-    row: DecodedRow,
-    bytes: ReadonlyMap<BlockId, Uint8Array>,
-    hash: Hash,
-  ): Either<string, Uint8Array> {
-    const content = ReadRow.content(row)
-    const { page, blocks } = row
+  take(row: ReadRow, bytes: ReadonlyMap<BlockId, Uint8Array>, hash: Hash): Either<string, Uint8Array> {
+    const { page, blocks, content } = row
     const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
     const problem = blockFaultOf(row, own, hash)
     if (problem !== undefined) return left(problem)
-    if (unread.#texts.length === chunkLength) {
-      appendChunk(unread.#history, unread.#texts, unread.#reader)
-      unread.#texts = emptyList()
+    if (this.#texts.length === chunkLength) {
+      appendChunk(this.#history, this.#texts, this.#reader)
+      this.#texts = []
     }
     const fills = blocks.length === 0 ? readNoFills : fillsLater(blocks, own)
-    unread.#texts[unread.#texts.length] = { stored: content.body, page, fills }
+    this.#texts.push({ stored: content.body, page, fills })
     return right(rowLeaf(content, hash))
   }
 
@@ -416,53 +374,29 @@ export class UnreadRows {
    *
    * @returns the position of a message that could not be appended, and the reason; undefined if all were appended
    */
-  static end(unread: UnreadRows): { readonly position: number; readonly reason: string } | undefined {
-    const { length } = unread.#texts
-    for (let index = 0; index < length; index++) {
-      const { stored, page, fills } = unread.#texts[index] as ChunkText
+  end(): { readonly position: number; readonly reason: string } | undefined {
+    for (const { stored, page, fills } of this.#texts) {
       const given = fills()
-      const position = unread.#history.len
+      const position = this.#history.len
       if (given === undefined) return { position, reason: blockMismatch }
-      const added = appendText(unread.#history, messageText(stored), { page, fills: given, check: checkMessage })
+      const added = appendText(this.#history, messageText(stored), { page, fills: given, check: checkMessage })
       if (isLeft(added)) return { position, reason: textFaultText(added.left) }
     }
-    unread.#texts = emptyList()
+    this.#texts = []
     return undefined
-  }
-}
-freeze(UnreadRows)
-
-/** The private name of `readRow`'s results: the row from which each was decoded, as it was at that time. */
-class ReadRow extends ReturnsArgument {
-  readonly #content: RowContent
-
-  private constructor(decoded: object, content: RowContent) {
-    super(decoded)
-    this.#content = content
-  }
-
-  static stamp(decoded: DecodedRow, content: RowContent): DecodedRow {
-    return new ReadRow(decoded, content) as unknown as DecodedRow
-  }
-
-  static content(decoded: DecodedRow): RowContent {
-    if (!(#content in decoded)) throw new TypeError('takeRow needs a row that readRow gave')
-    return (decoded as unknown as ReadRow).#content
   }
 }
 
 const messageKey = '"message":'
 
-const noBlocks: readonly ExtractedText[] = freeze([])
-const noFills: readonly Fill[] = freeze([])
-const readNoFills: ChunkText['fills'] = () => noFills
-const Bytes = Uint8Array // taken when this module loads
-const getFrom: <Key, Value>(map: ReadonlyMap<Key, Value>, key: Key) => Value | undefined = bindMethod(Map.prototype.get)
+const noBlocks: readonly ExtractedText[] = Object.freeze([])
+const readNoFills: ChunkText['fills'] = () => []
 
-const plainEnvelopes = new OwnMap<string, Pick<DecodedRow, 'page' | 'tagged'>>()
-for (const isTagged of [false, true])
-  for (const page of pageKinds)
-    plainEnvelopes.set(`{"${isTagged ? 'tag' : 'page'}":"${page}",`, { page, tagged: isTagged })
+const plainEnvelopes: ReadonlyMap<string, Pick<DecodedRow, 'page' | 'tagged'>> = new Map(
+  pageKinds.flatMap((page) =>
+    [false, true].map((tagged) => [`{"${tagged ? 'tag' : 'page'}":"${page}",`, { page, tagged }] as const),
+  ),
+)
 
 const isExtractedText = (value: unknown): value is ExtractedText => {
   if (typeof value !== 'object' || value === null) return false
@@ -472,9 +406,7 @@ const isExtractedText = (value: unknown): value is ExtractedText => {
   const key: unknown = ownField(value as ExtractedText, 'key')
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
   if (key !== undefined && typeof key !== 'string') return false
-  for (let index = 0; index < path.length; index++)
-    if (typeof path[index] !== 'string' && typeof path[index] !== 'number') return false
-  return true
+  return path.every((step) => typeof step === 'string' || typeof step === 'number')
 }
 
 type Take = (path: Path, as: ExtractedText['as'], bytes: Uint8Array) => void
@@ -491,19 +423,15 @@ const extractText = (value: Json, path: Path, take: Take): Json => {
   if (typeof value !== 'object' || value === null) return value
   let changed = false
   const next = (item: Json, step: string | number): Json => {
-    const rest = extractText(item, joinPaths(path, [step]), take)
+    const rest = extractText(item, [...path, step], take)
     changed ||= rest !== item
     return rest
   }
   if (isArray(value)) {
-    const items = mapEach(value as readonly Json[], next)
+    const items = (value as readonly Json[]).map(next)
     return changed ? items : value
   }
   const rest: { [key: string]: Json } = {}
-  const keys = keysOf(value)
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    define(rest, key, next((value as { readonly [key: string]: Json })[key] as Json, key))
-  }
+  for (const [key, item] of Object.entries(value)) define(rest, key, next(item, key))
   return changed ? rest : value
 }

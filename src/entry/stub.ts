@@ -1,5 +1,6 @@
 /** Checks the stub of an erased row, which can only hold roles, call ids and note types. */
-import { isLeft, isObject, parseJson } from '../json/index.ts'
+import { isLeft } from '../either/index.ts'
+import { isObject, parseJson } from '../json/index.ts'
 import type { RowKind } from '../store/index.ts'
 import { decodeRow, isErasedRow } from './row.ts'
 

@@ -1,15 +1,6 @@
 /** The terms by which a search finds a stored row: those of its message's texts, its role, and its kind of content. */
-import {
-  base64Of,
-  define,
-  isLeft,
-  isObject,
-  jsonIn,
-  ownField,
-  textOfUtf8,
-  type Immutable,
-  type Path,
-} from '../json/index.ts'
+import { isLeft } from '../either/index.ts'
+import { base64Of, define, isObject, jsonIn, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/kit.ts'
 import type { BlockId } from '../proof/kit.ts'

@@ -1,9 +1,12 @@
 /** New histories: empty, from a view, or from messages. */
-import { create, freeze, isArray, joinPaths, NotJson, ownField, type Recordable, optionsOf } from '../json/index.ts'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { isArray, NotJson, optionsOf, ownItems, type Recordable } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
+import { checkOf } from './check.ts'
 import type { Classify, History } from './history.ts'
 import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
 import { partOf } from './read.ts'
+import { lenOf } from './state.ts'
 import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */
@@ -12,6 +15,11 @@ export interface HistoryOptions<M> {
   readonly from?: View<M> | Iterable<M>
   /** Returns the page kind of a message appended without one. Default: `classify` of `indelible/pages`. */
   readonly classify?: Classify<M>
+  /**
+   * A schema that each message must match, also those of `from`: a Standard Schema, as of zod, valibot or arktype, that
+   * needs no promise. It only checks: the message is recorded as it was appended. Default: any plain JSON data is recorded.
+   */
+  readonly check?: StandardSchemaV1<unknown, M>
 }
 
 /**
@@ -21,44 +29,33 @@ export interface HistoryOptions<M> {
  *
  * @param options the first messages, and how to classify. Default: an empty history
  * @returns the handle: the only way to append to this history
- * @throws TypeError naming the position and the path, if a message of `from` is not plain JSON data
+ * @throws TypeError naming the position and the path, if a message of `from` is not plain JSON data, or `check` refuses it
  * @example
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0
  */
-export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = noOptions): History<M> => {
-  optionsOf('createHistory', options, optionNames)
-  const from = ownField(options, 'from')
-  const classify = ownField(options, 'classify') ?? classifyMessage
-  const log = emptyLog<M>(classify)
+export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = {}): History<M> => {
+  const { from = [], classify = classifyMessage, check } = optionsOf('createHistory', options, optionNames)
   if (typeof from === 'string') throw new TypeError('createHistory: `from` is a string; expected a view or messages')
-  if (from !== undefined) appendAll(log, from)
+  const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf(check))
+  const part = partOf<M>(from)
+  if (part !== undefined) {
+    if (check !== undefined)
+      for (const [position, message] of [...from].entries()) withPosition(position, () => log.check?.(message))
+    continueFrom(log, part)
+  } else for (const message of (isArray(from) ? ownItems(from) : from) as Iterable<M>) appendOrThrow(log, message)
   return handleOf(log)
 }
 
-const optionNames = { from: true, classify: true } as const
+const optionNames = { from: true, classify: true, check: true } as const
 
-const noOptions: object = freeze(create(null))
+const appendOrThrow = <M>(log: Log<M>, message: M): void => withPosition(lenOf(log.content), () => append(log, message))
 
-const appendAll = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
-  const part = partOf<M>(from)
-  if (part !== undefined) {
-    continueFrom(log, part)
-    return
-  }
-  if (isArray(from))
-    // by index: code elsewhere can replace the array iterator
-    for (let position = 0; position < from.length; position++) appendOrThrow(log, from[position] as M, position)
-  else {
-    let position = 0
-    for (const message of from as Iterable<M>) appendOrThrow(log, message, position++)
-  }
-}
-
-const appendOrThrow = <M>(log: Log<M>, message: M, position: number): void => {
+/** Run, and let an error about a message name its position. */
+const withPosition = (position: number, run: () => unknown): void => {
   try {
-    append(log, message)
+    run()
   } catch (error) {
-    throw error instanceof NotJson ? new NotJson(joinPaths([position], error.path), error.reason) : error
+    throw error instanceof NotJson ? error.at(position) : error
   }
 }

@@ -1,27 +1,13 @@
 /** Deltas: the messages that one step appends and the length it expects. Applying a delta twice changes nothing. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  create,
-  emptyList,
-  freeze,
-  hasOwn,
-  type Immutable,
-  isArray,
-  isSafeInteger,
-  type Json,
-  jsonEqual,
-  left,
-  NotJson,
-  right,
-  snapshot,
-  optionsOf,
-} from '../json/index.ts'
+import { left, right } from '../either/index.ts'
+import { type Immutable, type Json, jsonEqual, NotJson, optionsOf, ownFields, ownItems } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/kit.ts'
 import { countWhile } from '../sequence/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
-import { kindOf, logOf, record, type Applied } from './log.ts'
+import { copyOf, kindOf, logOf, record, type Applied } from './log.ts'
 import { lenOf, messageAt } from './state.ts'
 
 /** The messages of one step. */
@@ -42,8 +28,6 @@ export interface DeltaOptions {
    */
   readonly resume?: boolean
 }
-
-const noOptions: DeltaOptions = freeze(create(null))
 
 /**
  * Append the messages of a delta: all of them, or none and a fault.
@@ -71,50 +55,43 @@ const noOptions: DeltaOptions = freeze(create(null))
 export const applyDelta = <M>(
   history: History<M>,
   delta: HistoryDelta<M>,
-  options: DeltaOptions = noOptions,
+  options: DeltaOptions = {},
 ): Either<DeltaFault, 'applied' | 'duplicate'> => {
   const resume = optionsOf('applyDelta', options, { resume: true }).resume === true
   const log = logOf(history)
   if (log === undefined) throw new TypeError('applyDelta needs a history from createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
-  const { id, expectedLen, append } = delta // read once, so that the checked values are the used values
+  const { id, expectedLen, append } = ownFields(delta) // read once, so that the checked values are the used values
   const problem = deltaShapeFault(id, expectedLen, append)
   if (problem !== undefined) return left(problem)
 
-  const messages = emptyList<Immutable<M>>()
-  const { length } = append
-  const kinds = emptyList<PageKind>()
-  for (let index = 0; index < length; index++) {
+  const messages: Immutable<M>[] = []
+  const kinds: PageKind[] = []
+  for (const given of ownItems(append)) {
     try {
-      // Reading an empty slot would fall through to Array.prototype.
-      const message = snapshot((hasOwn(append, index) ? append[index] : undefined) as M) as Immutable<M>
+      const message = copyOf(log, given as M)
       const kind = kindOf(log, message)
       codeOf(kind) // throws on an unknown page kind before anything is recorded
-      messages[index] = message
-      kinds[index] = kind
+      messages.push(message)
+      kinds.push(kind)
     } catch (error) {
       if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
-      return left({
-        _tag: 'UnrecordableMessage',
-        position: expectedLen + index,
-        path: error.path,
-        reason: error.reason,
-      })
+      const position = expectedLen + messages.length
+      return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }
 
   const len = lenOf(log.content)
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
-    for (let index = 0; index < messages.length; index++)
-      record(log, messages[index] as Immutable<M>, kinds[index] as PageKind)
-    if (length > 0) log.deltas[log.deltas.length] = { id, start: len, end: len + length }
+    messages.forEach((message, index) => record(log, message, kinds[index] as PageKind))
+    if (messages.length > 0) log.deltas.push({ id, start: len, end: len + messages.length })
     return right('applied')
   }
   let unknown: number | undefined // the first position that no delta of this handle filled
-  for (let index = 0; index < messages.length; index++) {
+  for (const [index, message] of messages.entries()) {
     const position = expectedLen + index
-    const same = position < len && jsonEqual(messageAt(log.content, position) as Json, messages[index] as Json)
+    const same = position < len && jsonEqual(messageAt(log.content, position) as Json, message as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
     const owner = deltaAt(log.deltas, position)
     if (owner === undefined) unknown ??= position
@@ -137,8 +114,8 @@ const deltaShapeFault = (
   append: unknown,
 ): HistoryFaultOf<'NotADelta'> | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
-  if (!isSafeInteger(expectedLen) || expectedLen < 0)
+  if (!Number.isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a whole number of at least 0' }
-  if (!isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
+  if (!Array.isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
   return undefined
 }

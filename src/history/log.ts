@@ -1,11 +1,8 @@
-/**
- * The storage of a record's entries, private to this folder. Handles and views reach it through
- * private names, which no key, symbol, prototype, Proxy or patched built-in can reach.
- */
-import { emptyList, freeze, ReturnsArgument, snapshot, type Immutable } from '../json/index.ts'
+/** The storage of a record's entries, private to this folder. Only a handle leads to it. */
+import { snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf, kindOfCode } from '../pages/kit.ts'
-import { inspectKey, positionOfRank, rankAt, seclude, consoleTextOf } from '../sequence/index.ts'
+import { consoleTextOf, inspectKey, positionOfRank, rankAt, sealClass } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
 import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
@@ -16,6 +13,8 @@ export interface Log<M> {
   content: Content<M>
   /** Picks the page kind when none was given. */
   readonly classify: Classify<M>
+  /** Throws for a message that the history's schema refuses. */
+  readonly check: ((message: unknown) => void) | undefined
   /** The deltas that were applied through this handle, by position. */
   readonly deltas: Applied[]
   /** The view of all messages, cached until the next append. */
@@ -31,12 +30,20 @@ export interface Applied {
   readonly end: number
 }
 
-export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
+export const emptyLog = <M>(classify: Classify<M>, check?: Log<M>['check']): Log<M> => ({
   content: emptyContent(),
   classify,
-  deltas: emptyList(),
+  check,
+  deltas: [],
   whole: undefined,
 })
+
+/** A frozen copy of a message; a message that was decoded is returned as it is. Throws for one that can't be recorded. */
+export const copyOf = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> => {
+  const copy = snapshot(message) as Immutable<M>
+  log.check?.(copy)
+  return copy
+}
 
 /** Classifies a message that was appended without a page kind. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
@@ -52,11 +59,9 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
   const code = codeOf(page)
   if (log.content.tail.messages.length === chunkLength) log.content = sealTail(log.content)
   const { state, tail } = log.content
-  const index = tail.messages.length
-  tail.messages[index] = message
-  tail.codes[index] = code
+  tail.codes.push(code)
   log.whole = undefined
-  return (state.len + index) as Position // the only place that makes a position
+  return (state.len + tail.messages.push(message) - 1) as Position // the only place that makes a position
 }
 
 /** Record the messages of a view. A view from 0 without gaps shares its storage; others are copied by entry. */
@@ -72,59 +77,45 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
   }
 }
 
-/** Copy (unless it was decoded), freeze, classify and record a message. If a step throws, nothing is recorded. */
+/** Copy, check, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
-  const copy = snapshot(message) as Immutable<M>
+  const copy = copyOf(log, message)
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
 }
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
-export const handleOf = <M>(log: Log<M>): History<M> => {
-  const handle = {
-    __proto__: handlePrototype,
-    append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
-    view: () => fullViewOf(log),
-    get len() {
-      return lenOf(log.content)
-    },
-  }
-  // `stamp` adds the private name, which is the brand at run time; the cast adds the brand for the compiler.
-  return freeze(Handle.stamp(handle, log)) as unknown as History<M>
-}
+export const handleOf = <M>(log: Log<M>): History<M> => new Handle(log) as unknown as History<M>
 
 /** The log behind a handle; undefined if this library did not make the value. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** The prototype of handles. It prints them, and keeps Immer from taking them for drafts. */
-const handlePrototype = {
-  /** `History(5)` */
-  [Symbol.toPrimitive](this: unknown): string {
-    const log = Handle.log(this)
-    return log === undefined ? 'History' : `History(${lenOf(log.content)})`
-  },
-  [inspectKey](this: unknown, depth: number, options: object, inspect: unknown): string {
-    const log = Handle.log(this)
-    return log === undefined
-      ? '[History]'
-      : consoleTextOf(`History(${lenOf(log.content)})`, fullViewOf(log), depth, options, inspect)
-  },
-}
-seclude(handlePrototype)
+/** A handle. Its private field is its brand at run time: no other object has it. */
+class Handle<M> {
+  readonly #log: Log<M>
+  readonly append: (message: M | Immutable<M>, page?: PageKind) => Position
+  readonly view: () => View<M>
+  declare readonly len: number
 
-class Handle extends ReturnsArgument {
-  readonly #log: Log<unknown>
-
-  private constructor(target: object, log: Log<unknown>) {
-    super(target)
+  constructor(log: Log<M>) {
     this.#log = log
-  }
-
-  static stamp<M>(target: object, log: Log<M>): object {
-    return new Handle(target, log as unknown as Log<unknown>)
+    this.append = (message, page) => append(log, message, page)
+    this.view = () => fullViewOf(log)
+    Object.defineProperty(this, 'len', { __proto__: null, get: () => lenOf(log.content), enumerable: true } as object)
+    Object.freeze(this)
   }
 
   static log(value: unknown): Log<unknown> | undefined {
-    return typeof value === 'object' && value !== null && #log in value ? value.#log : undefined
+    return typeof value === 'object' && value !== null && #log in value ? (value.#log as Log<unknown>) : undefined
+  }
+
+  /** `History(5)` */
+  [Symbol.toPrimitive](): string {
+    return `History(${this.len})`
+  }
+
+  [inspectKey](depth: number, options: object, inspect: unknown): string {
+    return consoleTextOf(`${this}`, fullViewOf(this.#log), depth, options, inspect)
   }
 }
+sealClass(Handle)

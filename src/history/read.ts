@@ -1,9 +1,8 @@
 /**
  * Views: the read side of a record. A view is a state, a tail, and a range of positions minus its
- * gaps. No key, symbol, prototype or patched built-in leads from it to the handle, to a later
- * message or to a message that it leaves out.
+ * gaps. No key, symbol or prototype leads from it to the handle, to a later message or to a message that it leaves out.
  */
-import { freeze, type Immutable } from '../json/index.ts'
+import type { Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
 import { pagesOf, type KindSource } from '../pages/kit.ts'
 import {
@@ -13,10 +12,9 @@ import {
   positionOfRank,
   runLengthAt,
   rankAt,
-  seclude,
+  sealClass,
   sliceBounds,
   Span,
-  spanPrototype,
   addGaps,
   type Gaps,
   type Range,
@@ -72,17 +70,17 @@ class RecordView<M> extends Span<Immutable<M>> {
   #positionAt: View<M>['positionAt'] | undefined
   #before: View<M>['before'] | undefined
 
-  static readonly #kind: SpanKind<RecordView<unknown>, unknown> = freeze({
+  static readonly #kind: SpanKind<RecordView<unknown>, unknown> = {
     name: 'View',
     read: (view, rank) => messageAt(view.#content, positionOfRank(view.#gaps, rank)),
     piece: (view, rank) => messagesFrom(view.#content, positionOfRank(view.#gaps, rank), runLengthAt(view.#gaps, rank)),
-  } as SpanKind<RecordView<unknown>, unknown>)
+  }
 
-  static readonly #kinds: KindSource<RecordView<unknown>> = freeze({
+  static readonly #kinds: KindSource<RecordView<unknown>> = {
     codeAt: (view, rank) => codeOfKindAt(view.#content, positionOfRank(view.#gaps, rank)),
     codesFrom: (view, rank) =>
       codesFrom(view.#content, positionOfRank(view.#gaps, rank), runLengthAt(view.#gaps, rank)),
-  } as KindSource<RecordView<unknown>>)
+  }
 
   constructor(content: Content<M>, gaps: Gaps | undefined, start: number, end: number) {
     super(RecordView.#kind as SpanKind<never, Immutable<M>>, rankAt(gaps, start), rankAt(gaps, end))
@@ -92,7 +90,7 @@ class RecordView<M> extends Span<Immutable<M>> {
     this.#end = end
     defineGetter(this, 'messages', messages)
     defineGetter(this, 'pages', pages)
-    freeze(this)
+    Object.freeze(this)
   }
 
   static part(value: unknown): Part<unknown> | undefined {
@@ -148,6 +146,6 @@ class RecordView<M> extends Span<Immutable<M>> {
   }
 }
 
-const messages = getterFrom(RecordView.prototype, 'messages')
-const pages = getterFrom(RecordView.prototype, 'pages')
-seclude(RecordView.prototype, spanPrototype)
+const messages = getterFrom(RecordView, 'messages')
+const pages = getterFrom(RecordView, 'pages')
+sealClass(RecordView)

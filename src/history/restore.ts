@@ -1,22 +1,7 @@
 /** Restores a history from untrusted saved state, and keeps every saved page kind. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  create,
-  emptyList,
-  freeze,
-  hasOwn,
-  isArray,
-  isLeft,
-  left,
-  NotJson,
-  ownField,
-  type Path,
-  type Recordable,
-  right,
-  sliceText,
-  stringify,
-  optionsOf,
-} from '../json/index.ts'
+import { isLeft, left, right } from '../either/index.ts'
+import { NotJson, optionsOf, ownField, ownItems, type Path, type Recordable } from '../json/index.ts'
 import { callCallback } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFaultOf, RestoreFault } from './fault.ts'
@@ -53,45 +38,41 @@ export interface Restored<M> {
 export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },
   decode: (message: unknown) => Either<unknown, M>,
-  options: { readonly classify?: Classify<M> } = noOptions,
+  options: { readonly classify?: Classify<M> } = {},
 ): Either<RestoreFault, Restored<M>> => {
-  optionsOf('restoreHistory', options, optionNames)
+  const { classify = classifyMessage } = optionsOf('restoreHistory', options, { classify: true })
   if (typeof saved !== 'object' || saved === null) return left(savedShapeFault([], 'an object with messages and pages'))
   const messages: unknown = ownField(saved, 'messages')
   const given: unknown = ownField(saved, 'pages')
-  const pages = given === undefined ? none : given
-  if (!isArray(messages)) return left(savedShapeFault(['messages'], 'an array of messages'))
-  if (!isArray(pages)) return left(savedShapeFault(['pages'], 'an array of page kinds'))
-  const kinds = emptyList<PageKind>()
-  for (let position = 0; position < pages.length; position++) {
-    const kind = elementOf(pages, position)
+  const pages = given === undefined ? [] : given
+  if (!Array.isArray(messages)) return left(savedShapeFault(['messages'], 'an array of messages'))
+  if (!Array.isArray(pages)) return left(savedShapeFault(['pages'], 'an array of page kinds'))
+  const kinds: PageKind[] = []
+  for (const [position, kind] of ownItems<unknown>(pages).entries()) {
     if (!isPageKind(kind)) return left({ _tag: 'UnknownPage', position, found: describe(kind) })
-    kinds[position] = kind
+    kinds.push(kind)
   }
   if (kinds.length > messages.length)
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
-  const log = emptyLog<M>(ownField(options, 'classify') ?? classifyMessage)
-  const encoded = emptyList<unknown>() // copied, because `decode` could change the saved array
-  for (let position = 0; position < messages.length; position++) encoded[position] = elementOf(messages, position)
-  for (let position = 0; position < encoded.length; position++) {
-    const answer = callCallback('decode', () => decode(encoded[position]))
+  const log = emptyLog<M>(classify)
+  // A copy, because `decode` could change the saved array.
+  for (const [position, encoded] of ownItems<unknown>(messages).entries()) {
+    const answer = callCallback('decode', () => decode(encoded))
     if (isLeft(answer)) return answer
     const decoded = answer.right
     if (!isEither(decoded))
       return left({ _tag: 'CallbackThrew', callback: 'decode', cause: new TypeError(notEither(decoded)) })
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
     try {
-      append(log, decoded.right, kinds[position])
+      append(log, decoded.right, kinds.at(position))
     } catch (error) {
       if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }
-  return right(freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
+  return right(Object.freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
-
-const optionNames = { classify: true } as const
 
 const isEither = (value: unknown): boolean => {
   const tag =
@@ -101,13 +82,6 @@ const isEither = (value: unknown): boolean => {
 
 const notEither = (value: unknown): string => `it returned ${describe(value)}, not an Either, as decodeMessage does`
 
-const none: readonly never[] = freeze([])
-const noOptions: object = freeze(create(null))
-
-/** An empty slot reads as undefined, whatever Array.prototype has at that index. */
-const elementOf = (values: readonly unknown[], index: number): unknown =>
-  hasOwn(values, index) ? values[index] : undefined
-
 const savedShapeFault = (path: Path, expected: string): HistoryFaultOf<'NotSavedHistory'> => ({
   _tag: 'NotSavedHistory',
   path,
@@ -116,7 +90,7 @@ const savedShapeFault = (path: Path, expected: string): HistoryFaultOf<'NotSaved
 
 const describe = (value: unknown): string =>
   typeof value === 'string'
-    ? stringify(sliceText(value, 0, 40))
+    ? JSON.stringify(value.slice(0, 40))
     : value === null
       ? 'null'
       : `a value of type ${typeof value}`

@@ -1,18 +1,17 @@
 /**
- * The state of a record: messages and their page kinds in frozen chunks, the chunks in frozen groups,
- * and a short tail that grows. A state is immutable. The next state shares all chunks with it, as with
- * Immer. So an old view keeps no later messages alive, and a fork shares its chunks with its origin.
- *
- * This does not call Immer's `produce`: it uses built-ins that other code can replace, and such
- * code could swap a chunk for an accessor or a Proxy.
+ * The state of a record, made and frozen by Immer: messages and their page kinds in chunks, the chunks in groups. A
+ * state never changes, and the next one shares all chunks with it. So an old view keeps no later messages alive, and a
+ * fork shares its chunks with its origin. New messages go to a short tail, and a full tail becomes a chunk: a `produce`
+ * for each message would cost more than copying the message (bench: record).
  */
-import { codeAt, emptyList, freeze, fromCodes, type Immutable, sliceText } from '../json/index.ts'
+import { castDraft, freeze, Immer, immerable } from 'immer'
+import type { Immutable } from '../json/index.ts'
 import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
 
 /** Messages and their page kinds: always `chunkLength` of them. */
 export interface Chunk<M> {
-  /** The messages: a frozen list without a prototype. */
+  /** The messages: a frozen list. */
   readonly messages: readonly Immutable<M>[]
   /** The code of each page kind, as a character. */
   readonly kinds: string
@@ -26,7 +25,7 @@ export interface State<M> {
   readonly groups: readonly (readonly Chunk<M>[])[]
 }
 
-/** The messages after a state: at most `chunkLength`. Both lists only grow, in step, and have no prototype. */
+/** The messages after a state: at most `chunkLength`. Both lists only grow, in step. */
 export interface Tail<M> {
   readonly messages: Immutable<M>[]
   /** The codes of their page kinds. */
@@ -45,56 +44,69 @@ export const chunkLength: number = 1 << chunkBits
 const groupLength = 1 << groupBits
 const [chunkMask, groupMask, groupShift] = [chunkLength - 1, groupLength - 1, chunkBits + groupBits] as const
 
-const emptyState: State<never> = freeze({ len: 0, groups: freeze([]) })
+/** An instance of our own: an application's `setAutoFreeze(false)` does not reach it. */
+const { produce } = new Immer({ autoFreeze: true })
 
-const emptyTail = <M>(): Tail<M> => ({ messages: emptyList(), codes: emptyList() })
+/** The class of states. It inherits nothing, because Immer assigns through setters that a draft inherits. */
+class RecordState implements State<never> {
+  readonly len = 0
+  readonly groups = []
 
-export const emptyContent = <M>(): Content<M> => freeze({ state: emptyState, tail: emptyTail() })
+  static {
+    Object.setPrototypeOf(this.prototype, null)
+    Object.defineProperty(this.prototype, immerable, { value: true })
+  }
+}
+
+const emptyState: State<never> = freeze(new RecordState(), true)
+
+const emptyTail = <M>(): Tail<M> => ({ messages: [], codes: [] })
+
+export const emptyContent = <M>(): Content<M> => ({ state: emptyState, tail: emptyTail() })
 
 export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** Turns a full tail into a chunk. The tail's list is frozen and becomes the chunk's list without a copy. */
 export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
-  withChunk(state, freeze({ messages: freeze(messages), kinds: fromCodes(codes) }))
+  withChunk(state, freeze({ messages: freeze(messages), kinds: String.fromCharCode(...codes) }))
 
-export const withChunk = <M>({ len, groups }: State<M>, chunk: Chunk<M>): Content<M> => {
-  const last = groups[groups.length - 1]
-  const open = last !== undefined && last.length < groupLength
-  const group = open ? listOf(last, last.length, chunk) : listOf([], 0, chunk)
-  const state = freeze({
-    len: len + chunkLength,
-    groups: listOf(groups, open ? groups.length - 1 : groups.length, group),
-  })
-  return freeze({ state, tail: emptyTail<M>() })
+export const withChunk = <M>(state: State<M>, chunk: Chunk<M>): Content<M> => {
+  const { len, groups } = state
+  const last = groups.at(-1)
+  const isOpen = last !== undefined && last.length < groupLength
+  const next = isOpen ? [...groups.slice(0, -1), freeze([...last, chunk])] : [...groups, freeze([chunk])]
+  return { state: nextState(state, len + chunkLength, next), tail: emptyTail() }
 }
+
+/**
+ * The state after this one. The recipe only assigns, and the lists are frozen already: a drafted list would take twice
+ * the time, and Immer would visit each element of one that is not frozen.
+ */
+const nextState = <M>(state: State<M>, len: number, groups: State<M>['groups']): State<M> =>
+  produce<State<unknown>>(state, (draft) => {
+    draft.len = len
+    draft.groups = castDraft(freeze(groups))
+  }) as State<M>
 
 /** The messages before `end`. It shares all full chunks, and copies at most `chunkLength - 1` messages. */
 export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
   const { state } = content
   if (end === state.len + chunkLength) return sealTail(content)
   const shared = end < state.len ? firstChunks(state, end >>> chunkBits) : state
-  const rest = emptyTail<M>()
+  const tail = emptyTail<M>()
   for (let position = shared.len; position < end; position++) {
-    rest.messages[position - shared.len] = messageAt(content, position)
-    rest.codes[position - shared.len] = codeOfKindAt(content, position)
+    tail.messages.push(messageAt(content, position))
+    tail.codes.push(codeOfKindAt(content, position))
   }
-  return freeze({ state: shared, tail: rest })
+  return { state: shared, tail }
 }
 
-const firstChunks = <M>({ groups }: State<M>, chunks: number): State<M> => {
+const firstChunks = <M>(state: State<M>, chunks: number): State<M> => {
   const full = chunks >>> groupBits
   const more = chunks & groupMask
-  const group = groups[full] as readonly Chunk<M>[]
-  const kept = more === 0 ? listOf(groups, full) : listOf(groups, full, listOf(group, more))
-  return freeze({ len: chunks << chunkBits, groups: kept })
-}
-
-/** A frozen list of the first `count` items and, if given, one more. */
-const listOf = <T>(items: readonly T[], count: number, more?: T): readonly T[] => {
-  const list = emptyList<T>()
-  for (let index = 0; index < count; index++) list[index] = items[index] as T
-  if (more !== undefined) list[count] = more
-  return freeze(list)
+  const groups = state.groups.slice(0, full)
+  if (more > 0) groups.push(freeze((state.groups[full] as readonly Chunk<M>[]).slice(0, more)))
+  return nextState(state, chunks << chunkBits, groups)
 }
 
 /** The message at a position: a whole number below the length. */
@@ -106,7 +118,7 @@ export const messageAt = <M>({ state, tail }: Content<M>, position: number): Imm
 /** The code of the page kind at a position: a whole number below the length. */
 export const codeOfKindAt = ({ state, tail }: Content<unknown>, position: number): number =>
   position < state.len
-    ? codeAt(chunkAt(state, position).kinds, position & chunkMask)
+    ? chunkAt(state, position).kinds.charCodeAt(position & chunkMask)
     : (tail.codes[position - state.len] as number)
 
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
@@ -114,19 +126,14 @@ const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
 
 /** The longest run of messages from a position that is in one list: at most `most`. */
 export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, most: number): Piece<Immutable<M>> => {
-  const inTail = position >= state.len
-  const values = inTail ? tail.messages : chunkAt(state, position).messages
+  const values = position >= state.len ? tail.messages : chunkAt(state, position).messages
   const index = position & chunkMask // the state ends with a whole chunk
-  return { values, index, count: minOf(most, values.length - index) }
+  return { values, index, count: Math.min(most, values.length - index) }
 }
 
 /** The page kind codes from a position that are in one list, as characters: at most `most`. */
 export const codesFrom = ({ state, tail }: Content<unknown>, position: number, most: number): string => {
-  const inTail = position >= state.len
-  const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds
+  const kinds = position >= state.len ? String.fromCharCode(...tail.codes) : chunkAt(state, position).kinds
   const index = position & chunkMask
-  const count = minOf(most, kinds.length - index)
-  return count === kinds.length ? kinds : sliceText(kinds, index, index + count)
+  return kinds.slice(index, index + Math.min(most, kinds.length - index))
 }
-
-const minOf = (one: number, other: number): number => (one < other ? one : other)

@@ -3,26 +3,10 @@
  * texts is parsed when one of its messages is first read.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  create,
-  define,
-  freeze,
-  freezeParsed,
-  emptyList,
-  fromCodes,
-  hasOwn,
-  type Immutable,
-  isLeft,
-  left,
-  NotJson,
-  ownField,
-  parseText,
-  type Path,
-  right,
-} from '../json/index.ts'
+import { isLeft, left, right } from '../either/index.ts'
+import { define, freezeParsed, type Immutable, NotJson, ownField, type Path } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/kit.ts'
-import { seclude } from '../sequence/index.ts'
 import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record } from './log.ts'
@@ -66,17 +50,13 @@ export interface TextOptions {
 export const appendText = <M>(
   history: History<M>,
   text: string,
-  options: TextOptions = noOptions,
+  options: TextOptions = {},
 ): Either<TextFault, Position> => {
   const log = logOf(history)
   if (log === undefined) throw new TypeError('appendText needs a history from createHistory or restoreHistory')
   const page = ownField(options, 'page')
-  const read = readText<M>(
-    lenOf(log.content),
-    text,
-    ownField(options, 'fills') ?? noFills,
-    ownField(options, 'check') ?? noTextCheck,
-  )
+  const check = ownField(options, 'check') ?? noTextCheck
+  const read = readText<M>(lenOf(log.content), text, ownField(options, 'fills') ?? [], check)
   if (isLeft(read)) return read
   const message = read.right
   let kind: PageKind
@@ -149,26 +129,14 @@ class UnreadChunk<M> implements Chunk<M> {
   readonly kinds: string
   readonly #start: number
   readonly #reader: ChunkReader
-  #texts: readonly string[]
-  #fills: readonly ChunkText['fills'][]
+  #texts: readonly Pick<ChunkText, 'stored' | 'fills'>[]
   #messages: readonly Immutable<M>[] | undefined
 
   constructor(start: number, given: readonly ChunkText[], { textOf, check, errorOf }: ChunkReader) {
-    const codes = emptyList<number>()
-    const texts = emptyList<string>()
-    const fills = emptyList<ChunkText['fills']>()
-    for (let index = 0; index < given.length; index++) {
-      const one = given[index] as ChunkText
-      codes[index] = codeOf(one.page)
-      texts[index] = one.stored
-      fills[index] = one.fills
-    }
-    this.kinds = fromCodes(codes)
+    this.kinds = String.fromCharCode(...given.map(({ page }) => codeOf(page)))
     this.#start = start
     this.#reader = { textOf, check, errorOf }
-    this.#texts = texts
-    this.#fills = fills
-    freeze(this)
+    this.#texts = given.map(({ stored, fills }) => ({ stored, fills })) // the caller's may change
   }
 
   get messages(): readonly Immutable<M>[] {
@@ -177,27 +145,22 @@ class UnreadChunk<M> implements Chunk<M> {
 
   #read(): readonly Immutable<M>[] {
     const { textOf, check, errorOf } = this.#reader
-    const messages = emptyList<Immutable<M>>()
-    for (let index = 0; index < chunkLength; index++) {
+    const messages = this.#texts.map(({ stored, fills }, index) => {
       const position = this.#start + index
-      const fills = (this.#fills[index] as ChunkText['fills'])()
-      if (fills === undefined)
-        throw errorOf({
-          _tag: 'UnrecordableMessage',
-          position,
-          path: [],
-          reason: 'lacks a text that is stored in a block',
-        })
-      const read = readText<M>(position, textOf(this.#texts[index] as string), fills, check)
+      const texts = fills()
+      if (texts === undefined) {
+        const reason = 'lacks a text that is stored in a block'
+        throw errorOf({ _tag: 'UnrecordableMessage', position, path: [], reason })
+      }
+      const read = readText<M>(position, textOf(stored), texts, check)
       // An error that `check` throws is no fault of the message: it may be a stack overflow.
       if (isLeft(read)) throw read.left._tag === 'CallbackThrew' ? read.left.cause : errorOf(read.left)
-      messages[index] = read.right
-    }
-    this.#texts = this.#fills = noFills as readonly never[]
-    return freeze(messages)
+      return read.right
+    })
+    this.#texts = []
+    return Object.freeze(messages)
   }
 }
-seclude(UnreadChunk.prototype)
 
 /** Parse a message, insert its texts, freeze it and check it: everything that precedes recording. */
 const readText = <M>(
@@ -210,12 +173,11 @@ const readText = <M>(
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
-    message = parseText(text)
+    message = JSON.parse(text)
   } catch {
     return unrecordableFault([], 'is not JSON text')
   }
-  for (let index = 0; index < fills.length; index++) {
-    const { path, text: filling } = fills[index] as Fill
+  for (const { path, text: filling } of fills) {
     // Anything but a string would be recorded unfrozen.
     if (typeof filling !== 'string') return unrecordableFault(path, 'can only be filled with a string')
     if (!fillText(message, path, filling))
@@ -237,15 +199,11 @@ const readText = <M>(
 }
 
 const noTextCheck = (): undefined => undefined
-const noOptions: object = freeze(create(null))
-const noFills: readonly Fill[] = freeze([])
 
 /** Put a text at its path. Returns false if the path does not lead to an empty string. */
 const fillText = (message: unknown, path: Path, text: string): boolean => {
-  const last = path.length - 1
-  let place: unknown = message
-  for (let index = 0; index < last; index++) place = member(place, path[index])
-  const key = path[last]
+  const place = path.slice(0, -1).reduce(member, message)
+  const key = path.at(-1)
   if (member(place, key) !== '') return false
   define(place as object, key as string | number, text)
   return true
@@ -255,6 +213,6 @@ const member = (value: unknown, key: unknown): unknown =>
   typeof value === 'object' &&
   value !== null &&
   (typeof key === 'string' || typeof key === 'number') &&
-  hasOwn(value, key)
+  Object.hasOwn(value, key)
     ? (value as { readonly [key: string | number]: unknown })[key]
     : undefined

@@ -1,4 +1,3 @@
-import { hasOwn, isArray, keysOf } from './builtins.ts'
 import type { JsonObject } from './json.ts'
 
 /**
@@ -9,18 +8,16 @@ import type { JsonObject } from './json.ts'
 export const jsonEqual = (left: unknown, right: unknown): boolean => {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (isArray(left) || isArray(right)) {
-    if (!isArray(left) || !isArray(right) || left.length !== right.length) return false
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false
     for (let index = 0; index < left.length; index++) if (!jsonEqual(left[index], right[index])) return false
     return true
   }
-  const keys = keysOf(left)
-  if (keys.length !== keysOf(right).length) return false
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    if (!hasOwn(right, key) || !jsonEqual((left as JsonObject)[key], (right as JsonObject)[key])) return false
-  }
-  return true
+  const keys = Object.keys(left)
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && jsonEqual((left as JsonObject)[key], (right as JsonObject)[key]))
+  )
 }
 
 /** A copy of plain JSON data with the keys of each object in one order, so that equal data has equal JSON text. */

@@ -1,5 +1,5 @@
 /** Freezes values in place. Only for values that this library made; `snapshot` copies everything else. */
-import { freeze, isArray, isFinite, isWellFormed, keysOf } from './builtins.ts'
+import { freeze } from 'immer'
 import { maxDepth, NotJson, snapshot } from './snapshot.ts'
 
 /**
@@ -17,27 +17,19 @@ export const freezeParsed = (value: unknown): void => {
 }
 
 const freezeWithin = (value: unknown, depth: number): boolean => {
-  if (typeof value === 'string') return isWellFormed(value)
-  if (typeof value === 'number') return isFinite(value)
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > maxDepth) return false
-  if (isArray(value)) {
-    for (let index = 0; index < value.length; index++) if (!freezeWithin(value[index], depth + 1)) return false
-  } else {
-    const keys = keysOf(value)
-    for (let index = 0; index < keys.length; index++) {
-      const key = keys[index] as string
-      if (!isWellFormed(key) || !freezeWithin((value as { readonly [key: string]: unknown })[key], depth + 1))
+  if (Array.isArray(value)) {
+    for (const item of value) if (!freezeWithin(item, depth + 1)) return false
+  } else
+    for (const key of Object.keys(value))
+      if (!key.isWellFormed() || !freezeWithin((value as { readonly [key: string]: unknown })[key], depth + 1))
         return false
-    }
-  }
-  freeze(value)
+  Object.freeze(value)
   return true
 }
 
 /** Deep-freeze a result made of plain data. Parts that are frozen already are frozen all the way down. */
-export const freezeResult = <T>(value: T): T => {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const key of keysOf(value)) freezeResult((value as { readonly [key: string]: unknown })[key])
-  return freeze(value) as T
-}
+export const freezeResult = <T>(value: T): T => freeze(value, true)

@@ -3,8 +3,7 @@
  * double represents, lone surrogates.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from './either.ts'
-import { indexIn, trim } from './builtins.ts'
+import { isLeft, right } from '../either/index.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'
 import { textOfJson } from './stringify.ts'
@@ -47,7 +46,7 @@ const none: readonly Finding[] = Object.freeze([])
 /** Whether writing the value gives the same text. A lone surrogate would too, as an escape, so escapes are excluded. */
 const writesBack = (value: unknown, text: string): boolean => {
   try {
-    return textOfJson(value as Json) === trim(text) && indexIn(text, '\\ud') === -1
+    return textOfJson(value as Json) === text.trim() && !text.includes('\\ud')
   } catch {
     return false // nested deeper than the engine's stack
   }

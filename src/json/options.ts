@@ -1,5 +1,5 @@
 /** Reads the options of a call, and rejects unknown names, which plain JavaScript would ignore. */
-import { create, hasOwn, isArray, keysOf, stringify, symbolsOf } from './builtins.ts'
+import { ownFields } from './own.ts'
 import { describe } from './reading.ts'
 
 /** The names of options. The compiler requires each of them. */
@@ -15,26 +15,30 @@ export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
  * @param known all names. Default: any name is accepted
  */
 export const optionsOf = <T extends object>(call: string, given: T | undefined, known?: OptionNames<T>): T => {
-  const options = create(null) as { [name: PropertyKey]: unknown }
-  if (given === undefined) return options as T // calls with required options check them later
-  if (typeof given !== 'object' || given === null || isArray(given))
+  if (given === undefined) return Object.create(null) as T // calls with required options check them later
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
-  const names = keysOf(given)
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index] as string
-    if (known !== undefined && !hasOwn(known, name)) throw new TypeError(unknownName(call, name, keysOf(known)))
-    options[name] = (given as typeof options)[name]
-  }
-  const symbols = symbolsOf(given)
-  for (let index = 0; index < symbols.length; index++)
-    options[symbols[index] as symbol] = (given as typeof options)[symbols[index] as symbol]
-  return options as T
+  if (known !== undefined)
+    for (const name of Object.keys(given))
+      if (!Object.hasOwn(known, name)) throw new TypeError(unknownName(call, name, Object.keys(known)))
+  return ownFields(given)
+}
+
+/**
+ * Throws TypeError for an argument that the compiler would have rejected.
+ *
+ * @param call the function, as a caller writes it
+ * @param isRight whether the argument is of its type
+ * @param expected what the function takes: `a list of ids`
+ */
+export const checkArgument = (call: string, isRight: boolean, expected: string, given: unknown): void => {
+  if (!isRight) throw new TypeError(`${call} takes ${expected}, found ${describe(given)}`)
 }
 
 const unknownName = (of: string, name: string, names: readonly string[]): string => {
   const close = nearest(name, names)
   const meant = close === undefined ? '' : ` Did you mean \`${close}\`?`
-  return `${of} has no option ${stringify(name)}.${meant} Its options: ${names.join(', ')}`
+  return `${of} has no option ${JSON.stringify(name)}.${meant} Its options: ${names.join(', ')}`
 }
 
 /** The option name that needs the fewest changes, or shares a prefix; undefined if most letters differ. */

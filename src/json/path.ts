@@ -1,6 +1,3 @@
-import { exec, stringify } from './builtins.ts'
-import { buildArray } from './list.ts'
-
 /** A place inside a value: object keys and array indexes from the root. The empty path is the value itself. */
 export type Path = readonly (string | number)[]
 
@@ -20,17 +17,11 @@ export const formatPath = (path: Path, root = ''): string => {
     }
     const step = path[index] as string | number
     if (typeof step === 'number') text += `[${step}]`
-    else if (exec(plainKey, step) === null) text += `[${stringify(step)}]`
+    else if (!plainKey.test(step)) text += `[${JSON.stringify(step)}]`
     else text += text === '' ? step : `.${step}`
   }
   return text
 }
-
-export const joinPaths = (first: Path, then: Path): Path =>
-  buildArray(
-    first.length + then.length,
-    (index) => (index < first.length ? first[index] : then[index - first.length]) as string | number,
-  )
 
 const mostSteps = 12
 const plainKey = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u

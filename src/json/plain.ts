@@ -2,7 +2,7 @@
  * Converts program values to JSON data and back. Values that JSON can't express are tagged with
  * their path, so that a value comes back deeply equal.
  */
-import { base64Of, bytesOfBase64, formatPath, type Json, type Path } from './index.ts'
+import { base64Of, bytesOfBase64, define, formatPath, type Json, type Path } from './index.ts'
 
 /** The path and kind of a value that JSON can't express, with its text if the JSON value does not have it. */
 export type Tag = readonly [path: Path, kind: TagKind, text?: string]
@@ -106,12 +106,7 @@ export const revivePlain = (value: unknown, tags: readonly Tag[]): unknown => {
     for (const step of steps)
       owner = owner !== undefined && Object.hasOwn(owner, step) ? (owner[step] as typeof owner) : undefined
     if (typeof owner !== 'object' || owner === null) continue // the containing value was removed
-    Object.defineProperty(owner, last, {
-      value: revivedValue(owner[last], kind, text),
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    })
+    define(owner, last, revivedValue(owner[last], kind, text))
   }
   return root.root
 }

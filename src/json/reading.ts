@@ -1,7 +1,7 @@
 /** Reads a foreign value field by field. An unexpected value throws `Unexpected`, which a codec turns into a fault. */
-import { define, isArray, keysOf, ownField, sliceText, stringify } from './builtins.ts'
+import { ownField } from './own.ts'
 import type { Json, JsonObject } from './json.ts'
-import { joinPaths, type Path } from './path.ts'
+import type { Path } from './path.ts'
 
 /** Thrown for an unexpected value. Not an Error, because it never leaves a codec. */
 export class Unexpected {
@@ -17,23 +17,20 @@ export class Unexpected {
 
   /** Prefixes the path. The path is built while the exception propagates, so valid values cost nothing. */
   within(...steps: Path): this {
-    this.path = joinPaths(steps, this.path)
+    this.path = [...steps, ...this.path]
     return this
   }
 }
 
 /** Read each item of a list. An unexpected item is reported with its index. */
-export const readEach = <T>(list: readonly Json[], read: (item: Json, index: number) => T): T[] => {
-  const result: T[] = []
-  for (let index = 0; index < list.length; index++) {
+export const readEach = <T>(list: readonly Json[], read: (item: Json, index: number) => T): T[] =>
+  list.map((item, index) => {
     try {
-      result.push(read(list[index] as Json, index))
+      return read(item, index)
     } catch (error) {
       throw error instanceof Unexpected ? error.within(index) : error
     }
-  }
-  return result
-}
+  })
 
 /** Read the value at `key`. An unexpected value is reported with the key. */
 export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | undefined) => T): T => {
@@ -56,7 +53,7 @@ export const hasOnly = (value: object, names: readonly string[]): boolean =>
 
 /** Whether a value is an object, but not an array. */
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value at `path` as an object. Throws Unexpected. */
 export const objectAt = (value: unknown, path: Path): JsonObject => {
@@ -66,7 +63,7 @@ export const objectAt = (value: unknown, path: Path): JsonObject => {
 
 /** The value at `path` as an array. Throws Unexpected. */
 export const arrayAt = (value: unknown, path: Path): readonly Json[] => {
-  if (!isArray(value)) throw new Unexpected(path, 'an array', value)
+  if (!Array.isArray(value)) throw new Unexpected(path, 'an array', value)
   return value as readonly Json[]
 }
 
@@ -78,32 +75,18 @@ export const stringAt = (value: unknown, path: Path): string => {
 
 /** The fields of an object that are not in `known`; undefined if there are none. */
 export const fieldsBeside = (value: JsonObject, known: readonly string[]): JsonObject | undefined => {
-  let others: JsonObject | undefined
-  const names = keysOf(value)
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index] as string
-    if (isAmong(known, name)) continue
-    others ??= {}
-    define(others, name, value[name])
-  }
-  return others
-}
-
-const isAmong = (names: readonly string[], wanted: string): boolean => {
-  for (let index = 0; index < names.length; index++) if (names[index] === wanted) return true
-  return false
+  const others = Object.entries(value).filter(([name]) => !known.includes(name))
+  return others.length === 0 ? undefined : Object.fromEntries(others)
 }
 
 /** A description of a value for people: `an object with role, content`, `"text"`, `nothing`. */
 export const describe = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  if (isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object') {
-    const names = keysOf(value)
-    let shown = ''
-    for (let index = 0; index < names.length && index < 4; index++)
-      shown += `${index === 0 ? '' : ', '}${quoteValue(names[index])}`
+    const names = Object.keys(value)
+    const shown = names.slice(0, 4).map(quoteValue).join(', ')
     return names.length === 0 ? 'an empty object' : `an object with ${shown}${names.length > 4 ? ', …' : ''}`
   }
   return quoteValue(value)
@@ -115,6 +98,6 @@ const quoteValue = (value: unknown): string => {
       ? `${value}n`
       : typeof value === 'number'
         ? `${value}`
-        : (stringify(value) ?? typeof value)
-  return text.length <= 40 ? text : `${sliceText(text, 0, 40)}… (${text.length} characters)`
+        : (JSON.stringify(value) ?? typeof value)
+  return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
 }

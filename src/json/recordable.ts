@@ -61,9 +61,14 @@ type CheckedObject<M> =
 
 type Property<T> = T extends undefined ? undefined : Checked<T>
 
-/** An optional symbol key is a type brand, which no value has. */
-type SymbolKey<M, Key extends keyof M> =
-  {} extends Pick<M, Key> ? unknown : 'a symbol key can not be recorded: write a string key'
+/** An optional symbol key is a type brand, which no value has. An index signature of symbols is none. */
+type SymbolKey<M, Key extends keyof M> = symbol extends Key
+  ? NoSymbolKey
+  : {} extends Pick<M, Key>
+    ? unknown
+    : NoSymbolKey
+
+type NoSymbolKey = 'a symbol key can not be recorded: write a string key'
 
 /** `name` and `message` alone don't make an error, because data may have both. Neither does an index signature. */
 type IsError<M> = M extends Error

@@ -1,6 +1,5 @@
 /** Writes JSON data like `JSON.stringify`, but without calling a `toJSON` added to a prototype. */
-import { arrayPrototype, getPrototypeOf, hasOwn, isArray, keysOf, objectPrototype, stringify } from './builtins.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /**
  * The text of plain JSON data.
@@ -8,24 +7,14 @@ import type { Json } from './json.ts'
  * Cost    `JSON.stringify`; several times that if a prototype of objects or arrays has a `toJSON`
  */
 export const textOfJson = (value: Json): string =>
-  getPrototypeOf(arrayPrototype) === objectPrototype &&
-  !hasOwn(arrayPrototype, 'toJSON') &&
-  !hasOwn(objectPrototype, 'toJSON')
-    ? stringify(value) // an own `toJSON` is data, and so not a function
-    : stringifyWithoutToJson(value)
+  Object.hasOwn(Array.prototype, 'toJSON') || Object.hasOwn(Object.prototype, 'toJSON')
+    ? stringifyWithoutToJson(value)
+    : JSON.stringify(value) // an own `toJSON` is data, and so not a function
 
 const stringifyWithoutToJson = (value: Json): string => {
-  if (typeof value !== 'object' || value === null) return stringify(value)
-  let text = ''
-  if (isArray(value)) {
-    for (let index = 0; index < value.length; index++)
-      text += `${index === 0 ? '' : ','}${stringifyWithoutToJson(value[index] as Json)}`
-    return `[${text}]`
-  }
-  const keys = keysOf(value)
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    text += `${index === 0 ? '' : ','}${stringify(key)}:${stringifyWithoutToJson(value[key] as Json)}`
-  }
-  return `{${text}}`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(stringifyWithoutToJson).join(',')}]`
+  return `{${Object.entries(value as JsonObject)
+    .map(([key, item]) => `${JSON.stringify(key)}:${stringifyWithoutToJson(item)}`)
+    .join(',')}}`
 }

@@ -3,8 +3,8 @@
  * engines don't report.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from './either.ts'
-import { withoutPollution, parseText } from './builtins.ts'
+import { left, right } from '../either/index.ts'
+import { withoutPollution } from './own.ts'
 
 /** The place where a text stops being JSON. */
 export interface JsonTextProblem {
@@ -23,7 +23,7 @@ export interface JsonTextProblem {
 /** The value of JSON text; undefined if it is not JSON. See `isPolluted`. */
 export const jsonIn = (text: string): unknown => {
   try {
-    return withoutPollution(parseText(text))
+    return withoutPollution(JSON.parse(text))
   } catch {
     return undefined
   }
@@ -38,7 +38,7 @@ export const jsonOrText = (text: string): unknown => {
 /** Parse JSON text; see `isPolluted`. Cost: `JSON.parse`; if it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {
-    return right(withoutPollution(parseText(text)))
+    return right(withoutPollution(JSON.parse(text)))
   } catch (error) {
     const { offset, expected } = firstError(text)
     const before = text.slice(0, offset)

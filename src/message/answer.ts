@@ -1,7 +1,8 @@
 /** Builds messages from a model's answer: the kept part of an interrupted answer, and the results of its calls. */
 import { text } from './construct.ts'
 import { decodeMessage } from './decode.ts'
-import { hasOwn, isLeft, isObject, ownField, type JsonObject } from '../json/index.ts'
+import { isLeft } from '../either/index.ts'
+import { isObject, ownField, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The end of a marked answer, for the model; `meta.indelible.interrupted` is the mark for programs. */
@@ -59,7 +60,7 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
     : Object.freeze({
         ...part,
         id,
-        meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }),
+        meta: Object.freeze({ ...withoutItemIds(ownField(part, 'meta')), indelible: { callId: part.id } }),
       })
 }
 
@@ -67,8 +68,9 @@ export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCal
 const withoutItemIds = (meta: Meta = {}): Meta =>
   Object.fromEntries(
     Object.entries(meta).map(([name, kept]) => {
-      if (!isObject(kept) || !isObject(kept['fields'])) return [name, kept]
-      const { id: _, ...fields } = kept['fields']
+      const wire = isObject(kept) ? ownField(kept, 'fields') : undefined
+      if (!isObject(kept) || !isObject(wire)) return [name, kept]
+      const { id: _, ...fields } = wire
       return [name, { ...kept, fields }]
     }),
   )
@@ -89,7 +91,7 @@ export const indelibleMetaOf = (message: Partial<Message>): JsonObject => {
 }
 
 /** Whether an answer was interrupted. */
-export const isCut = (message: Message): boolean => hasOwn(indelibleMetaOf(message), 'interrupted')
+export const isCut = (message: Message): boolean => Object.hasOwn(indelibleMetaOf(message), 'interrupted')
 
 /** A value as a message; undefined if it is not one. */
 export const messageIn = (value: unknown): Message | undefined => {

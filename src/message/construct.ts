@@ -3,7 +3,7 @@
  * { path }))`. The results are frozen; given parts and JSON are used as is (an append copies and
  * freezes everything). Nothing is generated: pass an id if you need one.
  */
-import { freeze, mapEach, textOfJson, type Json, type JsonObject, optionsOf } from '../json/index.ts'
+import { textOfJson, type Json, type JsonObject, optionsOf } from '../json/index.ts'
 import type {
   FilePart,
   ImagePart,
@@ -79,22 +79,23 @@ export const toolResultPart = (
   content: string | readonly ResultPart[],
   options: { readonly name?: string; readonly isError?: boolean } = {},
 ): ToolResultPart =>
-  freeze({
+  Object.freeze({
     type: 'tool_result',
     callId,
-    content: typeof content === 'string' ? freeze([text(content)]) : mapEach(content, (part) => part),
+    content: typeof content === 'string' ? Object.freeze([text(content)]) : Object.freeze([...content]),
     ...optionsOf('toolResult', options, resultNames),
   })
 
 /** A text part. */
-export const text = (value: string): TextPart => freeze({ type: 'text', text: value })
+export const text = (value: string): TextPart => Object.freeze({ type: 'text', text: value })
 
 /**
  * An image.
  *
  * @param source a URL, base64 data, or the id of a stored block
  */
-export const image = (source: Source): ImagePart => freeze({ type: 'image', source: freeze({ ...source }) })
+export const image = (source: Source): ImagePart =>
+  Object.freeze({ type: 'image', source: Object.freeze({ ...source }) })
 
 /**
  * A document, audio or video.
@@ -103,7 +104,7 @@ export const image = (source: Source): ImagePart => freeze({ type: 'image', sour
  * @param options the name of the file
  */
 export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
-  freeze({ type: 'file', source: freeze({ ...source }), ...optionsOf('file', options, { name: true }) })
+  Object.freeze({ type: 'file', source: Object.freeze({ ...source }), ...optionsOf('file', options, { name: true }) })
 
 /**
  * A tool call by the model.
@@ -113,7 +114,7 @@ export const file = (source: Source, options: { readonly name?: string } = {}): 
  * @param args the arguments: an object is written as JSON, a string is kept as is
  */
 export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
-  freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
+  Object.freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
 
 /**
  * The model's reasoning, with the data that its provider expects back.
@@ -124,10 +125,11 @@ export const toolCall = (id: string, name: string, args: string | JsonObject): T
 export const reasoning = (
   value: string,
   options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
-): ReasoningPart => freeze({ type: 'reasoning', text: value, ...optionsOf('reasoning', options, reasoningNames) })
+): ReasoningPart =>
+  Object.freeze({ type: 'reasoning', text: value, ...optionsOf('reasoning', options, reasoningNames) })
 
 /** A refusal by the model. */
-export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
+export const refusal = (value: string): RefusalPart => Object.freeze({ type: 'refusal', text: value })
 
 /**
  * A part that only one provider defines, kept unchanged.
@@ -135,7 +137,8 @@ export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal',
  * @param name the provider or format
  * @param raw the part, as JSON
  */
-export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
+export const provider = (name: string, raw: Json): ProviderPart =>
+  Object.freeze({ type: 'provider', provider: name, raw })
 
 /**
  * Error results for the calls that an interrupted run left open, one message each. Appending them
@@ -150,13 +153,14 @@ export const provider = (name: string, raw: Json): ProviderPart => freeze({ type
 export const interruptedResults = (
   open: readonly Pick<ToolCallPart, 'id' | 'name'>[],
   reason: string,
-): readonly Message[] => mapEach(open, ({ id, name }) => toolResult(id, [text(reason)], { name, isError: true }))
+): readonly Message[] =>
+  Object.freeze(open.map(({ id, name }) => toolResult(id, [text(reason)], { name, isError: true })))
 
 /** The text of a result that was never recorded. */
 export const noResult = 'No result was recorded for this call.'
 
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
-  freeze({ role, content: mapEach(content, (part) => (typeof part === 'string' ? text(part) : part)) })
+  Object.freeze({ role, content: Object.freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })
 
 const resultNames = { name: true, isError: true } as const
 const reasoningNames = { summary: true, signature: true, encrypted: true } as const

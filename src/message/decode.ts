@@ -5,20 +5,8 @@
  * adds more to a bundle (bench: decode).
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  hasOwn,
-  isArray,
-  isObject,
-  joinPaths,
-  keysOf,
-  left,
-  NotJson,
-  type Path,
-  ownSnapshot,
-  right,
-  sliceText,
-  stringify,
-} from '../json/index.ts'
+import { left, right } from '../either/index.ts'
+import { isArray, isObject, NotJson, ownField, ownSnapshot, type Path } from '../json/index.ts'
 import { isBlockId } from '../proof/kit.ts'
 import type { MessageFault } from './fault.ts'
 import { isRole, roles } from './guards.ts'
@@ -76,7 +64,7 @@ type Shape = { readonly [field: string]: Check }
 const problem = (expected: string, value: unknown): Problem => ({ path: [], expected, found: describe(value) })
 
 const atKey = (key: string | number, inner: Problem | undefined): Problem | undefined =>
-  inner && { expected: inner.expected, found: inner.found, path: joinPaths([key], inner.path) }
+  inner && { expected: inner.expected, found: inner.found, path: [key, ...inner.path] }
 
 const aString: Check = (value) => (typeof value === 'string' ? undefined : problem('a string', value))
 const aBoolean: Check = (value) => (typeof value === 'boolean' ? undefined : problem('true or false', value))
@@ -100,13 +88,8 @@ const objectOf = (expected: string, required: Shape, optional: Shape): Check => 
   const list = Object.keys(known).join(', ')
   return (value) => {
     if (!isObject(value)) return problem(expected, value)
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index] as string
-      if (!hasOwn(value, name)) return atKey(name, (known[name] as Check)(undefined))
-    }
-    const found = keysOf(value)
-    for (let index = 0; index < found.length; index++) {
-      const name = found[index] as string
+    for (const name of names) if (!Object.hasOwn(value, name)) return atKey(name, (known[name] as Check)(undefined))
+    for (const name of Object.keys(value)) {
       const check = known[name]
       if (check === undefined)
         return atKey(name, { path: [], expected: `one of the fields ${list}`, found: 'a field that is not known' })
@@ -123,8 +106,9 @@ const oneOf = (expected: string, kinds: { readonly [type: string]: Check }): Che
   const types = `one of ${Object.keys(kinds).join(', ')}`
   return (value) => {
     if (!isObject(value)) return problem(expected, value)
-    const check = typeof value['type'] === 'string' ? known[value['type']] : undefined
-    return check === undefined ? atKey('type', problem(types, value['type'])) : check(value)
+    const type = ownField(value, 'type')
+    const check = typeof type === 'string' ? known[type] : undefined
+    return check === undefined ? atKey('type', problem(types, type)) : check(value)
   }
 }
 
@@ -175,6 +159,6 @@ const describe = (value: unknown): string => {
   if (value === null) return 'null'
   if (isArray(value)) return 'an array'
   if (typeof value === 'object') return 'an object'
-  const text = stringify(value)
-  return text.length <= 40 ? text : `${sliceText(text, 0, 40)}… (${text.length} characters)`
+  const text = JSON.stringify(value)
+  return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
 }

@@ -1,5 +1,5 @@
 /** Erased messages: their form in the record, and the form in which they are sent. */
-import { emptyList, freeze, mapEach } from '../json/index.ts'
+import { ownFields } from '../json/index.ts'
 import { text } from './construct.ts'
 import { contentOf } from './guards.ts'
 import type { ErasedPart, Message, Part, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
@@ -13,22 +13,17 @@ export const erasedMark = '[erased]'
  * @returns the stub, frozen, with `erased` parts only
  */
 export const erasedMessage = ({ role, content }: Pick<Message, 'role' | 'content'>): Message => {
-  const parts = emptyList<ErasedPart>()
-  for (let index = 0; index < content.length; index++) {
-    const part = erasedPart(content[index] as Part)
-    const before = parts[parts.length - 1]
-    if (part === plain && before === plain) continue // the number of parts is content, too
-    parts[parts.length] = part
-  }
-  return freeze({ role, content: freeze(parts.length === 0 ? [plain] : mapEach(parts, (part) => part)) })
+  // Of plain parts in a row only one is kept: their number is content, too.
+  const parts = content.map(erasedPart).filter((part, index, all) => part !== plain || all[index - 1] !== plain)
+  return Object.freeze({ role, content: Object.freeze(parts.length === 0 ? [plain] : parts) })
 }
 
-const plain: ErasedPart = freeze({ type: 'erased' })
+const plain: ErasedPart = Object.freeze({ type: 'erased' })
 
 const erasedPart = (part: Part): ErasedPart => {
   if (part.type === 'erased') return part
-  if (part.type === 'tool_call') return freeze({ type: 'erased', id: part.id })
-  return part.type === 'tool_result' ? freeze({ type: 'erased', callId: part.callId }) : plain
+  if (part.type === 'tool_call') return Object.freeze({ type: 'erased', id: part.id })
+  return part.type === 'tool_result' ? Object.freeze({ type: 'erased', callId: part.callId }) : plain
 }
 
 /**
@@ -37,9 +32,7 @@ const erasedPart = (part: Part): ErasedPart => {
  * @returns true if it has an `erased` part
  */
 export const isErased = (message: Pick<Message, 'content'>): boolean => {
-  const content = contentOf('isErased', message)
-  for (let index = 0; index < content.length; index++) if (content[index]?.type === 'erased') return true
-  return false
+  return contentOf('isErased', message).some(({ type }) => type === 'erased')
 }
 
 /** A part other than a stub. */
@@ -52,10 +45,11 @@ export interface UnerasedMessage extends Message {
 
 /** The part as a type that every format has: a call without arguments, or a result or text that says it was erased. */
 export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart | TextPart => {
-  if (part.id !== undefined) return freeze({ type: 'tool_call', id: part.id, name: 'erased', arguments: '{}' })
-  return part.callId === undefined
+  const { id, callId } = ownFields(part)
+  if (id !== undefined) return Object.freeze({ type: 'tool_call', id, name: 'erased', arguments: '{}' })
+  return callId === undefined
     ? text(erasedMark)
-    : freeze({ type: 'tool_result', callId: part.callId, content: freeze([text(erasedMark)]) })
+    : Object.freeze({ type: 'tool_result', callId, content: Object.freeze([text(erasedMark)]) })
 }
 
 /**
@@ -67,8 +61,8 @@ export const erasedTextPart = (part: ErasedPart): ToolCallPart | ToolResultPart 
  */
 export const withErasedText = (message: Message): UnerasedMessage =>
   isErased(message)
-    ? freeze({
+    ? Object.freeze({
         ...message,
-        content: mapEach(message.content, (part) => (part.type === 'erased' ? erasedTextPart(part) : part)),
+        content: Object.freeze(message.content.map((part) => (part.type === 'erased' ? erasedTextPart(part) : part))),
       })
     : (message as UnerasedMessage)

@@ -1,5 +1,5 @@
 /** The faults of messages, and of the pairing of calls and results. */
-import { formatPath, stringify, type Path } from '../json/index.ts'
+import { formatPath, type Path } from '../json/index.ts'
 import { sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a value is not a message. */
@@ -81,17 +81,17 @@ export const pairingSentences: Sentences<PairingFault> = {
 export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
 
 export const problemSentences: Sentences<PairingProblem> = {
-  UnansweredCall: (problem) => `the call ${stringify(problem.id)} at position ${problem.position} has no result`,
+  UnansweredCall: (problem) => `the call ${JSON.stringify(problem.id)} at position ${problem.position} has no result`,
   DuplicateCallId: (problem) =>
-    `the call at position ${problem.position} reuses the id ${stringify(problem.id)} of the call at position ${problem.first.position}`,
+    `the call at position ${problem.position} reuses the id ${JSON.stringify(problem.id)} of the call at position ${problem.first.position}`,
   OrphanResult: (problem) =>
-    `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which is not in the conversation`,
+    `the result at position ${problem.position} answers the call ${JSON.stringify(problem.id)}, which is not in the conversation`,
   DuplicateResult: (problem) =>
-    `the result at position ${problem.position} answers the call ${stringify(problem.id)}, which already has a result at position ${problem.first.position}`,
+    `the result at position ${problem.position} answers the call ${JSON.stringify(problem.id)}, which already has a result at position ${problem.first.position}`,
   ResultBeforeCall: (problem) =>
-    `the result at position ${problem.position} comes before its call ${stringify(problem.id)} at position ${problem.call.position}`,
+    `the result at position ${problem.position} comes before its call ${JSON.stringify(problem.id)} at position ${problem.call.position}`,
   ResultNotAdjacent: (problem) =>
-    `the result at position ${problem.position} does not directly follow its call ${stringify(problem.id)} at position ${problem.call.position}`,
+    `the result at position ${problem.position} does not directly follow its call ${JSON.stringify(problem.id)} at position ${problem.call.position}`,
 }
 
 /**

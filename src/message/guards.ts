@@ -1,8 +1,8 @@
 /** Predicates and accessors for well-formed messages and parts. Use `decodeMessage` for unknown data. */
-import { describe, filterEach, freeze, isArray } from '../json/index.ts'
+import { describe, isArray } from '../json/index.ts'
 import type { Message, Part, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
-export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
+export const roles: readonly Role[] = Object.freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
 /**
  * Whether a value is a role.
@@ -52,12 +52,8 @@ export const contentOf = (call: string, message: Pick<Message, 'content'>): read
  * @returns the text; empty if there is none
  */
 export const textOf = (message: Message): string => {
-  const content = contentOf('textOf', message)
   let text = ''
-  for (let index = 0; index < content.length; index++) {
-    const part = content[index] as Part
-    if (part.type === 'text') text += part.text
-  }
+  for (const part of contentOf('textOf', message)) if (part.type === 'text') text += part.text
   return text
 }
 
@@ -67,7 +63,7 @@ export const textOf = (message: Message): string => {
  * @returns the calls, in order
  */
 export const toolCallsOf = (message: Message): readonly ToolCallPart[] =>
-  filterEach(contentOf('toolCallsOf', message), isToolCall)
+  Object.freeze(contentOf('toolCallsOf', message).filter(isToolCall))
 
 /**
  * The tool results of a message.
@@ -75,4 +71,4 @@ export const toolCallsOf = (message: Message): readonly ToolCallPart[] =>
  * @returns the results, in order
  */
 export const toolResultsOf = (message: Message): readonly ToolResultPart[] =>
-  filterEach(contentOf('toolResultsOf', message), isToolResult)
+  Object.freeze(contentOf('toolResultsOf', message).filter(isToolResult))

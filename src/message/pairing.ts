@@ -1,6 +1,6 @@
 /** Pairing: matches results with tool calls. Every provider rejects a request with a call that has no result. */
-import { emptyList, filterEach, freeze, mapEach, OwnMap, describe } from '../json/index.ts'
-import { itemAt, type Sequence } from '../sequence/index.ts'
+import { describe } from '../json/index.ts'
+import type { Sequence } from '../sequence/index.ts'
 import { erasedTextPart } from './erased.ts'
 import type { Message, ToolCallPart, ToolResultPart } from './message.ts'
 
@@ -80,19 +80,19 @@ export interface Pairing<Call, Answer> {
  */
 export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
   type MutableCall = { -readonly [Key in keyof MetCall<Call, Answer>]: MetCall<Call, Answer>[Key] }
-  const calls = emptyList<MutableCall>()
-  const latest = new OwnMap<string, MutableCall>()
+  const calls: MutableCall[] = []
+  const latest = new Map<string, MutableCall>()
   /** The unanswered calls of this turn by id; usually one per id. */
-  let open = new OwnMap<string, MutableCall[]>()
+  let open = new Map<string, MutableCall[]>()
   let waiting = 0
   let turn = 0
   const countOtherPosition = (position: number): void => {
     if (waiting === 0 || turn === position) return
-    open = new OwnMap()
+    open = new Map()
     waiting = 0
   }
   return {
-    calls: () => mapEach(calls, (met) => met),
+    calls: () => Object.freeze([...calls]),
     other: countOtherPosition,
     isLate: (id) => {
       const met = latest.get(id)
@@ -103,13 +103,13 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
       countOtherPosition(position)
       const before = latest.get(id)
       const met: MutableCall = { call, answer, adjacent: false }
-      calls[calls.length] = met
+      calls.push(met)
       latest.set(id, met)
       turn = position
       if (answer !== undefined) return before
       let same = open.get(id)
-      if (same === undefined) open.set(id, (same = emptyList<MutableCall>()))
-      same[same.length] = met
+      if (same === undefined) open.set(id, (same = []))
+      same.push(met)
       waiting += 1
       return before
     },
@@ -123,10 +123,7 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
       of.adjacent = true
       waiting -= 1
       if (same.length === 1) open.delete(id)
-      else {
-        for (let index = 1; index < same.length; index++) same[index - 1] = same[index] as MutableCall
-        same.length -= 1
-      }
+      else same.shift()
       return { type: 'answer', of }
     },
   }
@@ -147,21 +144,17 @@ export const walkMessages = (
   result: (part: ToolResultPart, position: number, index: number) => void,
   countOtherPosition: (position: number) => void,
 ): void => {
-  const length = lengthOf(messages)
-  for (let position = 0; position < length; position++) {
-    const { content } = itemAt(messages, position)
+  lengthOf(messages) // throws
+  let position = 0
+  for (const { content } of messages) {
     if (content.length === 0) countOtherPosition(position)
-    for (let index = 0; index < content.length; index++) {
-      const part = content[index]
-      if (part?.type === 'tool_result') result(part, position, index)
-      else if (part?.type === 'tool_call') call(part, position, index)
-      else if (part?.type === 'erased') {
-        const was = erasedTextPart(part)
-        if (was.type === 'tool_result') result(was, position, index)
-        else if (was.type === 'tool_call') call(was, position, index)
-        else countOtherPosition(position)
-      } else countOtherPosition(position)
+    for (const [index, part] of content.entries()) {
+      const was = part.type === 'erased' ? erasedTextPart(part) : part
+      if (was.type === 'tool_result') result(was, position, index)
+      else if (was.type === 'tool_call') call(was, position, index)
+      else countOtherPosition(position)
     }
+    position += 1
   }
 }
 
@@ -181,7 +174,7 @@ export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] =>
     (result, position, part) => pairing.result(result.callId, { position, part, result }),
     pairing.other,
   )
-  return mapEach(pairing.calls(), ({ call, answer }) => freeze({ ...call, answer }))
+  return Object.freeze(pairing.calls().map(({ call, answer }) => Object.freeze({ ...call, answer })))
 }
 
 /**
@@ -191,7 +184,8 @@ export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] =>
  * @returns the calls, in the order in which they were made
  */
 export const openCalls = (messages: Sequence<Message>): readonly OpenCall[] =>
-  mapEach(
-    filterEach(pairCalls(messages), ({ answer }) => answer === undefined),
-    ({ id, name, position, part }) => freeze({ id, name, position, part }),
+  Object.freeze(
+    pairCalls(messages)
+      .filter(({ answer }) => answer === undefined)
+      .map(({ id, name, position, part }) => Object.freeze({ id, name, position, part })),
   )

@@ -6,8 +6,8 @@
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, bindMethod } from '../json/index.ts'
-import { itemAt, type Sequence } from '../sequence/index.ts'
+import { left, right } from '../either/index.ts'
+import type { Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
 import { withErasedText } from './erased.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
@@ -70,43 +70,41 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)
-  if (problems.length === 0) return freeze({ messages: messages as Settled<V>, repairs: noRepairs })
-  const { length } = messages
-
+  if (problems.length === 0) return Object.freeze({ messages: messages as Settled<V>, repairs: noRepairs })
   const names = uniqueIds(calls)
   // Keyed by place, not by part, because the same object may be in several places.
-  const madeAt = new OwnMap<string, Call>()
-  const answeredAt = new OwnMap<string, Call>()
-  for (let index = 0; index < calls.length; index++) {
-    const call = calls[index] as Call
+  const madeAt = new Map<string, Call>()
+  const answeredAt = new Map<string, Call>()
+  for (const call of calls) {
     madeAt.set(key(call.call), call)
     if (call.answer !== undefined) answeredAt.set(key(call.answer.place), call)
   }
 
-  const result = emptyList<Message>()
-  for (let position = 0; position < length; position++) {
-    const message = withErasedText(itemAt(messages, position)) // has the same number of parts, in the same places
-    const moved = emptyList<Message>()
-    const content = emptyList<Part>()
-    for (let index = 0; index < message.content.length; index++) {
-      const part = message.content[index] as Part
+  const result: Message[] = []
+  let position = 0
+  for (const given of messages) {
+    const message = withErasedText(given) // has the same number of parts, in the same places
+    const moved: Message[] = []
+    const content = message.content.flatMap((part, index): Part[] => {
       const place = key({ position, part: index })
       if (part.type === 'tool_result') {
         const call = answeredAt.get(place)
-        if (call?.adjacent === true) content[content.length] = renamedResult(part, names.get(call) ?? part.callId)
-        continue
+        return call?.adjacent === true ? [renamedResult(part, names.get(call) ?? part.callId)] : []
       }
       const call = part.type === 'tool_call' ? madeAt.get(place) : undefined
-      if (part.type === 'tool_call' && call !== undefined) {
-        if (!call.adjacent) moved[moved.length] = answerTo(call, names.get(call))
-        content[content.length] = renamedCall(part, names.get(call) ?? part.id)
-      } else content[content.length] = part
-    }
-    if (content.length > 0 || message.content.length === 0) result[result.length] = withContent(message, content)
-    for (let index = 0; index < moved.length; index++) result[result.length] = moved[index] as Message
+      if (part.type !== 'tool_call' || call === undefined) return [part]
+      if (!call.adjacent) moved.push(answerTo(call, names.get(call)))
+      return [renamedCall(part, names.get(call) ?? part.id)]
+    })
+    if (content.length > 0 || message.content.length === 0) result.push(withContent(message, content))
+    result.push(...moved)
+    position += 1
   }
-  const repairs = mapEach(problems, (problem): Repair => freeze({ problem, done: repairOf[problem._tag] }))
-  return freeze({ messages: arrayOf(result) as Settled<readonly Message[]>, repairs })
+  const repairs = problems.map((problem): Repair => Object.freeze({ problem, done: repairOf[problem._tag] }))
+  return Object.freeze({
+    messages: Object.freeze(result) as Settled<readonly Message[]>,
+    repairs: Object.freeze(repairs),
+  })
 }
 
 const repairOf = {
@@ -124,11 +122,11 @@ const pair = (
   messages: Sequence<Message>,
 ): { readonly calls: readonly Call[]; readonly problems: readonly PairingProblem[] } => {
   const pairing = createPairing<PartPlace, Call['answer'] & object>()
-  const problems = emptyList<PairingProblem>()
-  const early = emptyList<PartPlace>()
-  const latest = new OwnMap<string, PartPlace>()
+  const problems: PairingProblem[] = []
+  const early: PartPlace[] = []
+  const latest = new Map<string, PartPlace>()
   const addProblem = (problem: PairingProblem): void => {
-    problems[problems.length] = freeze(problem)
+    problems.push(Object.freeze(problem))
   }
   walkMessages(
     messages,
@@ -141,40 +139,29 @@ const pair = (
     (result, position, part) => {
       const place = { id: result.callId, position, part }
       const met = pairing.result(result.callId, { place, part: result })
-      if (met.type === 'orphan') early[early.length] = place
+      if (met.type === 'orphan') early.push(place)
       else if (met.type === 'second') addProblem({ _tag: 'DuplicateResult', ...place, first: met.first.place })
       else if (met.type === 'late') addProblem({ _tag: 'ResultNotAdjacent', ...place, call: met.of.call })
     },
     pairing.other,
   )
   const calls = pairing.calls()
-  for (let index = 0; index < calls.length; index++) {
-    const { answer, call } = calls[index] as Call
-    if (answer === undefined) addProblem({ _tag: 'UnansweredCall', ...call })
-  }
-  for (let index = 0; index < early.length; index++) {
-    const place = early[index] as PartPlace
+  for (const { answer, call } of calls) if (answer === undefined) addProblem({ _tag: 'UnansweredCall', ...call })
+  for (const place of early) {
     const call = latest.get(place.id)
     addProblem(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
   }
-  return { calls, problems: freeze(sortedList(problems, (a, b) => a.position - b.position || a.part - b.part)) }
+  problems.sort((a, b) => a.position - b.position || a.part - b.part)
+  return { calls, problems: Object.freeze(problems) }
 }
-
-/** V8 assigns the only item of a list instead of defining it, which could run a setter on a prototype. */
-const sortedList = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
-  list.length < 2 ? arrayOf(list) : toSorted(list, compare)
-
-const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = bindMethod(Array.prototype.toSorted)
 
 /** A new id for every call that reuses an earlier call's id. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
-  const used = new OwnSet<string>()
-  for (let index = 0; index < calls.length; index++) used.add((calls[index] as Call).call.id)
-  const met = new OwnSet<string>()
-  const times = new OwnMap<string, number>()
-  const names = new OwnMap<Call, string>()
-  for (let index = 0; index < calls.length; index++) {
-    const call = calls[index] as Call
+  const used = new Set(calls.map(({ call }) => call.id))
+  const met = new Set<string>()
+  const times = new Map<string, number>()
+  const names = new Map<Call, string>()
+  for (const call of calls) {
     const { id } = call.call
     if (!met.has(id)) {
       met.add(id)
@@ -195,24 +182,21 @@ const key = ({ position, part }: Pick<PartPlace, 'position' | 'part'>): string =
 const answerTo = ({ call, answer }: Call, id: string = call.id): Message =>
   answer === undefined
     ? toolResult(id, noResult, { isError: true })
-    : freeze({ role: 'tool', content: freeze([renamedResult(answer.part, id)]) })
+    : Object.freeze({ role: 'tool', content: Object.freeze([renamedResult(answer.part, id)]) })
 
-const noRepairs: readonly Repair[] = freeze([])
+const noRepairs: readonly Repair[] = Object.freeze([])
 
 /** The call with an id; the same object if it has that id. */
 export const renamedCall = (part: ToolCallPart, id: string): ToolCallPart =>
-  id === part.id ? part : freeze({ ...part, id })
+  id === part.id ? part : Object.freeze({ ...part, id })
 
 /** The result with a call id; the same object if it has that id. */
 export const renamedResult = (part: ToolResultPart, callId: string): ToolResultPart =>
-  callId === part.callId ? part : freeze({ ...part, callId })
+  callId === part.callId ? part : Object.freeze({ ...part, callId })
 
 /** The message with these parts; the same object if they are its own. `content` is frozen and used as is. */
 export const withContent = (message: Message, content: Part[]): Message =>
-  sameParts(content, message.content) ? message : freeze({ ...message, content: arrayOf(content) })
+  sameParts(content, message.content) ? message : Object.freeze({ ...message, content: Object.freeze(content) })
 
-const sameParts = (left: readonly Part[], right: readonly Part[]): boolean => {
-  if (left.length !== right.length) return false
-  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
-  return true
-}
+const sameParts = (left: readonly Part[], right: readonly Part[]): boolean =>
+  left.length === right.length && left.every((part, index) => part === right[index])

@@ -1,6 +1,7 @@
 /** Decodes unknown data into a `Note`, or returns a fault that names the place. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, NotJson, ownSnapshot, type Path, right, ownField } from '../json/index.ts'
+import { left, right } from '../either/index.ts'
+import { NotJson, ownSnapshot, type Path, ownField } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'

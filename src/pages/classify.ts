@@ -4,7 +4,7 @@
  * Constraint, plan and preference are guarantees for context derivation, so they are never
  * inferred: only an explicit tag on append sets them.
  */
-import { isArray, ownField } from '../json/index.ts'
+import { ownField } from '../json/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
@@ -24,9 +24,7 @@ export const classify = (message: unknown): PageKind => {
   if (role === 'system' || role === 'developer') return saysInterrupted(message) ? 'conversation' : 'bootstrap'
   if (role === 'tool') return 'evidence'
   const content = ownField(message as Shape, 'content')
-  if (isArray(content))
-    for (let index = 0; index < content.length; index++) if (isToolResult(content[index])) return 'evidence'
-  return 'conversation'
+  return Array.isArray(content) && content.some(isToolResult) ? 'evidence' : 'conversation'
 }
 
 interface Shape {

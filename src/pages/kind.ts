@@ -4,8 +4,6 @@
  * Source  ClawVM (arXiv 2604.10352), codetether-agent `session/pages.rs`
  */
 
-import { stringify } from '../json/index.ts'
-
 /** All page kinds. The index of a kind is its code. */
 export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
 Object.freeze(pageKinds) // codes are indexes into this list
@@ -39,7 +37,7 @@ export const isPageKind = (value: unknown): value is PageKind => typeof value ==
 export const codeOf = (kind: PageKind): number => {
   const code = typeof kind === 'string' ? codes[kind] : undefined
   if (code !== undefined) return code
-  const found = typeof kind === 'string' ? stringify(kind) : `a ${typeof kind}`
+  const found = typeof kind === 'string' ? JSON.stringify(kind) : `a ${typeof kind}`
   throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
 

@@ -1,6 +1,5 @@
 /** The page kinds of a view, stored alongside the messages, never inside them. */
-import { arrayOf, codeAt, emptyList, freeze } from '../json/index.ts'
-import { defineGetter, getterFrom, seclude, Span, spanPrototype, type SpanKind } from '../sequence/index.ts'
+import { defineGetter, getterFrom, sealClass, Span, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
@@ -54,10 +53,8 @@ class PageSpan extends Span<PageKind> {
     name: 'Pages',
     read: (span, rank) => kindOfCode(span.#source.codeAt(span.#view, rank)),
     piece: (span, rank) => {
-      const codes = span.#source.codesFrom(span.#view, rank)
-      const values = emptyList<PageKind>()
-      decode(codes, codes.length, values)
-      return { values, index: 0, count: codes.length }
+      const values = kindsOf(span.#source.codesFrom(span.#view, rank))
+      return { values, index: 0, count: values.length }
     },
   }
 
@@ -68,7 +65,7 @@ class PageSpan extends Span<PageKind> {
     this.#from = from
     this.#to = to
     defineGetter(this, 'kinds', kinds)
-    freeze(this)
+    Object.freeze(this)
   }
 
   get kinds(): readonly PageKind[] {
@@ -78,9 +75,10 @@ class PageSpan extends Span<PageKind> {
   /** Like any span's, but without a list per piece. */
   override get toArray(): () => readonly PageKind[] {
     return (this.#toArray ??= () => {
-      const values = emptyList<PageKind>()
-      this.#forCodes((codes, length) => decode(codes, length, values))
-      return arrayOf(values)
+      const values: PageKind[] = []
+      for (const codes of this.#codes())
+        for (let index = 0; index < codes.length; index++) values.push(kindOfCode(codes.charCodeAt(index)))
+      return Object.freeze(values)
     })
   }
 
@@ -88,28 +86,22 @@ class PageSpan extends Span<PageKind> {
     return (this.#count ??= (kind) => {
       const wanted = codeOf(kind)
       let found = 0
-      this.#forCodes((codes, length) => {
-        for (let index = 0; index < length; index++) if (codeAt(codes, index) === wanted) found += 1
-      })
+      for (const codes of this.#codes())
+        for (let index = 0; index < codes.length; index++) if (codes.charCodeAt(index) === wanted) found += 1
       return found
     })
   }
 
-  /** Visits the codes: the first `length` characters of each text are the next ones. */
-  #forCodes(visit: (codes: string, length: number) => void): void {
+  /** The codes, in pieces. */
+  *#codes(): Generator<string> {
     for (let rank = this.#from; rank < this.#to;) {
-      const codes = this.#source.codesFrom(this.#view, rank)
-      const length = codes.length < this.#to - rank ? codes.length : this.#to - rank
-      visit(codes, length)
-      rank += length
+      const codes = this.#source.codesFrom(this.#view, rank).slice(0, this.#to - rank)
+      rank += codes.length
+      yield codes
     }
   }
 }
+const kinds = getterFrom(PageSpan, 'kinds')
+sealClass(PageSpan)
 
-const decode = (codes: string, length: number, kinds: PageKind[]): void => {
-  let count = kinds.length
-  for (let index = 0; index < length; index++) kinds[count++] = kindOfCode(codeAt(codes, index))
-}
-
-const kinds = getterFrom(PageSpan.prototype, 'kinds')
-seclude(PageSpan.prototype, spanPrototype)
+const kindsOf = (codes: string): PageKind[] => Array.from(codes, (code) => kindOfCode(code.charCodeAt(0)))

@@ -4,7 +4,6 @@
  *
  * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
  */
-import { arrayOf, emptyList, freeze } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 import { emptyRoot, nodeHash } from './hashes.ts'
 
@@ -17,7 +16,7 @@ export interface CompactRange {
 }
 
 /** The tree without leaves. */
-export const emptyRange: CompactRange = freeze({ size: 0, peaks: freeze([]) })
+export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.freeze([]) })
 
 /**
  * Append a leaf to a tree.
@@ -36,19 +35,16 @@ export const appendLeaf = (
   leaf: Uint8Array,
   hash: Hash = portableSha256,
 ): CompactRange => {
-  const next = emptyList<Uint8Array>()
-  for (let index = 0; index < peaks.length; index++) next[index] = peaks[index] as Uint8Array
+  const next = [...peaks]
   addLeaf(next, size, leaf, hash)
-  return freeze({ size: size + 1, peaks: arrayOf(next) })
+  return Object.freeze({ size: size + 1, peaks: Object.freeze(next) })
 }
 
-/** Appends in place, to a list of peaks from `emptyList` that no other code holds. */
+/** Appends in place, to a list of peaks that no other code holds. */
 export const addLeaf = (peaks: Uint8Array[], size: number, leaf: Uint8Array, hash: Hash): void => {
-  let kept = peaks.length
   let last = leaf
-  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(peaks[--kept] as Uint8Array, last, hash) // there is a peak for each 1 bit
-  peaks.length = kept
-  peaks[kept] = last
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(peaks.pop() as Uint8Array, last, hash) // there is a peak for each 1 bit
+  peaks.push(last)
 }
 
 /**

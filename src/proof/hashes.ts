@@ -3,7 +3,6 @@
  *
  * Source  RFC 6962 §2.1
  */
-import { lengthOfBytes, bindMethod } from '../json/index.ts'
 import { portableSha256, type Hash } from './sha256.ts'
 
 /** The byte that precedes a leaf's content in its hash. */
@@ -17,9 +16,9 @@ export const leafMark = 0
  * @returns 32 bytes
  */
 export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const bytes = new Bytes(lengthOfBytes(content) + 1)
+  const bytes = new Uint8Array(content.length + 1)
   bytes[0] = leafMark
-  put(bytes, content, 1)
+  bytes.set(content, 1)
   return hash(bytes)
 }
 
@@ -32,12 +31,12 @@ export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint
  * @returns 32 bytes
  */
 export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const middle = 1 + lengthOfBytes(left)
-  const length = middle + lengthOfBytes(right)
-  const bytes = length === nodeLength ? shared : new Bytes(length)
+  const middle = 1 + left.length
+  const length = middle + right.length
+  const bytes = length === nodeLength ? shared : new Uint8Array(length)
   bytes[0] = 1
-  put(bytes, left, 1)
-  put(bytes, right, middle)
+  bytes.set(left, 1)
+  bytes.set(right, middle)
   return hash(bytes)
 }
 
@@ -47,7 +46,7 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = porta
  * @param hash the hash function. Default: `portableSha256`
  * @returns 32 bytes
  */
-export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Bytes(0))
+export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Uint8Array(0))
 
 /**
  * Whether two byte arrays are equal.
@@ -56,20 +55,13 @@ export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new B
  * @param right the other array
  * @returns true if they have the same bytes
  */
-export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
-  const length = lengthOfBytes(left)
-  if (length !== lengthOfBytes(right)) return false
-  for (let index = 0; index < length; index++) if (left[index] !== right[index]) return false
-  return true
-}
+export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean =>
+  left.length === right.length && left.every((byte, index) => byte === right[index])
 
 /** Whether all have the length of a hash. Otherwise two different pairs could be concatenated to the same bytes. */
 export const areHashes = (hashes: readonly Uint8Array[], length: number): boolean =>
   length > 0 && hashes.every((hash) => hash.length === length)
 
-const Bytes = Uint8Array // taken when this module loads
-const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = bindMethod(Uint8Array.prototype.set)
-
 /** The length of a prefix and two SHA-256. Nodes of this length share one buffer, which takes half of the time. */
 const nodeLength = 65
-const shared = new Bytes(nodeLength)
+const shared = new Uint8Array(nodeLength)

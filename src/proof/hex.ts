@@ -1,17 +1,15 @@
-/** Converts bytes to hexadecimal digits and back, without built-ins that other code could have patched. */
-import { codeAt, lengthOfBytes } from '../json/index.ts'
+/** Converts bytes to hexadecimal digits and back. */
 
 /** Two lowercase digits for each byte. */
 export const hexOf = (bytes: Uint8Array): string => {
   let text = ''
-  const length = lengthOfBytes(bytes)
-  for (let index = 0; index < length; index++) text += pairs[bytes[index] as number]
+  for (const byte of bytes) text += pairs[byte]
   return text
 }
 
 /** The bytes of lowercase digits. The caller has checked the digits. */
 export const bytesOfHex = (text: string): Uint8Array => {
-  const bytes = new Bytes(text.length / 2)
+  const bytes = new Uint8Array(text.length / 2)
   for (let index = 0; index < text.length; index += 2)
     bytes[index / 2] = digitAt(text, index) * 16 + digitAt(text, index + 1)
   return bytes
@@ -19,10 +17,8 @@ export const bytesOfHex = (text: string): Uint8Array => {
 
 /** `0` to `9` are 48 to 57, `a` to `f` 97 to 102. */
 const digitAt = (text: string, index: number): number => {
-  const code = codeAt(text, index)
+  const code = text.charCodeAt(index)
   return code < 58 ? code - 48 : code - 87
 }
-
-const Bytes = Uint8Array // taken when this module loads
 
 const pairs: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

@@ -5,5 +5,5 @@ export { consistencyProof, subtreesBetween, verifyConsistency } from './consiste
 export { emptyRoot, equalBytes, leafHash, nodeHash } from './hashes.ts'
 export { hexOf } from './hex.ts'
 export { type Subtree, inclusionProof, siblingsOf, verifyInclusion } from './inclusion.ts'
-export { type GrownTree, RowTree, type HashedRow, type RowContent, grow, hashRow, rowLeaf } from './row.ts'
+export { type GrownTree, type HashedRow, type RowContent, grow, hashRow, rowLeaf } from './row.ts'
 export { type Hash, digestOf, digestOfName, portableSha256 } from './sha256.ts'

@@ -1,11 +1,8 @@
-/**
- * The rows of a log as leaves of its tree. A message's leaf is computed here before ordinary code gets
- * the row, and again when the row is read, so a change to the message in between is always detected.
- */
-import { arrayOf, emptyList, freeze, ReturnsArgument, ownField, bindMethod } from '../json/index.ts'
-import { addLeaf, rootOf, type CompactRange } from './compact-range.ts'
+/** The rows of a log as leaves of its tree. */
+import { ownField } from '../json/index.ts'
+import { addLeaf, type CompactRange } from './compact-range.ts'
 import { leafMark } from './hashes.ts'
-import { bytesOfHex, hexOf } from './hex.ts'
+import { bytesOfHex } from './hex.ts'
 import type { Hash } from './sha256.ts'
 
 /** The content of a leaf: a row without its list of blocks, because the body names them. */
@@ -50,13 +47,13 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   const { bytes } = room
   bytes[0] = leafMark
   bytes[1] = 2 + (kind === 'note' ? 1 : 0) + (salt === undefined ? 0 : 4)
-  const high = floor(at / 2 ** 32)
+  const high = Math.floor(at / 2 ** 32)
   putWord(bytes, 2, high)
   putWord(bytes, 6, at - high * 2 ** 32)
-  if (salt !== undefined) put(bytes, bytesOfHex(salt), 10)
-  encoder ??= new Encoder()
-  const { written } = encodeInto(encoder, body, salt === undefined ? room.plain : room.salted)
-  return hash(new Bytes(room.buffer, 0, start + written))
+  if (salt !== undefined) bytes.set(bytesOfHex(salt), 10)
+  encoder ??= new TextEncoder()
+  const { written } = encoder.encodeInto(body, salt === undefined ? room.plain : room.salted)
+  return hash(new Uint8Array(room.buffer, 0, start + written))
 }
 
 /** A row with its leaf, frozen. All fields are set, so that none is read from a prototype. */
@@ -77,19 +74,6 @@ export interface HashedRow<Id extends string = string> {
   readonly leaf: Uint8Array
 }
 
-/** The private name of `hashRow`'s results. No other code can add it, so the leaf is always that of the body. */
-class HashMark extends ReturnsArgument {
-  readonly #own = true
-
-  static mark<T extends object>(row: T): Readonly<T> {
-    return freeze(new HashMark(row) as unknown as T)
-  }
-
-  static is(row: unknown): boolean {
-    return typeof row === 'object' && row !== null && #own in row
-  }
-}
-
 /**
  * Hash a row.
  *
@@ -104,46 +88,8 @@ export const hashRow = <Id extends string>(
   hash: Hash,
 ): HashedRow<Id> => {
   const leaf = rowLeaf({ kind, body, at, salt, erased, stored: undefined }, hash)
-  return HashMark.mark({ kind, body, at, salt, erased, blocks, leaf })
+  return Object.freeze({ kind, body, at, salt, erased, blocks, leaf })
 }
-
-/** A log after an append of rows from `hashRow`. */
-export class RowTree {
-  /** The tree with the rows. */
-  readonly range: CompactRange
-  /** The nodes to store beside the rows. */
-  readonly nodes: readonly Uint8Array[]
-  /** The root of the tree, as 64 lowercase hexadecimal digits. */
-  readonly root: string
-  readonly #before: CompactRange
-  readonly #rows: readonly HashedRow[]
-
-  constructor(before: CompactRange, rows: readonly HashedRow[], hash: Hash) {
-    const own = emptyList<HashedRow>()
-    const leaves = emptyList<Uint8Array>()
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index] as HashedRow
-      if (!HashMark.is(row)) throw new TypeError('a row was changed after it was checked')
-      own[index] = row
-      leaves[index] = row.leaf
-    }
-    const { range, nodes } = grow(before, leaves, hash)
-    this.#before = before
-    this.#rows = freeze(own)
-    this.range = range
-    this.nodes = nodes
-    this.root = hexOf(rootOf(range, hash))
-    freeze(this)
-  }
-
-  /** The rows, if `grown` is an instance that was made from the tree `before`; otherwise undefined. */
-  static rowsIn(grown: unknown, before: CompactRange): readonly HashedRow[] | undefined {
-    return typeof grown === 'object' && grown !== null && #rows in grown && grown.#before === before
-      ? grown.#rows
-      : undefined
-  }
-}
-freeze(RowTree)
 
 /** A tree after more leaves. */
 export interface GrownTree {
@@ -164,33 +110,23 @@ export interface GrownTree {
  * @returns the tree after them, and a node for each leaf
  */
 export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): GrownTree => {
-  const nodes = emptyList<Uint8Array>()
-  const peaks = emptyList<Uint8Array>()
-  for (let index = 0; index < range.peaks.length; index++) peaks[index] = range.peaks[index] as Uint8Array
+  const nodes: Uint8Array[] = []
+  const peaks = [...range.peaks]
   let { size } = range
-  for (let index = 0; index < leaves.length; index++) {
-    addLeaf(peaks, size, leaves[index] as Uint8Array, hash)
+  for (const leaf of leaves) {
+    addLeaf(peaks, size, leaf, hash)
     size += 1
-    nodes[index] = peaks[peaks.length - 1] as Uint8Array // exists, because a leaf was just appended
+    nodes.push(peaks.at(-1) as Uint8Array) // exists, because a leaf was just appended
   }
-  return freeze({ range: freeze({ size, peaks: arrayOf(peaks) }), nodes: arrayOf(nodes) })
+  return Object.freeze({ range: Object.freeze({ size, peaks: Object.freeze(peaks) }), nodes: Object.freeze(nodes) })
 }
 
-type Encoding = object
-declare const TextEncoder: {
-  new (): Encoding
-  readonly prototype: { encodeInto(source: string, destination: Uint8Array): { readonly written: number } }
+interface Encoder {
+  encodeInto(source: string, destination: Uint8Array): { readonly written: number }
 }
-// Captured when this module loads. Some sandboxes lack it, so the encoder is created on first use.
-const Encoder = typeof TextEncoder === 'undefined' ? (undefined as never) : TextEncoder
-let encoder: Encoding | undefined
-const encodeInto: (encoder: Encoding, text: string, into: Uint8Array) => { readonly written: number } =
-  typeof TextEncoder === 'undefined' ? (undefined as never) : bindMethod(TextEncoder.prototype.encodeInto)
+declare const TextEncoder: new () => Encoder
+let encoder: Encoder | undefined // some sandboxes lack it, so it is created on first use
 
-const { floor } = Math
-const Bytes = Uint8Array
-const Buffer = ArrayBuffer
-const put: (bytes: Uint8Array, part: Uint8Array, at: number) => void = bindMethod(Uint8Array.prototype.set)
 const putWord = (bytes: Uint8Array, start: number, word: number): void => {
   bytes[start] = word >>> 24
   bytes[start + 1] = word >>> 16
@@ -207,8 +143,13 @@ interface Room {
 }
 
 const roomOf = (length: number): Room => {
-  const buffer = new Buffer(length)
-  return { buffer, bytes: new Bytes(buffer), plain: new Bytes(buffer, 10), salted: new Bytes(buffer, 26) }
+  const buffer = new ArrayBuffer(length)
+  return {
+    buffer,
+    bytes: new Uint8Array(buffer),
+    plain: new Uint8Array(buffer, 10),
+    salted: new Uint8Array(buffer, 26),
+  }
 }
 
 /** The shared buffer, reused for each leaf, because most rows are short. */

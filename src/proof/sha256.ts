@@ -5,7 +5,6 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { bindMethod } from '../json/index.ts'
 
 /**
  * A hash function with 32 bytes of output.
@@ -17,7 +16,6 @@ export type Hash = (bytes: Uint8Array) => Uint8Array
 /** The part of `node:crypto` used here. Outside Node there are no types for it. */
 type NodeHash = (algorithm: 'sha256', bytes: Uint8Array, encoding: 'latin1') => string
 
-/** Captured when this module loads, so a later replacement is not called. */
 const nodeHash = ((): NodeHash | undefined => {
   const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }
   try {
@@ -26,9 +24,6 @@ const nodeHash = ((): NodeHash | undefined => {
     return undefined // another runtime without this function
   }
 })()
-
-const Bytes = Uint8Array
-const codeAt: (text: string, index: number) => number = bindMethod(String.prototype.charCodeAt)
 
 /**
  * The default `Hash`: Node's SHA-256, or an implementation in JavaScript outside Node.
@@ -41,8 +36,8 @@ export const portableSha256: Hash =
     ? (bytes) => sha256(bytes)
     : (bytes) => {
         const text = nodeHash('sha256', bytes, 'latin1') // takes half the time of a buffer
-        const digest = new Bytes(32)
-        for (let index = 0; index < 32; index++) digest[index] = codeAt(text, index)
+        const digest = new Uint8Array(32)
+        for (let index = 0; index < 32; index++) digest[index] = text.charCodeAt(index)
         return digest
       }
 

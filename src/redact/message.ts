@@ -1,5 +1,5 @@
 /** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
-import { hasOwn, ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
+import { ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import { contentOf, indelibleMetaOf } from '../message/kit.ts'
 import type { Note } from '../notes/kit.ts'
@@ -48,7 +48,7 @@ export const createRedactor = (given: Redact = true): Redactor => {
 const methods = ['text', 'textFrom', 'json', 'ready', 'counts', 'message', 'note', 'quiet'] as const
 
 const isRedactor = (given: unknown): given is Redactor =>
-  isObject(given) && methods.every((name) => hasOwn(given, name))
+  isObject(given) && methods.every((name) => Object.hasOwn(given, name))
 
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const { text, textFrom, json, ready, counts } = inner

@@ -5,7 +5,7 @@
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, left, right, snapshot, ownField, hasOwn, present, type JsonObject } from '../json/index.ts'
+import { describe, isLeft, left, right, snapshot, ownField, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
   settle,
@@ -423,7 +423,7 @@ export class Loop {
       this.#given.set(event.index, id)
       return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
-    const given = this.#given.get(hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
+    const given = this.#given.get(Object.hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
     if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
     this.#callIds.delete(given)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })

@@ -1,18 +1,6 @@
 /** Copies a model's output: the known fields, frozen, so that later changes have no effect. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  define,
-  formatPath,
-  freeze,
-  isLeft,
-  isSafeInteger,
-  left,
-  NotJson,
-  present,
-  right,
-  snapshot,
-  ownField,
-} from '../json/index.ts'
+import { define, formatPath, isLeft, left, NotJson, present, right, snapshot, ownField } from '../json/index.ts'
 import type { Usage } from '../notes/kit.ts'
 import type { ModelEvent } from './model.ts'
 
@@ -76,17 +64,17 @@ const fieldsOf = (
     else if (typeof value === kind.replace('?', '')) define(event, field, value)
     else return left(`${field} of its ${type} is ${quoteValue(value)}; expected a ${kind.replace('?', '')}`)
   }
-  return right(freeze(event) as unknown as ModelEvent) // the loop decodes messages and parts
+  return right(Object.freeze(event) as unknown as ModelEvent) // the loop decodes messages and parts
 }
 
 /** An answer's counts. One that is no number of tokens is unknown and counts 0: the answer itself is complete. */
 const usageOf = (given: unknown): Usage => {
   const count = (field: keyof Usage): number | undefined => {
     const found: unknown = ownField(Object(given) as Usage, field)
-    return isSafeInteger(found) && found >= 0 ? found : undefined
+    return Number.isSafeInteger(found) && (found as number) >= 0 ? (found as number) : undefined
   }
   const cache = present({ cacheRead: count('cacheRead'), cacheWrite: count('cacheWrite') })
-  return freeze({ input: count('input') ?? 0, output: count('output') ?? 0, ...cache })
+  return Object.freeze({ input: count('input') ?? 0, output: count('output') ?? 0, ...cache })
 }
 
 /** A frozen copy of plain JSON, or what is wrong with it. */

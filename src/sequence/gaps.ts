@@ -23,40 +23,35 @@ export interface Gaps {
 
 /** Merges ranges with existing gaps. Cost: O(n log n) in all of them. */
 export const addGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps | undefined => {
-  const all: Range[] = listWithoutPrototype()
-  for (let index = 0; index < ranges.length; index++) {
-    const { from, to } = ranges[index] as Range // read once, so that the checked values are the used values
-    if (!isSafeInteger(from) || !isSafeInteger(to) || from < 0 || to < from)
+  const all: Range[] =
+    gaps === undefined ? [] : gaps.froms.map((from, index) => ({ from, to: gaps.tos[index] as number }))
+  for (const [index, range] of ranges.entries()) {
+    // Read once, so that the checked values are the used values, and not from a prototype.
+    const { from, to } = { __proto__: null, ...range } as Range
+    if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
       throw new TypeError(`range ${index} is invalid: expected whole numbers, 0 ≤ from ≤ to`)
-    if (from < to) all[all.length] = { from, to }
+    if (from < to) all.push({ from, to })
   }
-  if (gaps !== undefined)
-    for (let index = 0; index < gaps.froms.length; index++)
-      all[all.length] = { from: gaps.froms[index] as number, to: gaps.tos[index] as number }
-  // V8 assigns the only item of a list instead of defining it, which could run a setter of a prototype.
-  const sorted =
-    all.length < 2 ? all : (apply(toSorted, all, [(a: Range, b: Range) => a.from - b.from]) as readonly Range[])
-
-  const froms: number[] = listWithoutPrototype()
-  const tos: number[] = listWithoutPrototype()
-  const ranks: number[] = listWithoutPrototype()
-  let count = 0
+  const froms: number[] = []
+  const tos: number[] = []
+  const ranks: number[] = []
+  let end = -1 // of the last gap
   let left = 0 // number of values left out so far
-  for (let index = 0; index < sorted.length; index++) {
-    const { from, to } = sorted[index] as Range
-    const last = count === 0 ? -1 : (tos[count - 1] as number)
-    if (from > last) {
-      froms[count] = from
-      tos[count] = to
-      ranks[count] = from - left
-      count += 1
+  for (const { from, to } of all.toSorted((a, b) => a.from - b.from)) {
+    if (to <= end) continue
+    if (from > end) {
+      froms.push(from)
+      ranks.push(from - left)
       left += to - from
-    } else if (to > last) {
-      tos[count - 1] = to
-      left += to - last
+    } else {
+      tos.pop()
+      left += to - end
     }
+    tos.push(to)
+    end = to
   }
-  return count === 0 ? undefined : freeze({ froms: freeze(froms), tos: freeze(tos), ranks: freeze(ranks) })
+  if (froms.length === 0) return undefined
+  return Object.freeze({ froms: Object.freeze(froms), tos: Object.freeze(tos), ranks: Object.freeze(ranks) })
 }
 
 /** The number of kept values before a position. Cost: O(log gaps). */
@@ -106,11 +101,3 @@ export const countWhile = (count: number, holds: (index: number) => boolean): nu
   }
   return low
 }
-
-const { freeze, setPrototypeOf } = Object
-const { isSafeInteger } = Number
-const { toSorted } = Array.prototype
-const { apply } = Reflect
-
-/** A list that ignores setters of `Array.prototype`. */
-const listWithoutPrototype = <T>(): T[] => setPrototypeOf([], null) as T[]

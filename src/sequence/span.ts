@@ -1,11 +1,9 @@
 /**
  * Spans: fixed ranges of values over a storage that only grows at its end. Views, page kinds and the messages of a
  * derived context are spans. This class has their common parts: reading, iteration, and JavaScript behavior.
- *
- * It calls no methods of built-in prototypes on the storage, so patched code can't get hold of it.
  */
 import { inspectKey, consoleTextOf } from './console.ts'
-import { seclude } from './seclude.ts'
+import { sealClass } from './sealed-class.ts'
 import type { Sequence } from './sequence.ts'
 
 /** Adjacent values of the storage. */
@@ -60,15 +58,13 @@ export class Span<T> implements Sequence<T> {
   get toArray(): () => readonly T[] {
     return (this.#toArray ??= () => {
       const to = this.#to
-      const values: T[] = setPrototypeOf([], null) // runs no setter of Array.prototype
-      let length = 0
-      for (let rank = this.#from; rank < to; rank = this.#from + length) {
+      const values: T[] = []
+      for (let rank = this.#from; rank < to; rank = this.#from + values.length) {
         const piece = this.#kind.piece(this as never, rank)
-        const stored = piece.values
-        const last = piece.index + minOf(piece.count, to - rank)
-        for (let index = piece.index; index < last; index++) values[length++] = stored[index] as T
+        const last = piece.index + Math.min(piece.count, to - rank)
+        for (let index = piece.index; index < last; index++) values.push(piece.values[index] as T)
       }
-      return freeze(setPrototypeOf(values, arrayPrototype))
+      return Object.freeze(values)
     })
   }
 
@@ -76,26 +72,25 @@ export class Span<T> implements Sequence<T> {
     return this.toArray
   }
 
+  /** Not a generator, which would take twice the time. */
   [Symbol.iterator](): IterableIterator<T> {
     const to = this.#to
     let rank = this.#from
-    let stored!: readonly T[] // set before it is read
+    let piece: Piece<T> = { values: [], index: 0, count: 0 }
     let index = 0
     let last = 0
-    const advance = (): boolean => {
-      if (rank >= to) return false
-      const piece = this.#kind.piece(this as never, rank)
-      const count = minOf(piece.count, to - rank)
-      stored = piece.values
-      index = piece.index
-      last = index + count
-      rank += count
-      return true
-    }
     const iterator: IterableIterator<T> = {
-      next: () =>
-        index < last || advance() ? { done: false, value: stored[index++] as T } : { done: true, value: undefined },
-      [iteratorKey]: () => iterator,
+      next: () => {
+        if (index === last) {
+          if (rank === to) return { done: true, value: undefined }
+          piece = this.#kind.piece(this as never, rank)
+          index = piece.index
+          last = index + Math.min(piece.count, to - rank)
+          rank += last - index
+        }
+        return { done: false, value: piece.values[index++] as T }
+      },
+      [Symbol.iterator]: () => iterator,
     }
     return iterator
   }
@@ -120,7 +115,6 @@ export const sliceBounds = (length: number, from: number | undefined, to: number
   return { start, end: end < start ? start : end }
 }
 
-/** An object instead of a pair: destructuring a pair calls the array iterator, which may be patched. */
 export interface Bounds {
   /** The first index. */
   readonly start: number
@@ -128,16 +122,8 @@ export interface Bounds {
   readonly end: number
 }
 
-/** The value at an index of any sequence. Arrays are read by index, because their `at` may be patched. */
-export const itemAt = <T>(values: Sequence<T>, index: number): T =>
-  (isArray(values) ? (values as readonly T[])[index] : values.at(index)) as T
-
-const { defineProperty, freeze, setPrototypeOf } = Object
-const arrayPrototype = Array.prototype
-const { isArray } = Array
-const iteratorKey: typeof Symbol.iterator = Symbol.iterator
-
-const minOf = (one: number, other: number): number => (one < other ? one : other)
+/** The value at an index of any sequence that has one. */
+export const itemAt = <T>(values: Sequence<T>, index: number): T => values.at(index) as T
 
 const clampIndex = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
@@ -149,11 +135,9 @@ const clampIndex = (given: number | undefined, length: number, otherwise: number
   return position >= length ? length : position
 }
 
-defineProperty(Span.prototype, inspectKey, {
+Object.defineProperty(Span.prototype, inspectKey, {
   value(this: Span<unknown>, depth: number, options: object, inspect: unknown) {
     return consoleTextOf(`${this}`, this, depth, options, inspect)
   },
 })
-seclude(Span.prototype)
-/** The prototype that classes of spans extend. */
-export const spanPrototype: object = Span.prototype
+sealClass(Span)

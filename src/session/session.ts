@@ -234,7 +234,7 @@ export interface Session extends SessionReader {
    * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
    * that it inserts are copied.
    *
-   * @param recipe changes the draft in place
+   * @param recipe changes the draft in place, or returns other metadata. An async one does not compile
    * @param options whether to respect another holder's lease
    * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
    * @example
@@ -243,7 +243,7 @@ export interface Session extends SessionReader {
    * })
    */
   readonly update: (
-    recipe: (metadata: MetadataDraft) => void,
+    recipe: (metadata: MetadataDraft) => JsonObject | void,
     options?: LeaseRespect,
   ) => Task<UpdateSessionFault, JsonObject>
   /**

@@ -64,7 +64,7 @@ export {
   changeLease,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
+export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow, reasonNames } from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'

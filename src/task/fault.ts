@@ -1,6 +1,7 @@
 /** The error that awaiting a task throws, and the fault of a callback. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, ownField, right } from '../json/index.ts'
+import { left, right } from '../either/index.ts'
+import { ownField } from '../json/index.ts'
 import { reasonOf } from './sentences.ts'
 
 /** A thrown fault: awaiting a task and `orThrow` throw it. Its message is the fault's sentence. */

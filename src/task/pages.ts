@@ -1,6 +1,7 @@
 /** Reads lists that come in pages. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, isLeft } from '../json/index.ts'
+import { isLeft } from '../either/index.ts'
+import { hasField } from '../json/index.ts'
 
 /** A page, with the cursor of the next one if there is one. */
 interface Page {

@@ -8,7 +8,7 @@
  *     })
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right } from '../either/index.ts'
 import type { Task, TaskOf } from './task.ts'
 
 /** Steps that end with a value, or earlier with a fault. */

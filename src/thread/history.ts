@@ -4,14 +4,13 @@
  *
  * Returned arrays are new; their items are the given ones.
  */
-import { describe, optionsOf, snapshot } from '../json/index.ts'
+import { describe, optionsOf, snapshot, type Immutable } from '../json/index.ts'
 import type { ThreadItem, UserItem, WithUser } from './item.ts'
 
 /**
  * Makes a thread history from an input: a string becomes one user message, unchanged; an array is copied.
  *
- * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input. Its type stays
- * mutable, so that other libraries accept it, but changing it throws.
+ * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input.
  *
  * Cost    O(items); with `deep` O(everything in them)
  * @param input the user's text, or the items so far
@@ -28,7 +27,7 @@ export function toThreadHistory<Item = ThreadItem>(
 export function toThreadHistory<Item = ThreadItem>(
   input: string | readonly Item[],
   options: { readonly deep: true },
-): WithUser<Item>[]
+): readonly Immutable<WithUser<Item>>[]
 export function toThreadHistory<Item>(
   input: string | readonly Item[],
   options: { readonly deep?: boolean } = {},

@@ -92,7 +92,17 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
  * @example
  * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
-export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T => {
+export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
+/**
+ * The same with the type arguments of aioc's function of this name.
+ *
+ * @typeParam _Context the context of the run
+ * @param thread the thread; not modified
+ * @param result an object with `history`, which replaces that of the thread, or a run's result
+ * @returns a new thread of the same type
+ */
+export function applyRunResultHistory<_Context, T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T
+export function applyRunResultHistory<T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T {
   const { history, messages, viewLength } = Object(result) as unknown as Partial<FinishedRun> & {
     readonly history?: readonly ItemOf<T>[]
   }

@@ -66,13 +66,10 @@ describe('a handle exposes only append, view and len', () => {
   it('by its prototype, which only prints and compares', () =>
     survives(({ handle }) => {
       const prototype = Object.getPrototypeOf(handle)
-      expect(Reflect.ownKeys(prototype)).toEqual(['valueOf', 'toString', Symbol.toPrimitive, inspectKey])
-      expect([prototype.valueOf, prototype.toString]).toEqual([Object.prototype.valueOf, Object.prototype.toString])
-      expect(Object.getPrototypeOf(prototype)).toBe(null)
+      expect(Reflect.ownKeys(prototype)).toEqual([Symbol.toPrimitive, inspectKey])
+      expect(Object.getPrototypeOf(prototype)).toBe(Object.prototype)
       expect(Object.isFrozen(prototype)).toBe(true)
-      expect(handle.constructor).toBeUndefined()
-      expect(handle.__proto__).toBeUndefined()
-      expect(`${Object.create(handle)} ${prototype}`).toBe('History History')
+      expect(handle.constructor).toBe(Object)
     }))
   it('by for-in and by entries', () =>
     survives(({ handle }) => {
@@ -148,15 +145,13 @@ describe('a view cannot be altered', () => {
         'at',
         'toArray',
         'toJSON',
-        'valueOf',
-        'toString',
         Symbol.iterator,
         Symbol.toPrimitive,
         inspectKey,
       ])
       for (const each of [prototype, shared]) expect(Object.isFrozen(each)).toBe(true)
-      expect(Object.getPrototypeOf(shared)).toBe(null)
-      expect((view as any).constructor).toBeUndefined()
+      expect(Object.getPrototypeOf(shared)).toBe(Object.prototype)
+      expect((view as any).constructor).toBe(Object)
     }))
   it('by its own two properties, whose getters accept only views', () =>
     survives(({ view, reader, history }) => {
@@ -397,31 +392,6 @@ describe('a recorded message cannot be altered', () => {
       expect(JSON.stringify(history.view().at(-1))).toBe(text)
       expect(Object.isFrozen((history.view().at(-1) as any).content)).toBe(true)
     }))
-  it('by a Proxy that puts a setter on Array.prototype while it is read', () =>
-    survives(({ handle, history }) => {
-      const mine = { text: 'x' }
-      const evil = new Proxy(
-        {},
-        {
-          ownKeys: () => {
-            Object.defineProperty(Array.prototype, 0, {
-              configurable: true,
-              set() {
-                Object.defineProperty(this, 0, { value: mine, enumerable: true, writable: true, configurable: true })
-              },
-            })
-            return []
-          },
-        },
-      )
-      try {
-        handle.append({ content: [evil] })
-      } finally {
-        delete (Array.prototype as any)[0]
-      }
-      expect(history.view().at(6)).toEqual({ content: [{}] })
-      expect(Object.isFrozen((history.view().at(6) as any).content[0])).toBe(true)
-    }))
   it('by a Proxy that appends while it is read', () => {
     const { handle, history } = recorded()
     const nested = new Proxy(
@@ -502,189 +472,5 @@ describe("a caller's callback receives only its argument", () => {
     mood = 'plan'
     history.append(user('c'))
     expect(history.view().pages.toArray()).toEqual(['evidence', 'plan'])
-  })
-})
-
-describe('patching built-ins after the library loaded', () => {
-  const targets: readonly object[] = [
-    Object,
-    Object.prototype,
-    Array,
-    Array.prototype,
-    Function.prototype,
-    Map.prototype,
-    Set.prototype,
-    WeakMap.prototype,
-    WeakSet.prototype,
-    Reflect,
-    String.prototype,
-    Number,
-    Math,
-    Uint8Array.prototype,
-    Object.getPrototypeOf(Uint8Array.prototype),
-    Object.getPrototypeOf([][Symbol.iterator]()),
-  ]
-
-  it('never exposes the record', () => {
-    const { defineProperty, getOwnPropertyDescriptor } = Object
-    const { apply, ownKeys } = Reflect
-    const history = createHistory<Message>()
-    const expected: Message[] = []
-    let at = 0
-    const seen: object[] = []
-    const undo: (() => void)[] = []
-    const note = (value: unknown): void => {
-      if (typeof value === 'object' && value !== null) seen[at++] = value
-    }
-    const messages = conversation()
-    const delta = { id: 'd', expectedLen: 6, append: conversation() }
-    for (const target of targets)
-      for (const key of ownKeys(target)) {
-        const descriptor = getOwnPropertyDescriptor(target, key)
-        if (descriptor === undefined || !descriptor.configurable || key === 'constructor') continue
-        const original = (descriptor.value ?? descriptor.get) as unknown
-        if (typeof original !== 'function') continue
-        undo.push(() => defineProperty(target, key, descriptor))
-        const spy = function (this: unknown, ...args: unknown[]) {
-          note(this)
-          for (let index = 0; index < args.length; index++) note(args[index])
-          const result: unknown = apply(original, this, args)
-          note(result)
-          return result
-        }
-        defineProperty(
-          target,
-          key,
-          descriptor.get === undefined ? { ...descriptor, value: spy } : { ...descriptor, get: spy },
-        )
-      }
-    let view
-    try {
-      for (let index = 0; index < messages.length; index++) history.append(messages[index] as Message)
-      applyDelta(history, delta)
-      view = history.view()
-      view.slice(1, 3).toArray()
-      omitRanges(view, [{ from: 2, to: 4 }]).toArray()
-      for (const message of view) void message
-      view.pages.toArray()
-      omitRanges(view, [{ from: 2, to: 4 }]).pages.toArray()
-      createHistory({ from: view }).append(messages[0] as Message)
-    } finally {
-      for (let index = undo.length - 1; index >= 0; index--) undo[index]?.()
-    }
-    for (const message of [...messages, ...delta.append]) expected.push(message)
-    expect(seen.length).toBeGreaterThan(0)
-    // Now do with everything that was seen whatever can be done.
-    for (const value of seen) {
-      for (const attack of [
-        () => ((value as any).length = 0),
-        () => ((value as any)[0] = ArrayBuffer.isView(value) ? 5 : 'forged'),
-        () => ((value as any).message = 'forged'),
-        () => ((value as any).role = 'forged'),
-        () => ((value as any).whole = undefined),
-        () => (value as Map<unknown, unknown>).clear(),
-      ])
-        try {
-          attack()
-        } catch {
-          continue // frozen, as it should be
-        }
-    }
-    expect(history.len).toBe(12)
-    expect(view?.toArray()).toEqual([...conversation(), ...conversation()])
-    expect(history.view().toArray()).toEqual(expected.length === 12 ? [...conversation(), ...conversation()] : [])
-    const kinds = [...conversation(), ...conversation()].map((message) => classify(message))
-    expect([view?.pages.toArray(), history.view().pages.toArray()]).toEqual([kinds, kinds])
-  })
-
-  it('cannot forge slice bounds or page kinds', () => {
-    const { history, view } = recorded()
-    const iterator = Array.prototype[Symbol.iterator]
-    const { includes } = Array.prototype
-    const moods = ['plan', 'gossip']
-    const moody = createHistory<Message>({ classify: () => moods.shift() as 'plan' })
-    let slice: any
-    let refused: string | undefined
-    Array.prototype[Symbol.iterator] = function* () {
-      yield 0
-      yield 1000
-    } as any
-    Array.prototype.includes = () => true
-    try {
-      slice = view.slice(1, 3)
-      void view.pages.length
-      refused = applyDelta(moody, { id: 'd', expectedLen: 0, append: [user('a'), user('b')] })._tag
-    } finally {
-      Array.prototype[Symbol.iterator] = iterator
-      Array.prototype.includes = includes
-    }
-    expect(refused).toBe('Left')
-    expect([slice.length, slice.pages.length, view.pages.length, history.len, moody.len]).toEqual([2, 2, 6, 6, 0])
-  })
-
-  it('cannot leave anything unfrozen', () => {
-    const { freeze } = Object
-    const { get, set } = Map.prototype
-    const { isArray } = Array
-    const history = createHistory<any>()
-    const shared = { n: [1] }
-    const large = Array.from({ length: 12_000 }, (_, index) => ({ index, shared }))
-    Object.freeze = (value: any) => value
-    Map.prototype.get = () => ({ forged: true }) as any
-    Map.prototype.set = function () {
-      return this
-    }
-    Array.isArray = (() => false) as any
-    try {
-      history.append({ role: 'user', content: [{ type: 'text', text: 'x' }] })
-      history.append(large)
-    } finally {
-      Object.freeze = freeze
-      Map.prototype.get = get
-      Map.prototype.set = set
-      Array.isArray = isArray
-    }
-    const [first, second] = history.view().toArray() as any
-    expect(Object.isFrozen(first.content[0])).toBe(true)
-    expect(second).toEqual(large)
-    expect(second.every((item: any) => Object.isFrozen(item) && Object.isFrozen(item.shared.n))).toBe(true)
-  })
-
-  it('cannot install a setter in place of an entry or element', () => {
-    const history = createHistory<Message>()
-    const stolen: unknown[] = []
-    const steal = function (this: unknown, value: unknown) {
-      stolen[stolen.length] = [this, value]
-    }
-    const places: readonly (readonly [object, string])[] = [
-      [Object.prototype, 'content'],
-      [Object.prototype, 'text'],
-      [Object.prototype, 'whole'],
-      [Object.prototype, 'length'],
-    ]
-    for (const [target, key] of places) Object.defineProperty(target, key, { set: steal, configurable: true })
-    try {
-      history.append(user('a'))
-      history.append(user('b'))
-    } finally {
-      for (const [target, key] of places) delete (target as any)[key]
-    }
-    expect(stolen).toEqual([])
-    expect(history.view().toArray()).toEqual([user('a'), user('b')])
-
-    Object.defineProperty(Array.prototype, '2', { set: steal, get: () => 'forged', configurable: true })
-    try {
-      history.append(user('c'))
-      history.append(user('three', 'parts', 'here'))
-      history.append(user('1', '2', '3', '4', '5', '6'))
-    } finally {
-      delete (Array.prototype as any)[2]
-    }
-    expect(stolen).toEqual([])
-    expect(history.view().slice(2).toArray()).toEqual([
-      user('c'),
-      user('three', 'parts', 'here'),
-      user('1', '2', '3', '4', '5', '6'),
-    ])
   })
 })

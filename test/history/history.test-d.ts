@@ -265,6 +265,13 @@ describe('forged histories and views', () => {
     const next: Position = history.append(user('x')) + 1
     void [fakeHistory, fakeView, fakePosition, next]
   })
+  it('not by adding to a position; `++` compiles, because TypeScript does not check what it assigns', () => {
+    let next: Position = history.append(user('x'))
+    next++
+    // @ts-expect-error a sum is a number
+    next += 1
+    void next
+  })
   it('not a spread copy', () => {
     // @ts-expect-error a copy of a handle is none: its len would stand still
     const copy: History<Message> = { ...history }

@@ -178,6 +178,12 @@ describe('a history refuses the types', () => {
     // @ts-expect-error one of several types
     createHistory<Named | { a: {}[] }>()
   })
+  it('with an index signature of symbols', () => {
+    // @ts-expect-error 'a symbol key can not be recorded: …'
+    createHistory<Record<symbol, string>>()
+    // @ts-expect-error 'a symbol key can not be recorded: …'
+    createHistory<{ role: string; [key: symbol]: unknown }>()
+  })
   it('with a required symbol key', () => {
     expectTypeOf<Recordable<Branded>>().toEqualTypeOf<{
       readonly text: string

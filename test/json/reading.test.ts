@@ -10,19 +10,14 @@ import {
   arrayAt,
   base64OfText,
   describe as describeValue,
-  eachRight,
   endOfString,
   fieldsBeside,
-  filterEach,
   formatPath,
-  freezeEach,
   hasOnly,
   isObject,
   joinBytes,
   jsonEqual,
   jsonIn,
-  mapEach,
-  mapRight,
   objectAt,
   present,
   readEach,
@@ -150,29 +145,6 @@ it('bytes, base64 and JSON of other programs are read or undefined', () => {
   }
   for (const data of ['*', '/w==', 'a']) expect(textOfBase64(data)).toBeUndefined()
   expect([jsonIn('{"a":1}'), jsonIn('{'), jsonIn('')]).toEqual([{ a: 1 }, undefined, undefined])
-})
-
-it('lists are mapped and filtered into frozen ones of any length', () => {
-  for (let length = 0; length < 8; length++) {
-    const items = Array.from({ length }, (_, index) => ({ index }))
-    const made = [
-      [mapEach(items, (item, index) => [item.index, index]), items.map((_, index) => [index, index])],
-      [freezeEach(items), items],
-      [filterEach(items, ({ index }) => index % 2 === 0), items.filter(({ index }) => index % 2 === 0)],
-    ] as const
-    for (const [found, expected] of made) {
-      expect(found).toEqual(expected)
-      expect([Object.isFrozen(found), Array.isArray(found), Object.getPrototypeOf(found)]).toEqual([
-        ...[true, true, Array.prototype],
-      ])
-    }
-    expect(items.every(Object.isFrozen)).toBe(true)
-  }
-  const half = (value: number) => (value % 2 === 0 ? right(value / 2) : left(value))
-  expect([eachRight([2, 4], half), eachRight([2, 3, 5], half), eachRight([], half)]).toEqual([
-    ...[right([1, 2]), left(3), right([])],
-  ])
-  expect([mapRight(right(1), String), mapRight(left(1), String)]).toEqual([right('1'), left(1)])
 })
 
 it.each([

@@ -92,6 +92,13 @@ describe('sessions: must not compile', () => {
     void (() => (session.append = declined))
     void copied
   })
+  it('updating metadata with an async recipe, whose draft would be gone', () => {
+    // @ts-expect-error a recipe is done when it returns
+    void (() => session.update(async (metadata) => void (metadata['title'] = 'x')))
+    // @ts-expect-error nor may it return what an assignment gives
+    void (() => session.update((metadata) => (metadata['title'] = 'x')))
+    void (() => session.update(() => ({ title: 'instead' })))
+  })
   it('making a sealed session without seal()', () => {
     // @ts-expect-error a seal is no note to write
     void (() => session.note({ type: 'seal' }))

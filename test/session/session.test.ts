@@ -715,8 +715,8 @@ describe('session metadata', () => {
   })
   it("is not replaced by an arrow function's incidental return value", async () => {
     for (const recipe of [
-      (draft: MetadataDraft) => (draft['title'] = 'T'), // as it is already: Immer takes the 'T' for the new metadata
-      (draft: MetadataDraft) => delete draft['missing'],
+      (draft: MetadataDraft) => (draft['title'] = 'T') as never, // as it is already: Immer takes the 'T' for the new metadata
+      (draft: MetadataDraft) => (delete draft['missing'], null as never),
       () => null as never,
       () => ['T'] as never,
       () => new Date() as never,

@@ -220,21 +220,13 @@ describe('referenced blocks', () => {
     ])
       expect([wrong, decodeRow(bodyWith(wrong))]).toMatchObject([wrong, { left: 'is not a stored message' }])
   })
-  it('come with a frozen decoded row; other values are refused', () => {
+  it('come with a frozen decoded row', () => {
     const encoded = orThrow(encodeRow(user(long(1)), 'plan', false, portableSha256))
     const read = orThrow(readRow({ kind: 'entry', body: encoded.row.body, at: 1 }))
     const [block] = read.blocks
     for (const part of [read, read.blocks, block, block?.path]) expect(Object.isFrozen(part)).toBe(true)
     const history = createHistory<Message>()
     const bytes = new Map([[block?.id as never, encoded.blocks[0] as Uint8Array]])
-    for (const forged of [
-      { ...read },
-      Object.create(read),
-      new Proxy(read, {}),
-      decodeRow(encoded.row.body),
-    ] as never[])
-      expect(() => takeRow(history, forged, bytes, portableSha256)).toThrow('takeRow needs a row that readRow gave')
-    expect(history.len).toBe(0)
     expect(isLeft(takeRow(history, read, bytes, portableSha256))).toBe(false)
     expect(history.view().at(0)).toEqual(user(long(1)))
   })

@@ -398,6 +398,7 @@ const given = (bad: Bad): readonly (readonly unknown[])[] => {
   const everywhere = new Proxy({}, { get: () => bad })
   return [
     [bad],
+    [[bad]],
     [bad, bad, bad],
     ['s', bad],
     ['s', everywhere],

@@ -6,6 +6,7 @@ import type { ChatCompletionMessageParam } from 'openai/resources/chat/completio
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { Message, View } from 'indelible'
+import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
@@ -47,11 +48,22 @@ describe('toThreadHistory types', () => {
   it("has a readable error if a user message is not an item of the caller's type", () => {
     expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
   })
-  it('with deep returns mutable types for other libraries', () => {
-    expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<ThreadItem[]>()
-    chat(toThreadHistory<ChatCompletionMessageParam>('x', { deep: true }))
-    responses(toThreadHistory<ResponseInputItem>('x', { deep: true }))
-    ai(toThreadHistory<ModelMessage>('x', { deep: true }))
+  it('returns mutable types for other libraries', () => {
+    chat(toThreadHistory<ChatCompletionMessageParam>('x'))
+    responses(toThreadHistory<ResponseInputItem>('x'))
+    ai(toThreadHistory<ModelMessage>('x'))
+  })
+  it('with deep returns readonly types, as it is frozen', () => {
+    const frozen = toThreadHistory(items, { deep: true })
+    expectTypeOf(frozen).toEqualTypeOf<readonly Immutable<ThreadItem>[]>()
+    void (() => {
+      // @ts-expect-error the array is frozen
+      frozen.push(items[0])
+      // @ts-expect-error so are its items
+      if (frozen[0]?.type === 'message') frozen[0].content = 'x'
+      // @ts-expect-error and what they hold
+      if (frozen[0]?.type === 'part_item') frozen[0].at[0] = 1
+    })
   })
 })
 
@@ -62,6 +74,16 @@ describe('appendUserMessage types', () => {
     expectTypeOf(appendUserMessage(own, 'x')).toEqualTypeOf<(Own | UserItem)[]>()
     // @ts-expect-error content is text
     appendUserMessage(items, ['x'])
+  })
+})
+
+describe('applyRunResultHistory types', () => {
+  it('takes the type arguments of aioc, the context of the run first', () => {
+    const result = { history: items }
+    expectTypeOf(applyRunResultHistory<{ readonly user: string }, Stored>(stored, result)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory<Stored>(stored, result)).toEqualTypeOf<Stored>()
+    // @ts-expect-error a promise of a result is no result
+    void (() => applyRunResultHistory<unknown, Stored>(stored, Promise.resolve(result)))
   })
 })
 

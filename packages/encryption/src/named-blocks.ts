@@ -2,8 +2,10 @@
  * Blocks stored on their own: attachments and refs. The caller knows the digest of their content, but no one else may
  * learn it. So the encrypted block is referenced by a log whose name is an HMAC of the digest with the scope's secret.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, mapRight, right, utf8Of } from 'indelible/json/kit'
+import { isLeft, left, right, utf8Of } from 'indelible/json/kit'
 import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
 import type { BlockFault, Store, StoreFault } from 'indelible/store'
 import { hashedBlock, ownStore } from 'indelible/store/kit'
@@ -39,7 +41,10 @@ export const putNamed = async (
   const there = await store.hasBlocks([id])()
   if (isLeft(there)) return there
   if (there.right[0] === true) return right(digest)
-  return mapRight(await store.putBlocks([sealed])(), () => digest) // the stored block was damaged or missing
+  return pipe(
+    await store.putBlocks([sealed])(),
+    E.map(() => digest),
+  ) // the stored block was damaged or missing
 }
 
 /** The ids of blocks' encrypted forms; undefined for a block that has none. */

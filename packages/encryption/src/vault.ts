@@ -2,8 +2,10 @@
  * The session keys, wrapped with the host's. Each is the metadata of a log of its own, so that any
  * store can keep it, forks share it, and it is changed and removed in one place.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, mapRight, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
+import { hasField, isLeft, left, right, type JsonObject } from 'indelible/json/kit'
 import { RecentMap } from 'indelible/sequence/kit'
 import type { LogInfo, MediumFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import { destroyedKeyLogOf, keyedLogOf, keyLogOf, keyLogs, ownStore } from 'indelible/store/kit'
@@ -212,12 +214,20 @@ export class Vault {
 
   /** The wrapped key of the log `of`, for another scope. */
   async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
-    return mapRight(await this.get(name, of), (secret) => this.#wrapped(name, scope, secret))
+    return pipe(
+      await this.get(name, of),
+      E.map((secret) => this.#wrapped(name, scope, secret)),
+    )
   }
 
   /** Open every key of the scope. Returns the number of keys. */
   check(): Promise<Either<KeyFault, number>> {
-    return this.#each(async (log) => mapRight(await this.get(nameOf(log), log.id), () => true))
+    return this.#each(async (log) =>
+      pipe(
+        await this.get(nameOf(log), log.id),
+        E.map(() => true),
+      ),
+    )
   }
 
   /** Wrap every key of the scope with the current host key. Returns the number of rewrapped keys. */

@@ -1,7 +1,9 @@
 /** A store with encrypted sessions. Rows are encrypted before they are hashed, and decrypted after they are read. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import { hasField, mapRight, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { hasField, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
 import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
@@ -226,7 +228,11 @@ class EncryptingStore {
         }, 'store.putBlocks'),
       getBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => getNamed(inner, scope, ids)), 'store.getBlocks'),
       hasBlocks: ([...ids]) => taskOf(() => this.#withScope((scope) => hasNamed(inner, scope, ids)), 'store.hasBlocks'),
-      scoped: (name) => mapRight(inner.scoped(name), (scoped) => withKeys(scoped, ring, { plain })),
+      scoped: (name) =>
+        pipe(
+          inner.scoped(name),
+          E.map((scoped) => withKeys(scoped, ring, { plain })),
+        ),
     })
   }
 
@@ -293,7 +299,10 @@ class EncryptingStore {
     const secret = await this.#vault.make(name)
     if (isLeft(secret)) return secret
     const key = this.#textKeyOf(secret.right)
-    return mapRight(await this.#vault.getOrMake(scopeKey), (scope) => ({ name, key, scope }))
+    return pipe(
+      await this.#vault.getOrMake(scopeKey),
+      E.map((scope) => ({ name, key, scope })),
+    )
   }
 
   #textKeyOf(secret: Uint8Array): Uint8Array {
@@ -304,7 +313,10 @@ class EncryptingStore {
 
   /** The row key with this name, for the log `id`. */
   async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
-    return mapRight(await this.#vault.get(name, id), (secret) => this.#textKeyOf(secret))
+    return pipe(
+      await this.#vault.get(name, id),
+      E.map((secret) => this.#textKeyOf(secret)),
+    )
   }
 
   /** A log with its keys. Its metadata is trusted only if it was encrypted with the log's own key. */
@@ -372,7 +384,12 @@ class EncryptingStore {
 
   /** The cached keys of a log; looked up if there are none. */
   async #knownOf(id: string): Promise<Either<StoreFault, KnownLog>> {
-    return this.#logs.has(id) ? right(this.#logs.get(id)) : mapRight(await this.#openedNow(id), ({ known }) => known)
+    return this.#logs.has(id)
+      ? right(this.#logs.get(id))
+      : pipe(
+          await this.#openedNow(id),
+          E.map(({ known }) => known),
+        )
   }
 
   async #info(id: string): Promise<Either<StoreFault, LogInfo>> {
@@ -419,7 +436,10 @@ class EncryptingStore {
     const ownKey = keyOf(known)
     if ((append.ownKey !== undefined && append.ownKey !== ownKey) || rows.some(({ body }) => isOfAnother(known, body)))
       return left({ _tag: 'Diverged', id, expected, actual: expected })
-    return mapRight(this.#encrypted(id, append), (stored) => ({ ...stored, ownKey }))
+    return pipe(
+      this.#encrypted(id, append),
+      E.map((stored) => ({ ...stored, ownKey })),
+    )
   }
 
   /** Appends to a log are sent in the order of their calls, even those that have to wait first. */
@@ -434,7 +454,10 @@ class EncryptingStore {
       Either<StoreFault, { readonly answer: Promise<Either<StoreFault, AppendedRows>> }>
     > => {
       await before
-      return mapRight(await this.#prepared(id, append), (rows) => ({ answer: this.#sent(id, append, rows) }))
+      return pipe(
+        await this.#prepared(id, append),
+        E.map((rows) => ({ answer: this.#sent(id, append, rows) })),
+      )
     })()
     this.#turns.set(id, turn)
     const begun = await turn

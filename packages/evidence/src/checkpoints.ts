@@ -1,7 +1,9 @@
 /** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { eachRight, mapRight, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { checkArgument, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
@@ -73,9 +75,9 @@ export interface KeptCheckpoint {
  * @param given the origin, the signers and further lines
  */
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  checkStore('signLedger', store)
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
-    checkStore('signLedger', store)
     const { origin, memories, signers } = options
     const verifiers = yield* need(logVerifiersOf(signers))
     for (;;) {
@@ -98,7 +100,10 @@ export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask
 
 /** The public keys of signers. No verifier accepts a checkpoint that a witness's key signed as its log. */
 const logVerifiersOf = (signers: readonly NoteSigner[]): Either<EvidenceFault, readonly NoteVerifier[]> =>
-  eachRight(signers, ({ vkey }) => verifierOfKind('log', vkey))
+  pipe(
+    signers,
+    E.traverseArray(({ vkey }) => verifierOfKind('log', vkey)),
+  )
 
 /** The heads a ledger must continue: the last stored, the largest these signers signed, and those remembered. */
 const headsSignedBefore = (
@@ -200,7 +205,10 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId)()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
-    const kept = eachRight(rows.right, ({ body }) => checkpointOf(body))
+    const kept = pipe(
+      rows.right,
+      E.traverseArray(({ body }) => checkpointOf(body)),
+    )
     return isLeft(kept) ? kept : right(Object.freeze(kept.right))
   }, 'listCheckpoints')
 
@@ -218,7 +226,10 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
   }, 'lastCheckpoint')
 
 const checkpointOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
-  mapRight(claimedCheckpoint(note), ({ head }) => Object.freeze({ note, head }))
+  pipe(
+    claimedCheckpoint(note),
+    E.map(({ head }) => Object.freeze({ note, head })),
+  )
 
 /**
  * Appends a checkpoint after those stored by now, with the other signatures of the last one if that has the same
@@ -250,7 +261,7 @@ async function* keepCheckpoint(
 
 /** The note, with the signatures by other keys of another note of the same text. */
 const withSignaturesOf = (other: string, note: string): Either<EvidenceFault, string> => {
-  const notes = eachRight([other, note], parseNote)
+  const notes = pipe([other, note], E.traverseArray(parseNote))
   if (isLeft(notes)) return notes
   const [from, { text, signatures }] = notes.right as [SignedNote, SignedNote]
   if (from.text !== text) return right(note)
@@ -287,11 +298,18 @@ export const witnessLedger = (
   asked: readonly Witness[],
   given: WitnessOptions = {},
 ): EvidenceTask<WitnessResult> => {
+  checkStore('witnessLedger', store)
+  checkArgument('witnessLedger', Array.isArray(asked), 'a list of witnesses', asked)
   const options = optionsOf('witnessLedger', given, { fetch: true, timeout: true })
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
+  const witnesses = asked.map((witness) => ({ ...witness }))
   return evidenceSteps(async function* () {
-    const witnesses = asked.map((witness) => ({ ...witness }))
-    const verifiers = yield* need(eachRight(witnesses, ({ vkey }) => verifierOfKind('witness', vkey)))
+    const verifiers = yield* need(
+      pipe(
+        witnesses,
+        E.traverseArray(({ vkey }) => verifierOfKind('witness', vkey)),
+      ),
+    )
     const kept = yield* need(listCheckpoints(store))
     const last = kept.at(-1) ?? (yield* notSignedFault(store))
     const parsed = yield* need(parseNote(last.note))

@@ -1,7 +1,9 @@
 /** Trust: the keys of a log with their rotations and revocations, and the required number of witnesses. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount } from 'indelible/task/kit'
-import { eachRight, hasOnly, isLeft, isObject, left, optionsOf, right } from 'indelible/json/kit'
+import { hasOnly, isLeft, isObject, left, optionsOf, right } from 'indelible/json/kit'
 import { parseCheckpoint, type Checkpoint } from './checkpoint.ts'
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteVerifier } from './keys.ts'
@@ -76,7 +78,10 @@ interface Keys {
 
 /** The keys of a trust, including those from rotations. */
 const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
-  const cosigners = eachRight(trust.witnesses ?? [], (vkey) => verifierOfKind('witness', vkey))
+  const cosigners = pipe(
+    trust.witnesses ?? [],
+    E.traverseArray((vkey) => verifierOfKind('witness', vkey)),
+  )
   if (isLeft(cosigners)) return cosigners
   const witnesses = cosigners.right
   const logs: Keys['logs'][number][] = []
@@ -87,13 +92,16 @@ const keysOf = (trust: Trust): Either<EvidenceFault, Keys> => {
     logs.push({ verifier: verifier.right, ...(revoked !== undefined && { revoked }) })
     return right(undefined)
   }
-  const added = eachRight(trust.keys, add)
+  const added = pipe(trust.keys, E.traverseArray(add))
   if (isLeft(added)) return added
   for (const note of trust.rotations ?? []) {
     const checked = checkWith(note, trust, { logs, witnesses }, trust.quorum ?? 0)
     if (isLeft(checked)) return checked
     const next = checked.right.extensions.filter((line) => line.startsWith(rotationMark))
-    const rotated = eachRight(next, (line) => add(line.slice(rotationMark.length)))
+    const rotated = pipe(
+      next,
+      E.traverseArray((line) => add(line.slice(rotationMark.length))),
+    )
     if (isLeft(rotated)) return rotated
   }
   return right({ logs, witnesses })

@@ -1,4 +1,6 @@
 /** The ledger of a scope: what it says, and what it finds. */
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,7 +42,6 @@ import {
 } from '../src/kit.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession, eraseMessages } from 'indelible/session'
-import { mapRight } from '../../../src/json/kit.ts'
 import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
@@ -217,7 +218,10 @@ describe.each(places)('a ledger in %s', (_, open) => {
       list: (query) =>
         storeTask(async () => {
           const page = await store.list(query)()
-          return mapRight(page, ({ logs, ...rest }) => ({ ...rest, logs: logs.filter(({ id }) => id !== 'b') }))
+          return pipe(
+            page,
+            E.map((listed) => ({ ...listed, logs: listed.logs.filter(({ id }) => id !== 'b') })),
+          )
         }, 'list'),
     }
     expect(await updateLedger(early)).toMatchObject({ recorded: 0, mismatches: [] })
@@ -783,7 +787,10 @@ describe('a ledger', () => {
     list: (query) =>
       storeTask(async () => {
         const page = await store.list(query)()
-        return mapRight(page, ({ logs, ...rest }) => ({ ...rest, logs: logs.filter(({ id }) => !ids.includes(id)) }))
+        return pipe(
+          page,
+          E.map((listed) => Object.assign({}, listed, { logs: listed.logs.filter(({ id }) => !ids.includes(id)) })),
+        )
       }, 'list'),
     info: (id) => (ids.includes(id) ? storeTask(async () => left(fault as never), 'info') : store.info(id)),
   })

@@ -5,8 +5,10 @@
  * A log's metadata has its latest places, and each of its rows has the places of an earlier state of the metadata. A
  * row of its own would cost a place five times its bytes.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, parseJson, right, type Json } from 'indelible/json/kit'
+import { isLeft, parseJson, right, type Json } from 'indelible/json/kit'
 import { digestOf, emptyRange } from 'indelible/proof/kit'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/store/kit'
@@ -68,8 +70,9 @@ export class Places {
     if (isLeft(first)) return first
     const early = first.right.places.get(digest) ?? []
     if (!isFull(firstLog, first.right)) return right(early.toReversed())
-    return mapRight(await this.#read(logOf(digest)), ({ places }) =>
-      [...early, ...(places.get(digest) ?? [])].toReversed(),
+    return pipe(
+      await this.#read(logOf(digest)),
+      E.map(({ places }) => [...early, ...(places.get(digest) ?? [])].toReversed()),
     )
   }
 

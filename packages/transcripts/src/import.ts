@@ -1,5 +1,6 @@
 /** Imports a transcript as a session. */
 import { describe, isObject, optionsOf, ownFields } from 'indelible/json/kit'
+import { checkStore } from 'indelible/session/kit'
 import type { Redact } from 'indelible/redact'
 import { importRecord, type ImportFault, type ImportOptions, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -29,6 +30,7 @@ export const importTranscript = (
   transcript: Transcript,
   options: ImportTranscriptOptions = {},
 ): Task<ImportFault, SessionInfo> => {
+  checkStore('importTranscript', store)
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
   const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, optionNames)

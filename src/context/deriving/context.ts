@@ -1,6 +1,6 @@
 /** A derived context as a value: its messages, where they come from, and what was derived of them. */
 import type { View } from '../../history/index.ts'
-import { jsonEqual } from '../../json/index.ts'
+import { jsonEqual, ownField } from '../../json/index.ts'
 import type { Message, Settled } from '../../message/index.ts'
 import { rangeDigest } from '../../notes/kit.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
@@ -165,7 +165,7 @@ const levelsOf = (sources: readonly ContextSource[], end: number): readonly Resi
     if (source.type === 'clone') levels[source.position] = 'full'
     else if (source.type === 'representation') {
       if (source.level !== 'pointer') levels[source.from] = source.level
-      for (const position of source.briefs ?? []) levels[position] = 'structured'
+      for (const position of ownField(source, 'briefs') ?? []) levels[position] = 'structured'
     }
   }
   return levels
@@ -181,7 +181,7 @@ const droppedRanges = (sources: readonly ContextSource[]): readonly Range[] => {
     if (source.type === 'summary') add(source.from, source.to)
     else if (source.type === 'representation' && source.level === 'pointer') {
       let from = source.from
-      for (const position of source.briefs ?? []) {
+      for (const position of ownField(source, 'briefs') ?? []) {
         add(from, position)
         from = position + 1
       }
@@ -192,4 +192,4 @@ const droppedRanges = (sources: readonly ContextSource[]): readonly Range[] => {
 
 /** Whether a message of a context is not as it was recorded because the record is damaged there. */
 export const isMended = ({ source }: Shown): boolean =>
-  source.type === 'synthetic' || (source.type === 'clone' && source.mended === true)
+  source.type === 'synthetic' || (source.type === 'clone' && ownField(source, 'mended') === true)

@@ -4,6 +4,7 @@
  * a text of its own.
  */
 import type { View } from '../../history/index.ts'
+import { ownField } from '../../json/index.ts'
 import { text, toolResult, user, type Message, type Part, type ToolResultPart } from '../../message/index.ts'
 import { noResult, renamedCall, renamedResult, withContent, withErasedText } from '../../message/kit.ts'
 import { plain } from '../showing/represent.ts'
@@ -107,8 +108,9 @@ export const groupsIn = (view: View<Message>, from: number, to: number): readonl
 export const isSigned = ({ content }: Message): boolean =>
   content.some(
     (part) =>
-      (part.type === 'reasoning' && (part.signature !== undefined || part.encrypted !== undefined)) ||
-      (part.type === 'tool_call' && part.meta !== undefined && JSON.stringify(part.meta).includes('ignature"')),
+      (part.type === 'reasoning' &&
+        (ownField(part, 'signature') !== undefined || ownField(part, 'encrypted') !== undefined)) ||
+      (part.type === 'tool_call' && (JSON.stringify(ownField(part, 'meta')) ?? '').includes('ignature"')),
   )
 
 /** A signed reasoning that was recorded on its own: providers require the rest of the answer directly after it. */
@@ -117,7 +119,7 @@ const isOnlyReasoning = (message: Message): boolean =>
 
 const beginsWithResult = ({ content }: Message): boolean => {
   const [first] = content
-  return first?.type === 'tool_result' || (first?.type === 'erased' && first.callId !== undefined)
+  return first?.type === 'tool_result' || (first?.type === 'erased' && ownField(first, 'callId') !== undefined)
 }
 
 /** A call of a group, by its own id: a recorded id may be used twice. */
@@ -212,10 +214,11 @@ const missingResult = ({ id, name, position }: Call, reason: 'unanswered' | 'int
 const interrupted = 'Interrupted: no result has been recorded for this call.'
 
 /** A result that no call waits for: it came late, twice or without a call. Its text is shown as a message. */
-const orphanResult = ({ meta }: Message, parts: readonly ToolResultPart[], position: number): Shown => {
+const orphanResult = (recorded: Message, parts: readonly ToolResultPart[], position: number): Shown => {
   const whole = parts.map(plain).join('\n')
-  const mark = meta?.['indelible']
-  const tool = parts[0]?.name === undefined ? '' : ` of ${parts[0].name}`
+  const mark = ownField(ownField(recorded, 'meta') ?? {}, 'indelible')
+  const first = parts[0] && ownField(parts[0], 'name')
+  const tool = first === undefined ? '' : ` of ${first}`
   const message = user(
     `[Message ${position} is a tool result that does not directly follow its call${tool}.]\n${headAndTail(whole, longestOrphan, elidedCharacters)}`,
   )

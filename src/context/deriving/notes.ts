@@ -6,6 +6,7 @@
  * without a place.
  */
 import type { View } from '../../history/index.ts'
+import { ownField } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import {
   foldPage,
@@ -68,7 +69,8 @@ export const readNotes = (read: ReadNotes, notes: Sequence<Note>, planned: numbe
     const note = noteAt(notes, read.count)
     read.last = note
     if (note.type === 'receipt') {
-      const { model, len, estimated = 0, usage } = note
+      const { model, len } = note
+      const [estimated = 0, usage] = [ownField(note, 'estimated'), ownField(note, 'usage')]
       if (model !== read.model || !(estimated > 0 && usage !== undefined && usage.input > 0)) continue
       // Almost always the latest. Of equal lengths the order of the notes decides.
       const after = countWhile(read.counts.length, (index) => (read.counts[index] as Count).len <= len)

@@ -3,6 +3,7 @@
  * marker, which may hold summary lines, or a summary that a note has.
  */
 import type { View } from '../../history/index.ts'
+import { ownField } from '../../json/index.ts'
 import { user, type Message } from '../../message/index.ts'
 import type { SummaryNote } from '../../notes/kit.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
@@ -159,7 +160,7 @@ const summariesIn = (
     const isInside = (index: number): boolean => index >= first && index < last
     if (stays.some(isInside) || rules.some(isInside) || [...kept.keys()].some(isInside)) return []
     return isFaithful(note, view.slice(first, last))
-      ? [{ from: first, to: last, text: note.text, model: note.model ?? 'unknown' }]
+      ? [{ from: first, to: last, text: note.text, model: ownField(note, 'model') ?? 'unknown' }]
       : []
   })
 

@@ -1,14 +1,16 @@
 /** Exports a session with its notes, times and salts. */
+import { pipe } from '#fp-ts/function'
+import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
 import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
 import { refuseUndone } from '../../store/kit.ts'
-import { need, type Task } from '../../task/index.ts'
-import { sessionSteps, type ReadSessionFault } from '../fault.ts'
+import type { Task } from '../../task/index.ts'
+import { sessionTask, type ReadSessionFault } from '../fault.ts'
 import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
-import { readReadable } from '../record/read.ts'
+import { readReadable, type ReadRecord } from '../record/read.ts'
 import type { TimedExport } from './store-rows.ts'
 
 /** A session for an export. */
@@ -29,18 +31,26 @@ export interface ExportedSession extends RecordExport {
  */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> => {
   checkStore('exportSession', store)
-  return sessionSteps(async function* () {
-    const opened = yield* need(readReadable(store, id))
-    const { mirror, info } = opened
-    const { metadata, erasable } = info
-    yield* need(refuseUndone(store, id, mirror.erased))
-    const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(mirror) })
-    const { size, root } = mirror.head
-    // The stored root covers the encrypted or damaged rows, not the exported ones.
-    const head = Object.freeze(info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root })
-    const damaged = Object.freeze([...mirror.damaged])
-    return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
-  }, 'exportSession')
+  const exported = pipe(
+    () => readReadable(store, id),
+    TE.chainFirstW(
+      ({ mirror }) =>
+        () =>
+          refuseUndone(store, id, mirror.erased),
+    ),
+    TE.map((opened) => exportOf(id, opened)),
+  )
+  return sessionTask(exported, 'exportSession')
+}
+
+const exportOf = (id: string, { mirror, info }: ReadRecord): ExportedSession => {
+  const { metadata, erasable } = info
+  const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(mirror) })
+  const { size, root } = mirror.head
+  // The stored root covers the encrypted or damaged rows, not the exported ones.
+  const head = Object.freeze(info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root })
+  const damaged = Object.freeze([...mirror.damaged])
+  return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
 }
 
 export function* rowsOf(mirror: Mirror): Generator<TimedExport> {

@@ -7,6 +7,7 @@ import { ownKeyOf, ownStore } from '../../store/kit.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { applyRecipe } from '../record/recipe.ts'
 import type { LeaseRespect, MetadataDraft } from '../session.ts'
 
 export class SessionMetadata {
@@ -33,7 +34,7 @@ export class SessionMetadata {
 
   /** Update the metadata. Runs beside the writer: appends don't wait for it. */
   update(
-    recipe: (metadata: MetadataDraft) => void,
+    recipe: (metadata: MetadataDraft) => JsonObject | void,
     options: LeaseRespect,
   ): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#last.then(() => this.#updated(recipe, options))
@@ -47,10 +48,9 @@ export class SessionMetadata {
   }
 
   async #updated(
-    recipe: (metadata: MetadataDraft) => void,
+    recipe: (metadata: MetadataDraft) => JsonObject | void,
     { respectLease }: LeaseRespect,
   ): Promise<Either<UpdateSessionFault, JsonObject>> {
-    const { applyRecipe } = await import('../record/recipe.ts')
     const { id, metadata, forkedFrom, erasable } = this.#info
     const changed = callCallback('update', () => applyRecipe(metadata, recipe))
     if (isLeft(changed)) return changed

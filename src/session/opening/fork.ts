@@ -1,4 +1,5 @@
 /** Forks a session: the new session starts with the first messages of another, and shares them. */
+import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
@@ -38,6 +39,7 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
+  checkStore('forkSession', store)
   const { redact, ...rest } = optionsOf('forkSession', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(async function* () {
@@ -69,6 +71,7 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
+  checkStore('createFork', store)
   const { redact, ...rest } = optionsOf('createFork', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(() => forkRows(store, id, plan), 'createFork')

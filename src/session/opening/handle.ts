@@ -1,7 +1,7 @@
 /** Builds the handles of a session over one mirror and one writer. */
 import type { View } from '../../history/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isObject, isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -58,23 +58,33 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     state: 'open',
     append: (given, options) =>
       writingMethod('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
-    rebase: (make, options) =>
-      writingMethod('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    rebase: (make, options) => {
+      checkArgument('session.rebase', typeof make === 'function', 'a function', make)
+      return writingMethod('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked))
+    },
     pop: (options) => writingMethod('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
-    rewind: (to, options) =>
-      writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked)),
+    rewind: (to, options) => {
+      checkArgument('session.rewind', typeof to === 'number', 'a position', to)
+      return writingMethod('session.rewind', options, rewindOptions, (checked) => appending.rewind(to, checked))
+    },
     note: (given, options) =>
       writingMethod('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
-    summarize: (summary, options) =>
-      writingMethod('session.summarize', options, leaseRespect, (checked) => appending.summarize(summary, checked)),
+    summarize: (summary, options) => {
+      checkArgument('session.summarize', isObject(summary), 'a summary: { from, to, text }', summary)
+      return writingMethod('session.summarize', options, leaseRespect, (checked) =>
+        appending.summarize(summary, checked),
+      )
+    },
     erase: (what, options) => {
       const erase = prepareErase('session.erase', holding.store, id, what, options)
       return sessionTask(() => writer.alone(() => untilFault(erase)), 'session.erase')
     },
-    update: (recipe, options) =>
-      writingMethod('session.update', options, leaseRespect, async (checked) =>
+    update: (recipe, options) => {
+      checkArgument('session.update', typeof recipe === 'function', 'a recipe', recipe)
+      return writingMethod('session.update', options, leaseRespect, async (checked) =>
         closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
-      ),
+      )
+    },
     lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
     interrupted: (reason) => interruptedResultsIn(mirror, reason),
     unfinished: () => unfinishedCallsIn(mirror),

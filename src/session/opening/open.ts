@@ -1,19 +1,15 @@
 /** Creates and opens sessions. */
+import { pipe } from '#fp-ts/function'
+import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
 import { planAppend, rangeAt } from '../../store/kit.ts'
-import {
-  sessionSteps,
-  sessionTask,
-  type CreateSessionFault,
-  type OpenSessionFault,
-  type ReadSessionFault,
-} from '../fault.ts'
+import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
-import { need, type Task } from '../../task/index.ts'
-import { Recording, termsOf } from '../../entry/kit.ts'
+import { type Task } from '../../task/index.ts'
+import { termsOf } from '../../entry/kit.ts'
 import { sealedSessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { lookAtLease } from '../record/cut-off.ts'
@@ -21,7 +17,7 @@ import { addTimes, emptyMirror } from '../record/mirror.ts'
 import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from '../session.ts'
-import { changedBefore, otherRows } from '../writing/writer.ts'
+import { otherRows } from '../writing/writer.ts'
 import { stamp } from '../record/stamp.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
@@ -76,7 +72,6 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
     if (isLeft(plan)) return plan
     const { rows, grown } = plan.right
     const encrypted = store.encryption !== undefined
-    if (!Recording.isIn(step.right.recording, grown, mirror.range, encrypted)) return left(changedBefore)
     const log = await store.create({
       id,
       meta: meta.right,
@@ -147,10 +142,13 @@ export const openSession = (store: Store, id: string, options: OpenOptions = {})
  */
 export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
   checkStore('readSession', store)
-  return sessionSteps(async function* () {
-    const { mirror, log, info } = yield* need(readReadable(store, id))
-    return mirror.sealed ? sealedSessionOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly()
-  }, 'readSession')
+  const read = pipe(
+    () => readReadable(store, id),
+    TE.map(({ mirror, log, info }) =>
+      mirror.sealed ? sealedSessionOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly(),
+    ),
+  )
+  return sessionTask(read, 'readSession')
 }
 
 /**
@@ -162,9 +160,7 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
  */
 export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> => {
   checkStore('describeSession', store)
-  return sessionSteps(async function* () {
-    return yield* need(sessionInfo(yield* need(store.info(id))))
-  }, 'describeSession')
+  return sessionTask(pipe(store.info(id), TE.chainEitherKW(sessionInfo)), 'describeSession')
 }
 
 const createOptionNames = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const

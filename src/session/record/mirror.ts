@@ -10,7 +10,7 @@ import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type DecodedRow } from '../../entry/kit.ts'
+import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/kit.ts'
 import {
   grow,
   verifyLog,
@@ -165,7 +165,7 @@ export const readUpTo = async (
   if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
   mirror.range = range
   mirror.head = head
-  const bad = unread && UnreadRows.end(unread)
+  const bad = unread?.end()
   return bad === undefined ? right(log) : left(damagedMessage(mirror, bad.position, bad.reason))
 }
 
@@ -263,7 +263,7 @@ export const takeRows = async (
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
         : unread === undefined
           ? takeRow(mirror.history, read.entry, blocks.right, hash)
-          : UnreadRows.take(unread, read.entry, blocks.right, hash)
+          : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
   }
@@ -275,7 +275,7 @@ export const takeRows = async (
 /** A row, decoded if it is a message. */
 export type RowToRead =
   | { readonly kind: 'note'; readonly position: number; readonly body: string }
-  | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: ReadRow }
 
 /** The fault of an altered row. */
 export type Damage = StoreFaultOf<'DamagedLog'>

@@ -37,11 +37,11 @@ export const messageRows = (
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
-    const added = Recording.add(recording, decoded.right, kind, kind !== classified, hash)
+    const added = recording.add(decoded.right, kind, kind !== classified, hash)
     if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
   }
-  const apply = (): void => Recording.addTo(recording, mirror.history)
-  return right({ ...Recording.rowsOf(recording), recording, apply })
+  const { rows, blocks } = recording
+  return right({ rows, blocks, apply: () => recording.addTo(mirror.history) })
 }
 
 /** The fault for appending a message with an erased part. */
@@ -72,7 +72,6 @@ export const withNotes = (
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
     blocks: messages.blocks,
-    recording: messages.recording,
     apply: (position) => {
       messages.apply(position)
       for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
@@ -83,7 +82,6 @@ export const withNotes = (
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
-  recording: undefined,
   apply: (position) => addNote(mirror, position, note),
 })
 
@@ -172,7 +170,6 @@ export const retractionRows = (
   return right({
     rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
     blocks: instead?.blocks ?? [],
-    recording: instead?.recording,
     apply: (position) => {
       if (note !== undefined) addNote(mirror, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)

@@ -1,6 +1,5 @@
 /** Steps: what a session's writer appends, and the state that each continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Recording } from '../../entry/kit.ts'
 import type { Head, Row } from '../../store/index.ts'
 import type { SessionFaultOf, WriteFault } from '../fault.ts'
 
@@ -18,8 +17,6 @@ export type WriteAnswer<T> = Either<WriteFault, T>
 
 /** Rows to store. */
 export interface StepRows {
-  /** The messages among `rows`; undefined if there are none. */
-  readonly recording: Recording | undefined
   readonly rows: readonly Row[]
   readonly blocks: readonly Uint8Array[]
   /** Adds the rows to the mirror; the first goes to this log position. */

@@ -1,7 +1,7 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
-import { hasOwn, isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
+import { isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { rangeDigest, type Note } from '../../notes/kit.ts'
 import type { LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
@@ -251,8 +251,8 @@ const copyAppendInput = (
     typeof given === 'object' && // otherwise `decodeMessage` rejects it
     given !== null &&
     !isArray(given) &&
-    !hasOwn(given, 'role') &&
-    (hasOwn(given, 'messages') || hasOwn(given, 'notes'))
+    !Object.hasOwn(given, 'role') &&
+    (Object.hasOwn(given, 'messages') || Object.hasOwn(given, 'notes'))
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
   const together = given as MessagesAndNotes
   return { messages: listOf(ownField(together, 'messages') ?? []), notes: ownField(together, 'notes') ?? [] }

@@ -12,8 +12,8 @@
  * `writerTable` lists the states and whether steps are sent or wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasOwn, isLeft, left, right } from '../../json/index.ts'
-import { Recording, termsOf } from '../../entry/kit.ts'
+import { isLeft, left, right } from '../../json/index.ts'
+import { termsOf } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/kit.ts'
 import type {
@@ -95,7 +95,7 @@ interface Pause {
 const conversationIn = (continues: Step['continues']): number | undefined =>
   continues.type === 'len' ? continues.conversation : undefined
 
-const isPause = (step: object): step is Pause => hasOwn(step, 'pause')
+const isPause = (step: object): step is Pause => Object.hasOwn(step, 'pause')
 
 export class Writer {
   readonly #store: Store
@@ -233,7 +233,7 @@ export class Writer {
   #send(step: Waiting): void {
     const made = this.#made(step)
     if (made === undefined) return
-    const { rows, recording, apply } = made
+    const { rows, apply } = made
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
@@ -247,8 +247,6 @@ export class Writer {
     const plan = this.#plan(range, before, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
     const { expected, grown } = plan.right
-    if (!Recording.isIn(recording, grown, range, this.#store.encryption !== undefined))
-      return this.#fail(step, changedBefore)
     const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
     this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
     const drains = this.#state === 'sending'
@@ -522,13 +520,6 @@ export class Writer {
     return Object.freeze({ from: position, to: position + messages, head })
   }
 }
-
-/** Nothing was sent, because code in this process changed the messages on their way to the store. */
-export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
-  _tag: 'Io',
-  operation: 'append',
-  cause: new TypeError('code in this process changed the messages on their way to the store; nothing was appended'),
-})
 
 export const otherRows = 'the store did not append the rows that it was given'
 

@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and as a reference implementation. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, type JsonObject, left, optionsOf, ownField, OwnMap, right } from '../../json/index.ts'
+import { isLeft, type JsonObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   portableSha256,
@@ -140,7 +140,7 @@ interface Memory {
  */
 export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const { hash = portableSha256, now = Date.now } = optionsOf('memoryDriver', options, driverOptions)
-  const memory: Memory = { hash, now, scopes: new OwnMap(), created: 0, latestLease: 0 }
+  const memory: Memory = { hash, now, scopes: new Map(), created: 0, latestLease: 0 }
   const scopeNamed = (scope: string): Scope => scopeOf(memory, scope)
   /** Runs synchronously, so no other writer can come in between. */
   const onLog = async <T>(
@@ -194,7 +194,7 @@ const scopeOf = (memory: Memory, name: string): Scope => {
   const found = memory.scopes.get(name)
   if (found !== undefined) return found
   const listed = { created: [], appended: [], entries: [], tokens: [], id: [] }
-  const fresh: Scope = { memory, logs: new OwnMap(), listed, changed: allOrders(false), blocks: new OwnMap() }
+  const fresh: Scope = { memory, logs: new Map(), listed, changed: allOrders(false), blocks: new Map() }
   memory.scopes.set(name, fresh)
   return fresh
 }
@@ -212,7 +212,7 @@ const start = (
   const [head, created] = [headOf(range, memory.hash), Math.min(momentOf(memory.now), appended)]
   const info = logInfo({ id, head, entries, tokens: 0, created, appended: undefined, meta, version: 1 })
   const order = ++memory.created
-  const log: Log = { order, segment, operations: new OwnMap(), info, range, lease: undefined }
+  const log: Log = { order, segment, operations: new Map(), info, range, lease: undefined }
   logs.set(id, log)
   for (const by of orders) listed[by].push(log)
   Object.assign(scope.changed, allOrders(true))
@@ -268,7 +268,7 @@ const copyBlocks = (
   ids: readonly BlockId[],
   blocks: ReadonlyMap<BlockId, HeldBlock>,
 ): ReadonlyMap<BlockId, Uint8Array> =>
-  new OwnMap(
+  new Map(
     ids.flatMap((id) => {
       const held = blocks.get(id)
       return held === undefined ? [] : [[id, held.bytes.slice()]]

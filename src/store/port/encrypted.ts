@@ -5,7 +5,7 @@
  *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
-import { isArray, isObject, jsonIn, type JsonObject, present, sliceText } from '../../json/index.ts'
+import { isArray, isObject, jsonIn, type JsonObject, present } from '../../json/index.ts'
 import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/kit.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
@@ -26,7 +26,7 @@ const beginning = '{"encrypted":"'
  *
  * @param body the body of a row, as a store without keys returns it
  */
-export const isEncrypted = (body: string): boolean => sliceText(body, 0, beginning.length) === beginning
+export const isEncrypted = (body: string): boolean => body.startsWith(beginning)
 
 export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
   blocks.length === 0

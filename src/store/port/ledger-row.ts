@@ -1,7 +1,8 @@
 /** The rows of a ledger, and their sum: entries, holds, erasures. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  freezeEach,
+  type OptionNames,
+  freezeResult,
   isArray,
   isLeft,
   isObject,
@@ -27,6 +28,9 @@ export interface ActionReason {
   /** The person, for the ledger. */
   readonly by?: string
 }
+
+/** The names of its fields. */
+export const reasonNames: OptionNames<ActionReason> = { reason: true, by: true }
 
 /** The reason and person in an object, if present. */
 export const actionReasonOf = (said: { readonly [Name in keyof ActionReason]?: unknown }): ActionReason => {
@@ -110,11 +114,11 @@ export const readLedgerRow = ({
     return typeof key === 'string' ? right({ type, id, head, key, ...because }) : notALedger('names no key')
   if (type === 'held')
     return isArray(logs) && logs.every(isIdentity)
-      ? right({ type, id, head, logs: freezeEach(logs as unknown as readonly LogIdentity[]), ...because })
+      ? right({ type, id, head, logs: freezeResult(logs as unknown as readonly LogIdentity[]), ...because })
       : notALedger('names no log')
   if (type !== 'erased') return right({ type, id, head, ...(type === 'head' ? {} : because) })
   if (!isArray(rows) || !rows.every(isErasedRow)) return notALedger('names no erased rows')
-  const erased = freezeEach(rows as unknown as readonly ErasedRow[])
+  const erased = freezeResult(rows as unknown as readonly ErasedRow[])
   return right({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) })
 }
 

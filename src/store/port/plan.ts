@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { RowTree, type CompactRange, type GrownTree, type Hash } from '../../proof/kit.ts'
+import { grow, hexOf, rootOf, type CompactRange, type GrownTree, type Hash } from '../../proof/kit.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'
@@ -46,8 +46,10 @@ export const planAppend = (
   const { hash } = context
   const rows = checkRows(given, context)
   if (isLeft(rows)) return rows
-  const grown = new RowTree(before, rows.right, hash)
-  const head = Object.freeze({ size: grown.range.size, root: grown.root })
+  const leaves = rows.right.map(({ leaf }) => leaf)
+  const { range, nodes } = grow(before, leaves, hash)
+  const grown = { range, nodes, root: hexOf(rootOf(range, hash)) }
+  const head = Object.freeze({ size: range.size, root: grown.root })
   const plan: Plan = Object.freeze({ expected, before, rows: rows.right, grown, head })
   plans.set(plan.rows, { plan, hash })
   return right(plan)

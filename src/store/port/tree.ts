@@ -1,6 +1,5 @@
 /** The tree of a log: its heads, and the range from which it grows. */
 import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../../proof/kit.ts'
-import { freeze } from '../../json/index.ts'
 import { Damaged } from './damage-error.ts'
 import type { Head } from './row.ts'
 
@@ -12,7 +11,7 @@ export { grow, rowLeaf, type GrownTree } from '../../proof/kit.ts'
  * @param range the tree
  */
 export const headOf = (range: CompactRange, hash: Hash): Head =>
-  freeze({ size: range.size, root: hexOf(rootOf(range, hash)) })
+  Object.freeze({ size: range.size, root: hexOf(rootOf(range, hash)) })
 
 /**
  * The range stored beside a head, from which the log grows. It is checked against the head:

@@ -2,14 +2,15 @@
  * The store of a driver, for one scope. Arguments are checked and copied before the driver gets
  * them, watchers are notified of changes, and a closed handle returns only `Closed`.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, type Task } from '../../task/index.ts'
 import {
   describe,
-  freezeEach,
+  freezeResult,
   isLeft,
   left,
-  mapRight,
   optionsOf,
   right,
   ownField,
@@ -336,13 +337,14 @@ const logCalls = (calls: Calls) => {
     sharing: (id) =>
       calls.on('sharing', id, async () => {
         const found = (await driver.erasing?.sharing(scope, id)) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return mapRight(found, freezeEach)
+        return pipe(found, E.map(freezeResult))
       }),
     containing: (texts) =>
       calls.run('containing', async () => {
         const found = (await driver.erasing?.containing(scope, [...texts])) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return mapRight(found, ({ rows, blocks }) =>
-          Object.freeze({ rows: freezeEach(rows), blocks: Object.freeze(blocks) }),
+        return pipe(
+          found,
+          E.map(({ rows, blocks }) => Object.freeze({ rows: freezeResult(rows), blocks: Object.freeze(blocks) })),
         )
       }),
     watch: (id, wake) =>
@@ -395,7 +397,10 @@ const leaseCalls = (calls: Calls) => {
     },
     release: (id, number) =>
       calls.on('release', id, async () => {
-        return mapRight(await changeLeaseOf(id, { type: 'release', number }), () => undefined)
+        return pipe(
+          await changeLeaseOf(id, { type: 'release', number }),
+          E.map(() => undefined),
+        )
       }),
     requestStop: (id) => calls.on('requestStop', id, () => changeLeaseOf(id, { type: 'stop' })),
     leaseOf: (id) => calls.on('leaseOf', id, () => changeLeaseOf(id, { type: 'look' })),
@@ -508,7 +513,10 @@ const againstErased = async (
 }
 
 const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
-  return mapRight(await store.info(id)(), ({ meta }) => Object.freeze(identitiesIn(meta)))
+  return pipe(
+    await store.info(id)(),
+    E.map(({ meta }) => Object.freeze(identitiesIn(meta))),
+  )
 }
 
 /** Removes identities from the returned description, and from the metadata in a conflict. */

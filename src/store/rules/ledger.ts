@@ -2,8 +2,10 @@
  * Reads a scope's ledger: heads, removals, holds and erasures. The ledger is an ordinary log.
  * `@indelible/evidence` appends heads to it, and every erasure appends a row.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, mapRight, right, ownField } from '../../json/index.ts'
+import { isLeft, left, right, ownField } from '../../json/index.ts'
 import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import {
   actionReasonOf,
@@ -87,7 +89,10 @@ export const ledgerContent = async (store: LedgerStore, size?: number): Promise<
 }
 
 const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> =>
-  mapRight(await rangeAt(store, ledgerId, size)(), (range) => headOf(range, store.hash))
+  pipe(
+    await rangeAt(store, ledgerId, size)(),
+    E.map((range) => headOf(range, store.hash)),
+  )
 
 const readNewRows = async (
   store: LedgerStore,

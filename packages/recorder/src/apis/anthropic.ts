@@ -1,7 +1,9 @@
 /** Anthropic Messages. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
-import { isLeft, isObject, jsonIn, mapRight, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, jsonIn, parseJson } from 'indelible/json/kit'
 import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -18,7 +20,7 @@ export const anthropicApi: Api = {
     previous: undefined,
   }),
   stream: () => new MessagesStream(),
-  messages: (answer) => mapRight(decodeResponse(answer), withRawArguments),
+  messages: (answer) => pipe(decodeResponse(answer), E.map(withRawArguments)),
   usage: (answer) => {
     const [input, output] = [numberIn(answer, 'usage', 'input_tokens'), numberIn(answer, 'usage', 'output_tokens')]
     if (input === undefined || output === undefined) return undefined

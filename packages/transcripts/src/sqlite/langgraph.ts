@@ -5,10 +5,12 @@
  *
  * Source  langchain-ai/langgraph, libs/checkpoint-sqlite; langchain-ai/langgraphjs, libs/checkpoint-sqlite (2026-11)
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
-import { eachRight, describe, isLeft, isObject, type Json, type JsonObject, left, right } from 'indelible/json/kit'
+import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from 'indelible/json/kit'
 import { langgraph } from '../langgraph.ts'
 import type { StoredConversation, StoredEntries } from './entries.ts'
 import { addMessages } from './messages.ts'
@@ -119,7 +121,7 @@ const withDeltas = (
   if (own !== undefined) return right({ checkpoint: withMessages(checkpoint, own), taken: 0 })
   const { channel_versions: versions } = checkpoint
   if (!isObject(versions) || versions['messages'] === undefined) return right({ checkpoint, taken: 0 })
-  const steps: Json[][] = []
+  const steps: (readonly Json[])[] = []
   const seen = new Set<unknown>()
   let base: Json = []
   for (let id = last?.['parent_checkpoint_id']; typeof id === 'string' && !seen.has(id);) {
@@ -148,7 +150,7 @@ const withDeltas = (
 }
 
 /** The writes to the channel in the step after a checkpoint, in the order in which a run applies them. */
-const writesAt = (db: DatabaseSync, thread: string, checkpoint: string): Either<TranscriptFault, Json[]> => {
+const writesAt = (db: DatabaseSync, thread: string, checkpoint: string): Either<TranscriptFault, readonly Json[]> => {
   const rows = db
     .prepare(
       "select * from writes where thread_id = ? and checkpoint_ns = '' and checkpoint_id = ? and channel = 'messages'",
@@ -160,7 +162,10 @@ const writesAt = (db: DatabaseSync, thread: string, checkpoint: string): Either<
         compare(a['task_id'], b['task_id']) ||
         Number(a['idx']) - Number(b['idx']),
     )
-  return eachRight(rows, ({ type, value }) => readValue(type, value))
+  return pipe(
+    rows,
+    E.traverseArray(({ type, value }) => readValue(type, value)),
+  )
 }
 
 const compare = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0)

@@ -1,6 +1,8 @@
 /** Actions in a store of logs: each is a log without rows whose metadata holds its state (compare-and-set). */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/json/kit'
 import type { LogInfo, Store, StoreFault } from 'indelible/store'
 import { ownStore } from 'indelible/store/kit'
 import { pagesOf } from 'indelible/task/kit'
@@ -24,7 +26,11 @@ export const actionsInLogs = (given: Store): Actions => {
       : right({ log: log.right, known })
   }
   return {
-    find: async (action) => mapRight(await read(action), (found) => found?.known),
+    find: async (action) =>
+      pipe(
+        await read(action),
+        E.map((found) => found?.known),
+      ),
     note: async (action, change) => {
       for (;;) {
         const found = await read(action)

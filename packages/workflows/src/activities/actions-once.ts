@@ -3,8 +3,10 @@
  * `actions/NAME/0`, `/1`, `/2` and so on: each holds the whole state, and the last one counts.
  * Whichever process writes the next value first wins; the others read it and try again.
  */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { mapRight, isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
+import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
 import type { OnceStore, StoreFault } from 'indelible/store'
 import { digestOfName } from 'indelible/proof/kit'
 import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
@@ -36,7 +38,11 @@ export const actionsOnce = (once: OnceStore, now: () => number = Date.now): Acti
     }
   }
   return {
-    find: async (action) => mapRight(await read(action), ({ known }) => known),
+    find: async (action) =>
+      pipe(
+        await read(action),
+        E.map(({ known }) => known),
+      ),
     note: async (action, change) => {
       for (;;) {
         const found = await read(action)

@@ -1,4 +1,6 @@
 /** Hydrates refs into a history with content. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from 'indelible/history'
 import type { Message, Role } from 'indelible/message'
@@ -24,9 +26,9 @@ import {
 import { fail, need, type Steps, type Task } from 'indelible/task/kit'
 import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
-import { checkRefHistory, type RefHistory } from './ref-history.ts'
+import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
-import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
+import { isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.
@@ -41,13 +43,16 @@ import { mapRight, isLeft, right, textOfUtf8 } from 'indelible/json/kit'
  * @example
  * const history = await hydrate(store, refs)
  */
-export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
-  refsSteps(async function* () {
+export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> => {
+  checkBlockStore('hydrate', store)
+  checkRefHistory(refs)
+  return refsSteps(async function* () {
     const { inside, missing, faults } = yield* contentOf(store, refs)
     const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === missingReason ? ids : [])))]
     if (absent.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: absent })
     return faults[0] === undefined ? storedOf(inside) : yield* fail(faults[0])
   }, 'hydrate')
+}
 
 /**
  * `hydrate` with a placeholder for each message whose content is missing or damaged, to read the rest.
@@ -55,11 +60,14 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
  *
  * @returns the content with placeholders; or a store fault
  */
-export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
-  refsSteps(async function* () {
+export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> => {
+  checkBlockStore('hydratePartial', store)
+  checkRefHistory(refs)
+  return refsSteps(async function* () {
     const { inside, missing } = yield* contentOf(store, refs, true)
     return partialOf(inside, missing)
   }, 'hydratePartial')
+}
 
 interface Read {
   readonly inside: ContentState & { readonly store: BlockStore }
@@ -126,7 +134,10 @@ const attachmentsOf = async (
   ids: readonly BlockId[],
 ): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
-  return mapRight(await store.hasBlocks(ids)(), (found) => new Set(ids.filter((_, index) => found[index] === true)))
+  return pipe(
+    await store.hasBlocks(ids)(),
+    E.map((found) => new Set(ids.filter((_, index) => found[index] === true))),
+  )
 }
 
 /** Append the message of a ref, or return the problem. */

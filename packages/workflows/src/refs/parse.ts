@@ -1,7 +1,8 @@
 /** Parses saved histories of any form, which is detected. A history that can't be read is a fault. */
+import * as E from '#fp-ts/Either'
+import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
-  mapRight,
   admit,
   describe,
   inspectJson,
@@ -95,7 +96,10 @@ const fromText = (text: string): Either<ParseFault, SavedJson> => {
     const { line, column, expected, found } = inspected.left
     return unreadableFault([], `JSON: at line ${line}, column ${column} ${expected}`, found)
   }
-  return mapRight(fromValue(inspected.right.value), ({ json }) => ({ json, altered: inspected.right.findings }))
+  return pipe(
+    fromValue(inspected.right.value),
+    E.map(({ json }) => ({ json, altered: inspected.right.findings })),
+  )
 }
 
 /** Refs are names, so a changed value would name something else. */

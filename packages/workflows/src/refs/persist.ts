@@ -1,4 +1,5 @@
 /** Persists a history with content. */
+import { checkBlockStore } from './ref-history.ts'
 import { fail, need, type Task } from 'indelible/task/kit'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft } from 'indelible/json/kit'
@@ -41,6 +42,7 @@ export const persist = (
   store: BlockStore,
   history: PendingHistory | StoredHistory,
 ): Task<PersistFault, StoredHistory> => {
+  checkBlockStore('persist', store)
   const inside = stateOf(history)
   const { scope, session } = inside
   return refsSteps(async function* () {

@@ -1,8 +1,8 @@
-/** Our constructors and fp-ts's are one: the same objects, and each other's functions take them. */
+/** Our constructors and guards are fp-ts's: they make the same objects, and each other's functions take them. */
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { describe, expect, it } from 'vitest'
-import { isLeft, isRight, left, right } from '../../src/json/index.ts'
+import { isLeft, isRight, left, right } from '../../src/either/index.ts'
 
 describe('Either', () => {
   it('has the shape of fp-ts objects', () => {

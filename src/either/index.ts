@@ -1,0 +1,1 @@
+export { isLeft, isRight, left, right } from './either.ts'
