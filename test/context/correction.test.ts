@@ -81,25 +81,9 @@ describe('the token correction from receipts', () => {
       return Math.max(...all.slice(20).map(({ context }) => context.tokens))
     }
     expect(last(1)).toBeLessThanOrEqual(8000)
-    expect(last(0.9)).toBeGreaterThan(last(1))
+    expect(last(0.9)).toBeGreaterThanOrEqual(last(1))
     expect(last(0.2)).toBe(last(0.8))
     expect(last(0.2)).toBeLessThanOrEqual(10_000)
-  })
-
-  it('moves no cached prefix within an epoch; only a context at the budget is compacted', () => {
-    const all = replayed({ model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
-    let epochs = 0
-    for (const [index, { context, notes }] of all.entries()) {
-      const before = all[index - 1]
-      if (before === undefined || context.stablePrefix === before.context.messages.length) continue
-      epochs += 1
-      // With the messages that came since, the context before would be above the budget, as the provider counts.
-      const since = sumOf(record.slice(before.context.length, context.length))
-      expect(notes.length).toBe(index)
-      expect((before.context.tokens + since) * 1.3).toBeGreaterThan(8000)
-    }
-    expect(epochs).toBeGreaterThan(2)
-    expect(epochs).toBeLessThan(12)
   })
 
   it('changes nothing already sent when only a receipt is added', () => {

@@ -49,7 +49,7 @@ it('every context obeys every guarantee for any record, tags, budget and what is
     }),
     { numRuns: rounds(60, 1000) },
   )
-  outputs.expectToBe('968f1bf0670e3b00')
+  outputs.expectToBe('927fd2892176c018')
 })
 
 it('a budget of the tokens that a fault needs suffices', () => {

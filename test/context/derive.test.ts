@@ -5,7 +5,6 @@ import {
   faultMessage,
   assistant,
   createHistory,
-  mend,
   settle,
   system,
   text,
@@ -89,6 +88,26 @@ const positionsOfMessages = ({ sources }: DerivedContext): readonly number[] =>
   })
 
 describe('a record that does not fit', () => {
+  it('cuts a result that alone exceeds the budget to head and tail, and names what does not fit', () => {
+    const result = `first line ${'x'.repeat(40_000)} last line`
+    const view = recordOf([user('Read it.'), assistant(toolCall('c', 'read', '{}')), toolResult('c', result)])
+    const context = derive(view, { budget: 2000 })
+    expectLawful(context, view)
+    expect(JSON.stringify(context.messages)).toMatch(
+      /first line x+\\n\[… .* omitted; call recall with .* …\]\\nx+ last line/,
+    )
+    expect([...context.residency]).toEqual(['full', 'full', 'compressed'])
+    const rule = recordOf(
+      [user('Go.'), system(`You must never push. ${'Use tabs. '.repeat(50)}`), user('Now?')],
+      [undefined, 'constraint'],
+    )
+    const refused = deriveContext(rule, { budget: 60 })
+    expect(refused).toMatchObject({ left: { _tag: 'MinimumDoesNotFit', budget: 60 } })
+    if (isLeft(refused)) {
+      expect(refused.left.pages[0]).toMatchObject({ from: 1, to: 2, kinds: ['constraint'] })
+      expect(deriveContext(rule, { budget: refused.left.needed })._tag).toBe('Right')
+    }
+  })
   const messages = [
     system('You fix bugs.'),
     user('Never push to main.'),
@@ -105,56 +124,6 @@ describe('a record that does not fit', () => {
     const task = messages.findLastIndex(({ role }) => role === 'user')
     for (let position = task; position < view.length; position++) expect(context.residency.at(position)).toBe('full')
   })
-  it('drops evidence first, never the task, from a turn that alone exceeds the budget', () => {
-    const view = recordOf([
-      system('You fix bugs.'),
-      user('Fix the build, and do not touch the vendored code.'),
-      ...steps(40),
-    ])
-    const context = derive(view, { budget: 3200 })
-    expectLawful(context, view)
-    expect(context.residency.at(1)).toBe('full')
-    expect(context.residency.at(-1)).toBe('full')
-    expect(context.residency.toArray().filter((level) => level === 'full').length).toBeLessThan(view.length / 2)
-  })
-  it('cuts an answer that alone exceeds the budget, and marks it', () => {
-    const view = recordOf([
-      user('Read it.'),
-      assistant(toolCall('c', 'read', '{}')),
-      toolResult(
-        'c',
-        'a line that is long enough\n'.repeat(9000).replaceAll(/a/g, () => 'a'),
-      ),
-    ])
-    const context = derive(view, { budget: 2000 })
-    expectLawful(context, view)
-    expect(context.residency.toArray()).toEqual(['full', 'full', 'compressed'])
-    expect(context.tokens).toBeGreaterThanOrEqual(900)
-  })
-  it("names the pages that don't fit when even the minimum doesn't", () => {
-    const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
-    const derived = deriveContext(view, { budget: 100 })
-    expect(derived).toMatchObject({
-      left: {
-        _tag: 'MinimumDoesNotFit',
-        budget: 100,
-        pages: [
-          { from: 0, to: 1, kinds: ['bootstrap'], level: 'structured' },
-          { from: 2, to: 6, level: 'pointer' },
-          { from: 1, to: 2, level: 'compressed' },
-        ],
-      },
-    })
-    expect(isLeft(derived) && faultMessage(derived.left)).toMatch(
-      /^the smallest context that may be sent takes \d+ tokens, but the budget is 100; the largest part, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or shorter instructions$/,
-    )
-    const said = (budget: number, notes: readonly Note[]): string => {
-      const derived = deriveContext(recordOf(conversation()), { budget, notes })
-      return isLeft(derived) ? faultMessage(derived.left) : 'it fits'
-    }
-    expect(said(5, [])).not.toContain('unpin')
-    expect(said(5, [{ type: 'pin', position: 3 }])).toMatch(/; use a larger budget, or unpin or retag the rules that /)
-  })
   it('fits at exactly the token count that the fault names', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })
@@ -164,32 +133,30 @@ describe('a record that does not fit', () => {
   })
 })
 
-describe('epochs', () => {})
-
 describe('a damaged record', () => {
-  const damaged = [
-    user('go'),
-    assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')),
-    toolResult('a', 'first'),
-    user('and b?'),
-    assistant(toolCall('a', 'again', '{}')),
-    toolResult('a', 'second'),
-    toolResult('a', 'second, once more'),
-    toolResult('nobody', 'lost'),
-    toolResult('b', 'late'),
-    assistant('Done.'),
-  ]
-  it('is settled as mend does, with pointers for misplaced content', () => {
-    const view = recordOf(damaged)
-    const context = derive(view, { budget: 10_000 })
-    expectLawful(context, view)
-    const pointed = [...context.messages].filter((_, index) => context.sources.at(index)?.type !== 'representation')
-    expect(pointed).toEqual([...mend(damaged).messages])
-    expect(context.dropped).toEqual([
-      { from: 6, to: 7 },
-      { from: 7, to: 8 },
+  it('shows a result that came late as a message, and says so', () => {
+    const view = recordOf([
+      user('Go.'),
+      assistant(toolCall('c1', 'one', '{}'), toolCall('c2', 'two', '{}')),
+      toolResult('c1', 'first'),
+      user('Well?'),
+      toolResult('c2', 'late', { name: 'two' }),
     ])
-    expect(context.provenance).toContain('mended')
+    const context = derive(view, { budget: 5000 })
+    expectLawful(context, view)
+    expect(textsOf(context)).toContain(
+      '[Message 4 is a tool result that does not directly follow its call of two.]\nlate',
+    )
+    expect(context.sources.toArray()).toContainEqual({
+      type: 'synthetic',
+      callId: 'c2',
+      position: 1,
+      reason: 'unanswered',
+    })
+    expect(context.residency.toArray()).toEqual(['full', 'full', 'full', 'full', 'compressed'])
+    // What was sent before it came stays as it is.
+    const before = derive(view.slice(0, 4), { budget: 5000 })
+    expect(derive(view, { budget: 5000, previous: before }).stablePrefix).toBe(before.messages.length)
   })
   it('gets a result with its source for each unanswered call', () => {
     const view = recordOf([user('go'), assistant(toolCall('a', 'one', '{}')), user('stop')])
@@ -307,24 +274,6 @@ describe('notes', () => {
     expectLawful(context, view)
     expect(JSON.stringify(context.messages)).toContain('From 1.')
     expect(context.residency.at(0)).toBe('full')
-  })
-  it('a late summary is used at the next compaction, also for a part of the dropped range', () => {
-    const history = createHistory<Message>({ from: [...messages, ...steps(4, 'docs')] })
-    const before = derive(history.view(), { budget: 2000 })
-    expect(before.residency.toArray().slice(4, 10)).toEqual(Array.from({ length: 6 }, () => 'pointer'))
-    const summary: Note = {
-      type: 'summary',
-      from: 4,
-      to: 10,
-      sourceDigest: rangeDigest(history.view().slice(4, 10)),
-      text: 'Read 3 files.',
-    }
-    const same = derive(history.view(), { budget: 2000, notes: [summary], previous: before })
-    expect(same.stablePrefix).toBe(before.messages.length)
-    for (const message of [assistant('Fixed.'), user('Now the tests.'), ...steps(4, 'tests')]) history.append(message)
-    const after = derive(history.view(), { budget: 2000, notes: [summary], previous: same })
-    expectLawful(after, history.view())
-    expect(after.sources.toArray()).toContainEqual({ type: 'summary', from: 4, to: 10, model: 'unknown' })
   })
 })
 

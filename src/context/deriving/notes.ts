@@ -107,19 +107,14 @@ export const kindsAt = ({ kinds }: ReadNotes, position: number): ReadonlyMap<num
 
 const noKinds: ReadonlyMap<number, PageKind> = new Map()
 
-/** The summaries before a position of the record that don't overlap: of the same start the widest, of equal ones the latest. */
-export const summariesAt = ({ summaries }: ReadNotes, position: number): readonly SummaryNote[] => {
-  if (summaries.length === 0) return noSummaries
-  const known = summaries.flatMap(({ note, place }) => (place < position && note.to <= position ? [note] : []))
-  const chosen: SummaryNote[] = []
-  let end = 0
-  for (const note of known.toReversed().toSorted((a, b) => a.from - b.from || b.to - a.to))
-    if (note.from >= end) {
-      chosen.push(note)
-      end = note.to
-    }
-  return chosen
-}
+/** The summaries before a position of the record: of the same start the widest first, of equal ones the latest. */
+export const summariesAt = ({ summaries }: ReadNotes, position: number): readonly SummaryNote[] =>
+  summaries.length === 0
+    ? noSummaries
+    : summaries
+        .flatMap(({ note, place }) => (place < position && note.to <= position ? [note] : []))
+        .toReversed()
+        .toSorted((a, b) => a.from - b.from || b.to - a.to)
 
 const noSummaries: readonly SummaryNote[] = []
 

@@ -16,6 +16,7 @@ import {
   cutGroup,
   mustStay,
   renderRange,
+  summariesIn,
   tokensIn,
   withOwnIdsIn,
   type Facts,
@@ -205,7 +206,7 @@ export const epochFrom = (
     return { ...range, shown, tokens: tokensIn(shown, count) }
   }
   // What was shortened before stays as it is, and what was shown in full becomes one more range.
-  if (before.ranges.length > 0) {
+  if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
     const kept = before.ranges.reduce((all, { tokens }) => all + tokens, 0)
     if (recentAt <= from) {
       if (kept <= goal) return done(before.ranges, [...before.ranges.map(({ shown }) => shown), recent])
@@ -219,7 +220,7 @@ export const epochFrom = (
   }
   // Everything is chosen anew.
   const whole = rangeOf(0, recentAt, true)
-  const anew = render(whole, { ...usual, lines: goal }, budget * shape.lines)
+  const anew = render(whole, { ...usual, lines: goal + growth / 4 }, budget * shape.lines)
   if (anew.tokens <= goal + growth / 2) return done([anew], [anew.shown, recent])
   // Rules and questions are shortened, too.
   const tight = render(whole, { lines: 0, outlined: true, asked: room / 8, kept: room / 8 }, 0)
@@ -233,6 +234,21 @@ export const epochFrom = (
   // The least: everything but rules and questions is in markers.
   const all = render(rangeOf(0, start, true), least, 0)
   return all.tokens <= room ? done([all], [all.shown]) : { needed: all.tokens, shown: all.shown }
+}
+
+/** Whether a summary came that could stand for something that was shortened without it. */
+const hasNewSummary = (planning: Planning, facts: Facts, ranges: readonly RenderedRange[], to: number): boolean => {
+  if (facts.summaries.length === 0) return false
+  const range: Range = { from: 0, to, readFrom: to }
+  const stays = mustStay(planning, facts, range, { lines: 0, outlined: true, asked: 200, kept: 1 })
+  const end = ranges.at(-1)?.to ?? 0
+  return summariesIn(planning, facts, range, [...stays.keys()]).some(({ from }) => {
+    const first = planning.view.positionAt(from)
+    return (
+      from < end &&
+      !ranges.some(({ shown }) => shown.some(({ source }) => source.type === 'summary' && source.from === first))
+    )
+  })
 }
 
 /** About the tokens of a marker without lines. */

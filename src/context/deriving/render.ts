@@ -139,30 +139,32 @@ export const renderRange = (
   return shown
 }
 
-interface PlacedSummary {
+export interface PlacedSummary {
   readonly from: number
   readonly to: number
   readonly text: string
   readonly model: string
 }
 
-/** The summaries of hidden messages within a range, by index: those of unchanged messages that end where groups do. */
-const summariesIn = (
+/** The summaries of hidden messages within a range, by index: of unchanged messages, ending where groups do, without overlaps. */
+export const summariesIn = (
   { view }: Record,
   { summaries, rules, kept }: Facts,
   { from, to }: Range,
   stays: readonly number[],
-): readonly PlacedSummary[] =>
-  summaries.flatMap((note) => {
+): readonly PlacedSummary[] => {
+  const placed: PlacedSummary[] = []
+  for (const note of summaries) {
     const [first, last] = [view.before(note.from), view.before(note.to)]
-    if (first < from || last > to || first >= last) return []
-    if (groupStart(view, first) !== first || (last < view.length && groupStart(view, last) !== last)) return []
+    if (first < Math.max(from, placed.at(-1)?.to ?? 0) || last > to || first >= last) continue
+    if (groupStart(view, first) !== first || (last < view.length && groupStart(view, last) !== last)) continue
     const isInside = (index: number): boolean => index >= first && index < last
-    if (stays.some(isInside) || rules.some(isInside) || [...kept.keys()].some(isInside)) return []
-    return isFaithful(note, view.slice(first, last))
-      ? [{ from: first, to: last, text: note.text, model: ownField(note, 'model') ?? 'unknown' }]
-      : []
-  })
+    if (stays.some(isInside) || rules.some(isInside) || [...kept.keys()].some(isInside)) continue
+    if (isFaithful(note, view.slice(first, last)))
+      placed.push({ from: first, to: last, text: note.text, model: ownField(note, 'model') ?? 'unknown' })
+  }
+  return placed
+}
 
 const summaryOf = ({ view, recall }: Record, { from, to, text, model }: PlacedSummary): Shown => {
   const [first, end] = positionsOf(view, from, to)

@@ -46,19 +46,35 @@ interface Sums {
   readonly messages: Message[]
 }
 
-let latest: Sums = { whole: [0], capped: [0], messages: [] }
+/** The sums of a record, continued where its views grow. Found by its first message, which all its views share. */
+const known = new WeakMap<Message, Sums>()
 
 const sumsOf = (view: View<Message>): Sums => {
-  const { length } = latest.messages
-  const shared = Math.min(length, view.length)
-  if (shared > 0 && (view.at(shared - 1) !== latest.messages[shared - 1] || view.at(0) !== latest.messages[0]))
-    latest = { whole: [0], capped: [0], messages: [] }
-  for (let index = latest.messages.length; index < view.length; index++) {
+  const first = view.at(0)
+  if (first === undefined) return { whole: [0], capped: [0], messages: [] }
+  let sums = known.get(first)
+  const shared = Math.min(sums?.messages.length ?? 0, view.length)
+  // A fork, or a conversation with other retractions.
+  if (sums === undefined || view.at(shared - 1) !== sums.messages[shared - 1])
+    known.set(first, (sums = { whole: [0], capped: [0], messages: [] }))
+  for (let index = sums.messages.length; index < view.length; index++) {
     const message = view.at(index) as Message
-    const size = JSON.stringify(message).length / bytesPerToken
-    latest.messages.push(message)
-    latest.whole.push((latest.whole[index] as number) + size)
-    latest.capped.push((latest.capped[index] as number) + Math.min(size, mostCounted))
+    const size = utf8Length(JSON.stringify(message)) / bytesPerToken
+    sums.messages.push(message)
+    sums.whole.push((sums.whole[index] as number) + size)
+    sums.capped.push((sums.capped[index] as number) + Math.min(size, mostCounted))
   }
-  return latest
+  return sums
 }
+
+/** The bytes of a text in UTF-8. */
+const utf8Length = (text: string): number => {
+  let length = text.length
+  for (const { length: units } of text.match(beyondAscii) ?? []) length += units
+  for (const { length: units } of text.match(threeBytes) ?? []) length += units
+  return length
+}
+
+/** A surrogate is half of a pair of four bytes, so two each. */
+const beyondAscii = /[^\0-\x7f]+/g
+const threeBytes = /[\u0800-\ud7ff\ue000-\uffff]+/g

@@ -1,1 +1,0 @@
-for s in "$@"; do echo "--- $s"; npx node --conditions=@indelible/source q.ts ../src/context/deriving/derive.ts sgpt ${s//,/ } | grep -E "==|large|coding-agent.pi-session.jsonl      cost" | awk "{ if (!(\$0 in seen)) print; seen[\$0]=1 }" | cut -c1-100; done
