@@ -25,8 +25,8 @@ import {
   type Record,
 } from './render.ts'
 
-/** The constants: shares of the budget, unless they say otherwise. */
-export const shape = {
+/** The constants: shares of the budget, unless they say otherwise. Their neighbours' figures are in bench/RESULTS.md. */
+const shape = {
   /** How much an epoch grows, and at most in tokens. */
   growth: 0.4,
   mostGrowth: 13_000,
@@ -43,7 +43,7 @@ export const shape = {
   reads: 5,
   /** The most that rules in full may take. */
   rules: 0.33,
-}
+} as const
 
 /** What a context is planned with. */
 export interface Planning extends Record {
@@ -188,9 +188,7 @@ export const epochFrom = (
   }
   const recentAt = recentFrom(planning, start)
   const from = before.ranges.at(-1)?.to ?? 0
-  const recent = groupsIn(view, Math.max(from, recentAt), start)
-    .map((group) => shownNew(planning, group))
-    .flat()
+  const recent = groupsIn(view, Math.max(from, recentAt), start).flatMap((group) => shownNew(planning, group))
   const recentTokens = tokensIn(recent, count)
   const goal = room - growth - recentTokens
   const rangeOf = (from: number, to: number, isNew: boolean): Range => ({

@@ -85,7 +85,8 @@ const isNumber = /\p{N}/u
 /** A capital within a sentence: a name. */
 const isCapitalized = /^\p{Lu}./u
 
-export const weights = { whole: 2.1 }
+/** How much more a whole text is worth than its excerpt with the same new words. */
+const wholeWeight = 2.1
 
 /**
  * The text of each line that fits into a number of tokens; undefined for one that does not. Those with the highest score per token
@@ -223,7 +224,7 @@ const scoresOf = (all: readonly SummaryLine[]): readonly [scores: Float64Array, 
     const times = (all[index - 1]?.asks === true ? 3 : 1) * (isQuestion ? 0.5 : 1)
     const scoreOf = ({ words, names }: LineText): number =>
       (1 + countNew(words, seenWords) + 2 * countNew(names, seenNames)) * times
-    scores[index] = scoreOf(text) * (excerpt === undefined ? 1 : weights.whole)
+    scores[index] = scoreOf(text) * (excerpt === undefined ? 1 : wholeWeight)
     if (excerpt !== undefined) ofExcerpts[index] = scoreOf(excerpt)
     for (const word of text.words) seenWords.add(word)
     for (const name of text.names) seenNames.add(name)
