@@ -353,9 +353,18 @@ describe('a lost block in a chat', () => {
       ],
     ],
     [
-      'of the calls: their results are left out',
+      'of the calls: their results are messages of their own',
       [1],
-      ['user one', `assistant ${notice}`, 'assistant read', 'user two'],
+      [
+        'user one',
+        `assistant ${notice}`,
+        ...['first', 'second', 'third'].map(
+          (result, index) =>
+            `user [Message ${2 + index} is a tool result that does not directly follow its call.]\n${result}`,
+        ),
+        'assistant read',
+        'user two',
+      ],
     ],
     [
       'of what was said',
