@@ -154,7 +154,10 @@ const copyOf = (session: Session, { answer }: OpenStep): number | undefined => {
   const conversation = session.conversation()
   const last = conversation.at(-1)
   if (answer === undefined || last?.role !== 'assistant') return undefined
-  const bare = ({ content }: Message): Json => content.map(({ meta: _, ...part }) => part) as unknown as Json
+  const bare = ({ content }: Message): Json =>
+    content.map((part) =>
+      Object.fromEntries(Object.entries(part).filter(([name]) => name !== 'meta')),
+    ) as unknown as Json
   return jsonEqual(bare(last), bare(answer)) ? conversation.positionAt(conversation.length - 1) : undefined
 }
 
