@@ -55,12 +55,12 @@ const spent = (job: Job, of: Version): number => {
 }
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 
-const compare = (title: string, job: Job, rounds = 15): void => {
+const compare = (title: string, job: Job, rounds = 15, beside: Job = job): void => {
   if (only !== undefined && !title.includes(only)) return
   const times: { readonly was: number; readonly is: number }[] = []
   for (let round = -2; round < rounds; round++) {
     const order = round % 2 === 0 ? [before, after] : [after, before] // who is first pays for what the other left
-    const [first, second] = order.map((of) => spent(job, of)) as [number, number]
+    const [first, second] = order.map((of) => spent(of === before ? beside : job, of)) as [number, number]
     if (round >= 0) times.push(round % 2 === 0 ? { was: first, is: second } : { was: second, is: first })
   }
   const [was, is] = [median(times.map((time) => time.was)), median(times.map((time) => time.is))]
@@ -115,6 +115,45 @@ for (const [name, messagesOf] of kinds)
       },
     }
   })
+
+/** The least that an append which keeps its promise could do: copy and freeze, with no check at all. */
+const copyAndFreeze = <T>(value: T): T => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, copyAndFreeze)) as T
+  const record: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) record[key] = copyAndFreeze((value as Record<string, unknown>)[key])
+  return Object.freeze(record) as T
+}
+
+for (const size of [1000, 100_000, 1_000_000])
+  for (const [title, withView] of [
+    ['append', false],
+    ['append and view', true],
+  ] as const)
+    compare(
+      `${title} of real messages at ${label(size)}, beside copy + freeze + push`,
+      (of) => {
+        const history = filled(of, decoded(of), size)
+        const run = (): unknown => {
+          let length = 0
+          for (let index = 0; index < appends; index++) {
+            history.append(real[index % real.length] as Message)
+            if (withView) length += history.view().length
+          }
+          return length
+        }
+        return { operations: appends, run }
+      },
+      size > 100_000 ? 7 : 15,
+      (of) => {
+        const list = [...filled(of, decoded(of), size).view()]
+        const run = (): unknown => {
+          for (let index = 0; index < appends; index++) list.push(copyAndFreeze(real[index % real.length] as never))
+          return list
+        }
+        return { operations: appends, run }
+      },
+    )
 
 const views = new Map<Version, Map<number, View>>()
 const viewOf = (of: Version, size: number): View => {

@@ -1,4 +1,5 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
+export { pagedOf } from '../history/kit.ts'
 export { attachedTo, missingBlocks, mayHaveAttachments } from './attachments.ts'
 export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording, type RecordedEntry } from './recording.ts'

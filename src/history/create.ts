@@ -1,18 +1,19 @@
 /** New histories: empty, from a view, or from messages. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { isArray, NotJson, optionsOf, ownItems, type Recordable } from '../json/index.ts'
+import { NotJson, optionsOf, type Recordable } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
 import { checkOf } from './check.ts'
 import type { Classify, History } from './history.ts'
-import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
+import { append, continueFrom, emptyLog, handleOf } from './log.ts'
+import { pagedOf, type Paged } from './paged.ts'
 import { partOf } from './read.ts'
 import { lenOf } from './state.ts'
 import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */
 export interface HistoryOptions<M> {
-  /** The first messages. A view keeps its page kinds; other messages are classified. Default: none. */
-  readonly from?: View<M> | Iterable<M>
+  /** The first messages. A view, and `{ ...view }`, keep the page kinds; other messages are classified. Default: none. */
+  readonly from?: View<M> | Paged<M> | Iterable<M>
   /** Returns the page kind of a message appended without one. Default: `classify` of `indelible/pages`. */
   readonly classify?: Classify<M>
   /**
@@ -41,15 +42,20 @@ export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M
   const part = partOf<M>(from)
   if (part !== undefined) {
     if (check !== undefined)
-      for (const [position, message] of [...from].entries()) withPosition(position, () => log.check?.(message))
+      for (const [position, message] of [...(from as View<M>)].entries())
+        withPosition(position, () => log.check?.(message))
     continueFrom(log, part)
-  } else for (const message of (isArray(from) ? ownItems(from) : from) as Iterable<M>) appendOrThrow(log, message)
+  } else {
+    const { messages, pages } = pagedOf<M>(from as Paged<M> | Iterable<M>)
+    for (const message of messages) {
+      const position = lenOf(log.content)
+      withPosition(position, () => append(log, message, pages.at(position)))
+    }
+  }
   return handleOf(log)
 }
 
 const optionNames = { from: true, classify: true, check: true } as const
-
-const appendOrThrow = <M>(log: Log<M>, message: M): void => withPosition(lenOf(log.content), () => append(log, message))
 
 /** Run, and let an error about a message name its position. */
 const withPosition = (position: number, run: () => unknown): void => {

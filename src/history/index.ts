@@ -3,6 +3,7 @@ export { createHistory, type HistoryOptions } from './create.ts'
 export { applyDelta, type DeltaOptions, type HistoryDelta } from './delta.ts'
 export type { DeltaFault, HistoryFault, HistoryFaultOf, RestoreFault } from './fault.ts'
 export type { Classify, History } from './history.ts'
+export type { Paged } from './paged.ts'
 export { restoreHistory, type Restored } from './restore.ts'
 
 export { omitRanges } from './read.ts'

@@ -8,4 +8,4 @@ export {
   type PageKind,
   type ResidencyLevel,
 } from './kind.ts'
-export type { Pages } from './pages.ts'
+export type { PageKinds, Pages } from './pages.ts'

@@ -1,4 +1,5 @@
 /** The page kinds of a view, stored alongside the messages, never inside them. */
+import { describe, isArray, isObject, ownField, ownItems } from '../json/index.ts'
 import { defineGetter, getterFrom, sealClass, Span, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
 
@@ -27,6 +28,16 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
   readonly toJSON: () => readonly PageKind[]
   /** The kinds in order, for `for … of` and spreads. */
   readonly [Symbol.iterator]: () => Iterator<PageKind>
+}
+
+/** The page kinds of messages in order (`undefined`: classified), or those of a view. */
+export type PageKinds = readonly (PageKind | undefined)[] | Pages
+
+/** The kinds as a list. A clone of a view's kinds has them in `kinds`. */
+export const listKinds = (pages: PageKinds): readonly (PageKind | undefined)[] => {
+  const kinds: unknown = isArray(pages) ? pages : isObject(pages) ? ownField(pages as Pages, 'kinds') : undefined
+  if (isArray(kinds)) return [...ownItems(kinds as readonly (PageKind | undefined)[])]
+  throw new TypeError(`\`pages\` is ${describe(pages)}; expected a list of page kinds, or the pages of a view`)
 }
 
 /** Provides the kinds of a view as codes. A rank is a position in the record, not counting what the view leaves out. */

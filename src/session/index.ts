@@ -76,7 +76,6 @@ export type {
   MessagesAndNotes,
   MessagesInput,
   PagedMessages,
-  PageKinds,
 } from './session.ts'
 export { copySession } from './moving/copy.ts'
 export { exportSession, type ExportedSession } from './moving/export.ts'

@@ -3,11 +3,11 @@
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
-import type { History, View } from '../history/index.ts'
+import type { History, Paged, View } from '../history/index.ts'
 import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
-import type { PageKind, Pages } from '../pages/index.ts'
+import type { PageKind, PageKinds } from '../pages/index.ts'
 import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
@@ -308,15 +308,7 @@ export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
 export type Appendable = Message | Immutable<Message>
 
 /** Messages with the page kind of each: a view, or `{ messages, pages }`, such as `{ ...view }`. */
-export interface PagedMessages {
-  /** The messages, in order. */
-  readonly messages: readonly Appendable[]
-  /** The page kind of each. Default, also for the messages behind the last kind: classified. */
-  readonly pages?: PageKinds | undefined
-}
-
-/** The page kinds of messages in order (`undefined`: classified), or those of a view. */
-export type PageKinds = readonly (PageKind | undefined)[] | Pages
+export type PagedMessages = Paged<Message>
 
 /** One message, several, or a view with its page kinds. */
 export type MessagesInput = Appendable | readonly Appendable[] | PagedMessages

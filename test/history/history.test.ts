@@ -166,6 +166,25 @@ describe('createHistory', () => {
     const from = [user('a'), { role: 'user', content: [{ type: 'text', text: 1n }] }] as unknown as Message[]
     expect(() => createHistory<Message>({ from })).toThrow('[1].content[0].text is a bigint')
   })
+  it('a spread view, a clone of it, and `{ messages, pages }` keep the kinds', () => {
+    const history = createHistory<Message>()
+    history.append(user('Always answer in French.'), 'constraint')
+    history.append(user('hello'))
+    const view = history.view()
+    const kinds = ['constraint', 'conversation']
+    for (const from of [{ ...view }, structuredClone({ ...view }), { messages: view.messages, pages: view.pages }])
+      expect([...createHistory<Message>({ from }).view().pages]).toEqual(kinds)
+    const first = createHistory<Message>({ from: { messages: view.messages, pages: ['plan'] } }).view()
+    expect([...first.pages]).toEqual(['plan', 'conversation'])
+    expect(first).toHaveLength(2)
+  })
+  it('page kinds that are none, or more than the messages, are refused', () => {
+    const messages = [user('hello')]
+    const build = (pages: unknown) => () => createHistory<Message>({ from: { messages, pages: pages as PageKind[] } })
+    expect(build(['plan', 'plan'])).toThrow('`pages` has 2 page kinds, and `messages` has 1 messages')
+    expect(build('plan')).toThrow('`pages` is "plan"; expected a list of page kinds, or the pages of a view')
+    expect(build(['wish'])).toThrow('wish')
+  })
   it('uses the given classify', () => {
     const classify = (message: { readonly important: boolean }): PageKind =>
       message.important ? 'constraint' : 'conversation'

@@ -91,12 +91,22 @@ const viewBorders: { readonly [name: string]: (place: Place) => Promise<Place> }
     placeOf(await openOrCreateSession(store, `new ${files++}`, { from: { ...view } }), store),
   'createHistory({ from: view })': async ({ view, store }) =>
     viewPlace(createHistory<Message>({ from: view }).view(), store),
+  'createHistory({ from: { ...view } })': async ({ view, store }) =>
+    viewPlace(createHistory<Message>({ from: { ...view } }).view(), store),
+  'createHistory of a clone': async ({ view, store }) =>
+    viewPlace(createHistory<Message>({ from: structuredClone({ ...view }) }).view(), store),
+  'createHistory({ from: { messages, pages } })': async ({ view, store }) =>
+    viewPlace(createHistory<Message>({ from: { messages: view.messages, pages: view.pages.kinds } }).view(), store),
   restoreHistory: async ({ view, store }) =>
     viewPlace(orThrow(restoreHistory(JSON.parse(JSON.stringify({ ...view })), decodeMessage)).history.view(), store),
   'createPendingHistory, persist, hydrate': async ({ view, store }) => {
     const stored = await persist(store, createPendingHistory({ from: view }))
     return viewPlace((await hydrate(store, stored.refHistory())).view(), store)
   },
+  'createPendingHistory({ from: { ...view } })': async ({ view, store }) =>
+    viewPlace(createPendingHistory({ from: { ...view } }).view(), store),
+  'createPendingHistory of a clone': async ({ view, store }) =>
+    viewPlace(createPendingHistory({ from: structuredClone({ ...view }) }).view(), store),
 }
 
 /** Borders that the whole record crosses, with its pins. */

@@ -57,6 +57,20 @@ it('eraseMessages of an open session carries its lease', async () => {
   await fault('SessionClosed', eraseMessages(session, [0]))
 })
 
+it('an erasure that first keeps the metadata whole respects a lease there, too', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a secret')] })
+  const text = 'x'.repeat(100)
+  await ok(session.update((metadata) => void Object.assign(metadata, { title: 'a secret', text })))
+  await ok(session.update((metadata) => void (metadata['title'] = 'another')))
+  const { size } = session.head()
+  await session.lease({ holder: 'mine' })
+  await fault('SessionBusy', eraseMessages(store, 's', [0], { respectLease: true }))
+  expect((await openSession(store, 's')).head().size).toBe(size)
+  await ok(eraseMessages(session, [0], { respectLease: true }))
+  expect((await openSession(store, 's')).head().size).toBe(size + 1)
+})
+
 it('eraseMessages takes a sealed session, and none that was opened to read or only looks like one', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })

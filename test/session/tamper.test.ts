@@ -119,7 +119,7 @@ describe('a tampered row', () => {
       expect(
         await verdict((db) =>
           db.exec(
-            `${moved(`id & 4294967295 >= ${at}`, 1)}; insert into row select id - 1, place, node, body, at, salt, erased from row where ${rowAt(at + 1)}`,
+            `${moved(`id & 4294967295 >= ${at}`, 1)}; insert into row select id - 1, place, node, body, at, salt, erased, blocks from row where ${rowAt(at + 1)}`,
           ),
         ),
       ).toBe(at + 1)

@@ -3,8 +3,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type Immutable } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import { rangeDigest, type ReceiptNote, type SummaryNote } from 'indelible/notes/kit'
+import type { PageKind } from 'indelible/pages'
 import { sessionFaultText } from 'indelible/session/kit'
-import { openSession, type Session } from 'indelible/session'
+import { openSession, type PagedMessages, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { FaultError } from 'indelible/task/kit'
 import type { BlockId } from 'indelible/proof/kit'
@@ -167,8 +168,9 @@ export class Conversation {
   }
 
   /** Append messages at an index of the conversation, retracting the messages there. */
-  async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
+  async replaceFrom(from: number, news: readonly Message[]): Promise<Either<RecordFault, void>> {
     const { entries, identities } = this.#base
+    const messages = { messages: news, pages: this.#kindsFrom(from, news) }
     if (from < entries.length) {
       const cut = {
         entries: entries.slice(0, from),
@@ -181,15 +183,33 @@ export class Conversation {
     const expectedHead = this.session.head()
     const done = await (from < this.len
       ? this.session.rewind(this.#positionAt(from - entries.length), { instead: messages, expectedHead })()
-      : this.session.append({ messages }, { expectedHead })())
+      : this.session.append(messages, { expectedHead })())
     if (isLeft(done)) return this.#after(done)
     if (from < this.len) {
       this.#left.push(this.#chain[this.len] as string)
       if (this.#left.length > 16) this.#left.shift()
     }
     this.#chain.length = from + 1
-    for (const message of messages) this.#chain.push(extendChain(this.#chain.at(-1) as string, message))
+    for (const message of news) this.#chain.push(extendChain(this.#chain.at(-1) as string, message))
     return right(undefined)
+  }
+
+  /**
+   * The page kinds of messages that replace those from an index on: one that is there unchanged keeps its kind, also
+   * the kind that a note gave it.
+   */
+  #kindsFrom(from: number, messages: readonly Message[]): readonly (PageKind | undefined)[] {
+    if (from >= this.len) return []
+    const { pages } = this.session.at()
+    const kinds = new Map<string, (PageKind | undefined)[]>() // by identity; of equal messages in order
+    for (let index = this.len - 1; index >= from; index--) {
+      const [entry, identity] = [this.entryAt(index), this.identityAt(index)]
+      const kind = typeof entry === 'number' ? pages[entry] : undefined
+      const same = kinds.get(identity)
+      if (same === undefined) kinds.set(identity, [kind])
+      else same.push(kind)
+    }
+    return messages.map((message) => kinds.get(identityOf(message))?.pop())
   }
 
   /**
@@ -244,7 +264,7 @@ export class Conversation {
   async #rebase(
     base: Base,
     from: number,
-    messages: readonly Message[],
+    messages: readonly Message[] | PagedMessages,
     summary: SummaryNote | undefined,
   ): Promise<Either<RecordFault, void>> {
     const { len } = this.session

@@ -1,5 +1,5 @@
 /** Request fields and parts of URLs that hold a key: their values are never recorded. */
-import { isLeft, isObject, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, ownFields, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
 
 /**
  * A value without keys: of fields that are named like one, of headers, and in URLs, at any depth. A schema of such a
@@ -17,7 +17,8 @@ const cleaned = (value: Json): Json => {
 }
 
 const cleanFields = (fields: JsonObject): JsonObject => {
-  const pairName = fields['name'] ?? fields['key'] ?? fields['header']
+  const { name, key, header } = ownFields(fields)
+  const pairName = name ?? key ?? header
   const isPair = typeof pairName === 'string' && isKeyName(pairName)
   return mapFields(fields, (value, name) => {
     if (propertyFields.has(name) && isObject(value)) return mapFields(value as JsonObject, cleanProperty)

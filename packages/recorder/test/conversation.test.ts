@@ -44,6 +44,22 @@ it("an append refused by the store leaves the conversation's state unchanged and
   }
 })
 
+it('messages that are recorded again unchanged keep their page kinds, also those of notes', async () => {
+  const session = await createSession(memoryStore(), { id: 's' })
+  const conversation = new Conversation(session, undefined)
+  const rules = user('Answer in French.')
+  await conversation.replaceFrom(0, [user('a'), rules, assistant('oui'), user('a plan'), rules])
+  await session.note({ type: 'page', position: 1, kind: 'constraint' })
+  await session.note({ type: 'page', position: 3, kind: 'plan' })
+  await conversation.replaceFrom(0, [user('b'), rules, assistant('oui'), user('another'), user('a plan'), rules])
+  expect(session.at().pages.slice(5)).toEqual([
+    ...['conversation', 'constraint', 'conversation', 'conversation', 'plan', 'conversation'],
+  ])
+  await conversation.compact({ upTo: 6, summary: undefined, places: [0, 1] }, [user('b'), rules], new Map())
+  await conversation.replaceFrom(1, [rules, user('c')])
+  expect(session.at().pages.slice(11)).toEqual(['constraint', 'conversation'])
+})
+
 it('an external summary belongs to a conversation only if it quotes its user', () => {
   const saidBy = (...messages: readonly Message[]): IndexedMessages => ({
     len: messages.length,

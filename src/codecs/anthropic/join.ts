@@ -5,7 +5,7 @@
  *
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
-import { isObject, jsonIn } from '../../json/index.ts'
+import { isObject, jsonIn, ownField } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 
 type Fields = { [field: string]: unknown }
@@ -58,9 +58,10 @@ export class JoinedMessage {
   /** A second start is the same one again, or after blocks a retry that was spliced into the stream: it starts over. */
   #start(message: unknown): void {
     const before = this.#message ?? {}
-    if (this.#blocks.length === 0 && isObject(message) && isObject(message['usage']))
-      this.#message = { ...before, ...message, usage: mergeCounts(before['usage'], message['usage']) }
-    else this.#message = { ...before, ...(isObject(message) && message) }
+    const usage = isObject(message) ? ownField(message as Fields, 'usage') : undefined
+    this.#message = { ...before, ...(isObject(message) && message) }
+    if (this.#blocks.length === 0 && isObject(usage))
+      this.#message['usage'] = mergeCounts(ownField(before, 'usage'), usage as Fields)
     this.#blocks = []
   }
 

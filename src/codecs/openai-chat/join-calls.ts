@@ -2,7 +2,7 @@
  * Joins the pieces of streamed calls. A piece belongs to the call at its index, with its id, or to the last call. It
  * begins another call if its id is new, or if it names a function after that call's arguments.
  */
-import { isObject } from '../../json/index.ts'
+import { isObject, ownField } from '../../json/index.ts'
 import { JsonProgress } from '../json-progress.ts'
 
 type Fields = { [field: string]: unknown }
@@ -51,7 +51,7 @@ class Call {
     const { fields } = this
     for (const [field, value] of Object.entries(wire)) {
       if (value === null || value === undefined || field === 'index' || field === '__proto__') continue
-      const before = fields[field]
+      const before = ownField(fields, field)
       if (field === 'function' || field === 'custom') {
         if (isObject(value)) fields[field] = this.#inner(isObject(before) ? (before as Fields) : {}, value as Fields)
         else fields[field] ??= value
@@ -69,7 +69,7 @@ class Call {
   #inner(known: Fields, more: Fields): Fields {
     for (const [field, value] of Object.entries(more)) {
       if (value === null || value === undefined || field === '__proto__') continue
-      const before = known[field]
+      const before = ownField(known, field)
       if (field === 'name' && typeof value === 'string' && typeof before === 'string')
         known[field] = joinedName(before, value, this.state === 'empty')
       else if ((field === 'arguments' || field === 'input') && typeof value === 'string' && typeof before === 'string')

@@ -4,7 +4,7 @@
  *
  * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
  */
-import { isObject } from '../../json/index.ts'
+import { isObject, ownField } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
 
@@ -58,7 +58,7 @@ export class JoinedCompletion {
   }
 
   #count(usage: unknown): void {
-    if (isObject(usage)) this.#rest['usage'] = mergeCounts(this.#rest['usage'], usage)
+    if (isObject(usage)) this.#rest['usage'] = mergeCounts(ownField(this.#rest, 'usage'), usage)
   }
 }
 
@@ -101,7 +101,7 @@ class JoinedChoice {
   *#grow(field: string, given: unknown): Generator<ChatGrowth> {
     const message = this.#message
     const value = field === 'content' && typeof given !== 'object' ? String(given) : given
-    const before = message[field]
+    const before = ownField(message, field)
     if (field === 'content' && (Array.isArray(before) || typeof value === 'object')) {
       const parts = (Array.isArray(before) ? before : textParts(before)) as Fields[]
       message[field] = parts

@@ -148,7 +148,7 @@ async function* eraseOnce(
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
   const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(store, opened, asked)
   if (ofMetadata) {
-    yield* keepMetadata(store, opened)
+    yield* keepMetadata(store, opened, asked)
     return yield* eraseOnce(store, id, asked, because)
   }
   const done = await store.erase({ logs, ...because })()
@@ -168,13 +168,18 @@ async function* eraseOnce(
 }
 
 /** Appends the whole metadata, so that earlier notes, of which it would be made, can be erased. */
-async function* keepMetadata(store: Store, { mirror, log, info }: ReadRecord): Steps<EraseSessionFault, void> {
+async function* keepMetadata(
+  store: Store,
+  { mirror, log, info }: ReadRecord,
+  { respectLease }: Pick<ErasureRequest, 'respectLease'>,
+): Steps<EraseSessionFault, void> {
   const note: Note = { type: 'metadata', value: metadataOf(mirror) }
   const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
   const ready = store.encryption?.rows(mirror.id, { expected: mirror.head, rows, blocks: [] })
   const append = ready === undefined ? { expected: mirror.head, rows } : yield* need(ready)
-  const kept = store.append(mirror.id, { ...append, expected: mirror.head, ownKey: ownKeyOf(log) ?? null })
-  yield* need(kept as Task<EraseSessionFault, unknown>) // it has no operation and no blocks, so none of their faults
+  const { id, head: expected } = mirror
+  const kept = await store.append(id, { ...append, expected, ownKey: ownKeyOf(log) ?? null, respectLease })()
+  if (isLeft(kept)) yield* fail(busyOf(kept.left) as EraseSessionFault) // no operation and no blocks, so none of their faults
 }
 
 /** Whether another writer appended to the session, or removed one that shares its messages, since the plan was made. */

@@ -3,7 +3,7 @@ import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
-import { freezeResult, isArray, isLeft, isObject, left, present, right } from '../../json/index.ts'
+import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import type {
   LogPage,
@@ -163,7 +163,10 @@ const erasedTogether = (
     if (isOwn.has(one)) ends.set(one, next.get(one.id) ?? Infinity)
     next.set(one.id, one.row)
   }
-  const keyOfErasure = ({ at, by, reason }: Erasure): string => JSON.stringify([at, by, reason])
+  const keyOfErasure = (erasure: Erasure): string => {
+    const { at, by, reason } = ownFields(erasure)
+    return JSON.stringify([at, by, reason])
+  }
   const reach = new Map<string, number>() // how far an erasure with this time, person and reason reaches
   return erasures.filter((one) => {
     const key = keyOfErasure(one)

@@ -72,7 +72,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     flush: () => sessionTask(() => history.flush(), 'session.flush'),
     lease: (options) => {
       const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
-      return holding.take({ ...ownFields(rest), holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
+      return holding.take(ownFields({ ...rest, holder: redactedName(mirror.redactor, holder) }), () => writer.refresh())
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>

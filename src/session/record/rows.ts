@@ -5,13 +5,14 @@ import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right }
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import { classify, isPageKind, type PageKind, type Pages } from '../../pages/index.ts'
+import { classify, isPageKind, type PageKind } from '../../pages/index.ts'
+import { listKinds } from '../../pages/kit.ts'
 import { Recording } from '../../entry/kit.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
-import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages, PageKinds } from '../session.ts'
+import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages } from '../session.ts'
 import type { StepRows } from './step.ts'
 
 /** The messages of an append, and the page kind of each, as far as the caller has named it. */
@@ -27,12 +28,8 @@ export const listMessages = (input: MessagesInput): Listed => {
     return { messages: [input as Appendable], pages: [] }
   const { messages, pages }: Partial<PagedMessages> = ownFields(input as unknown as PagedMessages)
   const listed = listMessages((messages ?? []) as MessagesInput) // the messages of `{ messages, notes }` may be a view
-  return pages === undefined ? listed : { messages: listed.messages, pages: listPages(pages) }
+  return pages === undefined ? listed : { messages: listed.messages, pages: listKinds(pages) }
 }
-
-/** A copy of a view's kinds has them in `kinds`. */
-const listPages = (pages: PageKinds): readonly (PageKind | undefined)[] =>
-  isArray(pages) ? [...pages] : [...(pages as Pages).kinds]
 
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (

@@ -372,7 +372,7 @@ export class Writer {
     first.resolve(right(this.#recorded(answer.right, first.messages)))
   }
 
-  /** Replaced built-ins made this throw, so the state of pending steps is unknown. */
+  /** An error in the program made this throw, so the state of pending steps is unknown. */
   #lost(first: SentStep, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
     this.#break(fault)

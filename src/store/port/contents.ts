@@ -3,7 +3,7 @@
  * listed once. Whatever is not listed is content: every other text, number and member name, at any depth. Erasing
  * looks for content in the file, in notes and in other rows; a search for messages to erase looks through it.
  */
-import { isArray, isObject } from '../../json/index.ts'
+import { isArray, isObject, ownField } from '../../json/index.ts'
 
 /** Member names of messages, parts, sources, notes, and of the envelope of a row. */
 const ownNames: ReadonlySet<string> = new Set([
@@ -48,7 +48,7 @@ export const contentsOf = (value: unknown): readonly Content[] => {
     else if (isObject(inner)) collectMembers(inner)
   }
   const collectMembers = (inner: object): void => {
-    const { type } = inner as { readonly type?: unknown }
+    const type = ownField(inner as { readonly type?: unknown }, 'type')
     const isTyped = typeof type === 'string' && listedValues.has(type)
     for (const [name, item] of Object.entries(inner)) {
       if (!ownNames.has(name)) found.push({ what: 'name', text: name })

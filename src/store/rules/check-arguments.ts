@@ -1,6 +1,6 @@
 /** Checks and copies the arguments of store calls before a driver gets them. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, left, optionsOf, right, type Path } from '../../json/index.ts'
+import { isLeft, isObject, left, right, type Path } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
 import { checkRows, type RowContext } from '../port/checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.ts'
@@ -74,8 +74,8 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
 const none: ReadonlySet<BlockId> = new Set()
 const noBlocks: readonly Block[] = Object.freeze([])
 
-export const checkAppend = (given: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
-  const append = optionsOf('store.append', given)
+/** @param append the own fields of what the caller gave, without a prototype */
+export const checkAppend = (append: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
   const { expected, operation } = append
   const { hash } = context
   const problem = operation === undefined ? undefined : invalidId('operation', operation)

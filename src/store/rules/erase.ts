@@ -104,7 +104,8 @@ export const eraseRows = async (
     const at = store.now() // one time for all: receipts use it to group what was erased together
     const slices = slicesOf(checked, said)
     for (const [index, { logs, ledgerRows }] of slices.entries()) {
-      const append = checkAppend({ expected: ledgerHead, rows: ledgerRows.map((row) => ledgerRow(row, at)) }, store)
+      const added = ownFields({ expected: ledgerHead, rows: ledgerRows.map((row) => ledgerRow(row, at)) })
+      const append = checkAppend(added, store)
       if (isLeft(append)) return append as Either<EraseFault, never>
       const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
       const slice = slices.length === 1 ? 'only' : index < slices.length - 1 ? 'one of several' : 'last'

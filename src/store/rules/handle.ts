@@ -14,6 +14,7 @@ import {
   optionsOf,
   right,
   ownField,
+  ownFields,
   present,
   type OptionNames,
 } from '../../json/index.ts'
@@ -223,7 +224,7 @@ const logCalls = (calls: Calls) => {
         const checked = checkMeta(meta)
         if (isLeft(checked)) return checked
         const expected = headOf(emptyRange, driver.hash)
-        const first = checkAppend({ expected, rows, blocks, ...present({ terms }) }, inner)
+        const first = checkAppend(ownFields({ expected, rows, blocks, ...present({ terms }) }), inner)
         if (isLeft(first)) return first
         const problem = await againstErased(driver, inner, undefined, first.right)
         if (problem !== undefined) return left(problem)

@@ -134,8 +134,11 @@ const problemOf = async (
   const missing = missingText(verified.right.missing)
   if (missing !== undefined) return { state: 'incomplete', text: `${id}: ${missing}` }
   const hidden = verified.right.unread ? '; encrypted, and not read' : ''
+  const stale = verified.right.staleMetadata
+    ? '; lists show earlier metadata of it, until its metadata is changed again'
+    : ''
   await terminal.print([
-    `${id}: good, ${goodText(verified.right)}, head ${headForTerminal(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${countText(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}`,
+    `${id}: good, ${goodText(verified.right)}, head ${headForTerminal(verified.right.head, terminal)}${head === undefined ? '' : `, which continues the given head of ${countText(head.size, 'row')}`}${terminal.shows ? notesText(verified.right) : ''}${hidden}${stale}`,
   ])
   return undefined
 }

@@ -6,15 +6,15 @@
  * The content of a `PendingHistory` is not in a store yet, so it has no refs. A `PartialHistory`
  * has placeholders for content that was not found, so it can't be continued or persisted.
  */
-import { describe, hasField, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
-import { createHistory, type History, type Position, type View } from 'indelible/history'
+import { describe, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
+import { createHistory, type History, type Paged, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
 import type { BlockId } from 'indelible/proof/kit'
 import type { PageKind } from 'indelible/pages'
 import type { BlockStore } from 'indelible/store'
 import { defaultScope } from 'indelible/store/kit'
-import { isPlaceholder } from 'indelible/entry/kit'
+import { isPlaceholder, pagedOf } from 'indelible/entry/kit'
 import { isFlowId, type MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 
@@ -84,8 +84,8 @@ export interface PendingOptions {
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string | undefined
-  /** The first messages. A view keeps its page kinds. Default: none. */
-  readonly from?: View<Message> | Iterable<Message>
+  /** The first messages. A view, and `{ ...view }`, keep the page kinds. Default: none. */
+  readonly from?: View<Message> | Paged<Message> | Iterable<Message>
   /** The workflow that the messages come from, for their refs. Default: unknown. */
   readonly flowId?: string | undefined
 }
@@ -107,15 +107,14 @@ export const createPendingHistory = (options: PendingOptions = {}): PendingHisto
     throw new TypeError(`createPendingHistory: \`flowId\` is ${describe(flowId)}; expected the id of a workflow`)
   checkNames(scope, session)
   const history = createHistory<Message>()
-  const pages = from !== undefined && hasField(from, 'pages') ? from.pages : undefined
-  let position = 0
-  for (const message of from ?? []) {
+  const { messages, pages } = pagedOf<Message>(from ?? [])
+  for (const message of messages) {
+    const position = history.len
     try {
-      appendFrom(history, message, pages?.at(position))
+      appendFrom(history, message, pages.at(position))
     } catch (error) {
       throw error instanceof TypeError ? new TypeError(`[${position}]: ${error.message}`) : error
     }
-    position += 1
   }
   return createPending({ scope, session, store: undefined, refs: [], flowId, flows: none }, history)
 }
