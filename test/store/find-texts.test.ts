@@ -41,7 +41,7 @@ it('a search costs the same whether its texts begin alike or not', () => {
     let compared = 0
     const isIn = finderOf(texts)
     const { startsWith, slice } = String.prototype
-    const counted: Pick<String, 'startsWith' | 'slice'> & ThisType<string> = {
+    const counted: Pick<string, 'startsWith' | 'slice'> & ThisType<string> = {
       startsWith(...given) {
         compared += 1
         return startsWith.apply(this, given)

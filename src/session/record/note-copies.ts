@@ -111,7 +111,7 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
 export const textsOf = (value: unknown, inside = true): readonly string[] =>
   contentsOf(value).flatMap(({ what, text }) => {
     if (what === 'id' || (what === 'name' && isProgramName(text))) return []
-    return inside && what === 'text' ? [text, ...nestedTextsIn(text)] : [text]
+    return inside && what === 'text' ? [text].concat(nestedTextsIn(text)) : [text]
   })
 
 /** All strings in a text that is a JSON array or object, recursively. */
