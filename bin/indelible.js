@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `indelible` is the package @indelible/cli, so that the library brings neither its page nor its dependencies. */
+/** The command `indelible` is the package @indelible/cli, so that the library brings none of its dependencies. */
 const address = (() => {
   try {
     return new URL('dist/bin/main.js', import.meta.resolve('@indelible/cli/package.json'))

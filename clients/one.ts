@@ -88,12 +88,14 @@ const transcript = (): readonly Message[] => {
   return read.right.messages as readonly Message[]
 }
 
-/** What `indelible check` says of the agent's own files that it can't read whole, those of sub-agents too. */
+/** What `indelible show --check` says of the agent's own files that it can't read whole, those of sub-agents too. */
 const damaged = (): readonly string[] => {
   const files = globSync(join(place.home, agent.files ?? agent.transcript))
   if (files.length === 0) return ['it has left no session file']
   return files.flatMap((file) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'check', file], { encoding: 'utf8' })
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'show', '--check', file], {
+      encoding: 'utf8',
+    })
     return status === 0 && stdout.includes('damage: none') ? [] : [`${file}: ${stdout.slice(-500)}${stderr}`]
   })
 }
@@ -129,7 +131,7 @@ const looked = async (step: string, milliseconds: number, failed: string | undef
     milliseconds,
     sessions: compared.length - rest.length + parts.length,
     others: rest.length - parts.length,
-    forks: sessions.filter((session) => session.info().forkedFrom !== undefined).length,
+    forks: sessions.filter((session) => session.forkedFrom !== undefined).length,
     calls: sessions.reduce((sum, session) => sum + receipts(session), 0),
     messages: all?.conversation().length ?? 0,
     retracted: all === undefined ? 0 : all.view().length - all.conversation().length,

@@ -52,8 +52,8 @@ export const suites: { readonly [what: string]: readonly string[] } = {
     ...['packages/evidence/test/bundle-grammar.test.ts', 'packages/evidence/test/go.test.ts'],
   ],
   'the page and its files': [
-    'packages/cli/test/view/html.test.ts',
-    'packages/cli/test/view/server.test.ts',
-    'packages/cli/test/page/markdown.test.ts',
+    'packages/view/test/html.test.ts',
+    'packages/view/test/server.test.ts',
+    'packages/view/test/page/markdown.test.ts',
   ],
 }

@@ -104,7 +104,7 @@ const copyProject = (): void => {
   // Some tests bundle what was built, and some serve its page; none may build it anew because a source is newer.
   for (const path of fs.globSync(['dist', 'packages/*/dist'], { cwd: root }))
     fs.cpSync(join(root, path), join(copy, path), { recursive: true })
-  const page = join(copy, 'packages/cli/dist/view/page/index.html')
+  const page = join(copy, 'packages/view/dist/page/index.html')
   if (fs.existsSync(page)) fs.utimesSync(page, new Date(), new Date('2100-01-01'))
   fs.chmodSync(copy, 0o755) // a test reads as nobody
   // A test's own processes write at once what they reach: nobody knows how they end.

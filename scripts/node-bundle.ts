@@ -25,11 +25,33 @@ const findStart: Plugin = {
   },
 }
 
+/** The first code of each file: on an older Node, one sentence says which one is needed. */
+const versionCheck = `
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 16) || major === 23)
+  throw new Error(\`indelible needs Node 22.16 or later, but not 23; this is \${process.versions.node}\`)
+`
+
+/**
+ * SQLite when a file runs, and not while Node resolves its imports: there an older Node would fail first, with an error that
+ * doesn't name the cause.
+ */
+const sqliteAtRun: Plugin = {
+  name: 'sqlite-at-run',
+  enforce: 'pre',
+  resolveId: { filter: { id: /^node:sqlite$/ }, handler: () => '\0node-sqlite' },
+  load: {
+    filter: { id: /^\0node-sqlite$/ },
+    handler: () =>
+      `${versionCheck}\nexport const { DatabaseSync, StatementSync, backup, constants } = process.getBuiltinModule('node:sqlite')`,
+  },
+}
+
 await build({
   configFile: false,
   root,
   logLevel: 'warn',
-  plugins: [findStart],
+  plugins: [sqliteAtRun, findStart],
   resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] },
   ssr: { resolve: { conditions }, noExternal: ['fp-ts', 'immer'] },
   build: {
@@ -47,6 +69,8 @@ await build({
         entryFileNames: '[name].js',
         chunkFileNames: 'chunks/[name].js',
         sourcemapExcludeSources: true,
+        // In braces: its names are no names of the file.
+        intro: `{${versionCheck}}`,
         comments: false,
         codeSplitting: {
           includeDependenciesRecursively: false,

@@ -16,4 +16,6 @@ if (browser === undefined) {
 }
 process.env['CHROMIUM'] = browser
 if (!isBuilt() && !run(process.execPath, ['scripts/build.ts'])) process.exit(1)
-process.exit(run('vitest', ['run', '--config', 'packages/cli/page/vitest.config.ts', ...process.argv.slice(2)]) ? 0 : 1)
+process.exit(
+  run('vitest', ['run', '--config', 'packages/view/page/vitest.config.ts', ...process.argv.slice(2)]) ? 0 : 1,
+)

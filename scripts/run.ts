@@ -34,18 +34,20 @@ export const output = (command: string, args: readonly string[], cwd: string = r
 
 /** Whether `dist` holds what is written now: nothing that the build reads is newer than the page, which it makes last. */
 export const isBuilt = (): boolean => {
-  const page = join(root, 'packages/cli/dist/view/page/index.html')
+  const page = join(root, 'packages/view/dist/page/index.html')
   if (!existsSync(page)) return false
   const { mtimeMs } = statSync(page)
   const names = readdirSync(join(root, 'packages'))
-  const sources = ['src', 'packages/cli/page', ...names.map((name) => `packages/${name}/src`)].flatMap((folder) =>
+  const sources = ['src', 'packages/view/page', ...names.map((name) => `packages/${name}/src`)].flatMap((folder) =>
     ['', ...readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })].map((name) => join(folder, name)),
   )
   const folders = ['.', ...names.map((name) => `packages/${name}`)]
   const settings = folders.flatMap((folder) =>
     ['package.json', 'tsconfig.build.json'].map((name) => join(folder, name)),
   )
-  return [...sources, ...settings].every((path) => statSync(join(root, path)).mtimeMs <= mtimeMs)
+  return [...sources, ...settings]
+    .filter((path) => existsSync(join(root, path)))
+    .every((path) => statSync(join(root, path)).mtimeMs <= mtimeMs)
 }
 
 /** The project's own copy of a tool, whatever else the machine has. npm itself is the machine's. */

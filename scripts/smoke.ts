@@ -58,9 +58,10 @@ try {
 
   const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
   const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|docs/view\.png|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
-  const command = String.raw`|dist/view/page/(?:index\.html|page\.css)|dist/bin/LICENSES\.md|dist/indelible\.1`
+  const page = String.raw`|dist/page/(?:index\.html|page\.css)`
+  const command = String.raw`|dist/bin/LICENSES\.md|dist/indelible\.1`
   for (const { name, files } of packed) {
-    const more = { indelible: library, '@indelible/cli': command }[name] ?? ''
+    const more = { indelible: library, '@indelible/cli': command, '@indelible/view': page }[name] ?? ''
     const wanted = new RegExp(`^(?:${built}${more})$`)
     const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
     if (unwanted.length > 0) fail(`${name} holds files that no user needs: ${unwanted.join(', ')}`)

@@ -60,7 +60,7 @@ indelible(['append', 'example', 'Add a test for leap years, too.', '--store', 's
 indelible(['show', 'example', '--from', '-4', '--store', 'sessions.db'])
 
 say('\nIts head is a digest of every byte. Keep it somewhere else, and compare the record with it later:')
-const head = indelible(['head', 'example', '--store', 'sessions.db']).trim()
+const head = indelible(['prove', 'example', '--store', 'sessions.db']).trim()
 indelible(['verify', 'example', '--head', head, '--store', 'sessions.db'])
 
 copyFileSync(join(folder, 'sessions.db'), join(folder, 'changed.db'))

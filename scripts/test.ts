@@ -51,7 +51,7 @@ const checks: readonly Step[] = [
   ['format', 'oxfmt', ['--check']],
   ['types', 'tsc', ['-p', 'tsconfig.json', '--singleThreaded']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json', '--singleThreaded']],
-  ['types in a browser', 'tsc', ['-p', 'packages/cli/page/tsconfig.json', '--singleThreaded']],
+  ['types in a browser', 'tsc', ['-p', 'packages/view/page/tsconfig.json', '--singleThreaded']],
   ...(isFull ? ([['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']]] satisfies Step[]) : []),
 ]
 const lint: Step = ['lint', 'oxlint', ['--deny-warnings']]

@@ -14,9 +14,11 @@ import {
 import { historySentences, type HistoryFault } from './history/fault.ts'
 import {
   messageSentences,
+  pairingSentences,
   problemSentences,
   textOfMessageFault,
   type MessageFault,
+  type PairingFault,
   type PairingProblem,
 } from './message/fault.ts'
 import { noteSentences, type NoteFault } from './notes/fault.ts'
@@ -31,6 +33,7 @@ import { threadSentences, type ThreadProblem } from './thread/fault.ts'
 export type Fault =
   | MessageFault
   | CodecFault
+  | PairingFault
   | PairingProblem
   | NoteFault
   | HistoryFault
@@ -47,6 +50,7 @@ export type Fault =
 const sentences: Sentences<Fault> = {
   ...messageSentences,
   ...codecSentences,
+  ...pairingSentences,
   ...problemSentences,
   ...noteSentences,
   ...historySentences(textOfMessageFault),

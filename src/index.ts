@@ -58,6 +58,7 @@ export {
   listSessions,
   openOrCreateSession,
   openSession,
+  pending,
   readSession,
   verifySession,
   type ReadonlySession,
@@ -65,4 +66,10 @@ export {
   type Session,
   type SessionInfo,
 } from './session/index.ts'
-export { appendUserMessage, applyRunResultHistory, replaceThreadHistory, toThreadHistory } from './thread/index.ts'
+export {
+  appendUserMessage,
+  applyRunResultHistory,
+  replaceThreadHistory,
+  toThreadHistory,
+  type ThreadItem,
+} from './thread/index.ts'

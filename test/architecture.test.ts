@@ -39,7 +39,7 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   context: ['either', 'json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context'],
+    ...['store', 'session', 'context', 'thread'],
   ],
   thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
   '.': [
@@ -77,17 +77,22 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     moving: ['record', 'erasing', 'opening'], // import, export, copy
   },
   'packages/cli/src': {
-    view: [], // the page's server
-    terminal: ['view'], // what people see
-    sources: ['terminal', 'view'], // what commands are given: files, sessions, stores
-    record: ['sources', 'terminal', 'view'],
+    terminal: [], // what people see
+    sources: ['terminal'], // what commands are given: files, sessions, stores
+    record: ['sources', 'terminal'],
     change: ['sources', 'terminal'],
-    files: ['sources', 'terminal', 'view'],
-    model: ['sources', 'terminal', 'view'],
-    prove: ['sources', 'terminal', 'view'],
-    keep: ['sources', 'terminal', 'record', 'prove'],
-    look: ['sources', 'terminal', 'view', 'change', 'files'],
-    agents: ['sources', 'terminal', 'model', 'view'],
+    files: ['sources', 'terminal'],
+    compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
+    model: ['sources', 'terminal', 'compare'],
+    prove: ['sources', 'terminal'],
+    maintenance: ['sources', 'terminal', 'record', 'prove'],
+    look: ['sources', 'terminal', 'change', 'files'],
+    agents: ['sources', 'terminal'],
+  },
+  'packages/view/src': {
+    texts: [], // what is known of a session, as words
+    calls: ['texts'], // model calls, and what each was sent
+    server: ['texts', 'calls'],
   },
 }
 
@@ -95,7 +100,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
 const packagesOf: { readonly [name: string]: readonly string[] } = {
   'ai-sdk': [],
   'claude-agent': ['transcripts'],
-  cli: ['encryption', 'evidence', 'postgres', 'records', 'recorder', 'transcripts'],
+  cli: ['encryption', 'evidence', 'postgres', 'recorder', 'transcripts', 'view'],
   encryption: [],
   evidence: [],
   langgraph: [],
@@ -105,6 +110,7 @@ const packagesOf: { readonly [name: string]: readonly string[] } = {
   records: [],
   testing: [],
   transcripts: [],
+  view: ['evidence', 'recorder', 'transcripts'],
   workflows: [],
 }
 
@@ -175,6 +181,10 @@ const target = ({ from, to }: Import): string | undefined => (isLocal(to) ? join
 /** The package of a file, and its room in the library. */
 const packageOf = (file: string): string => /^packages[/\\]([^/\\]+)/.exec(file)?.[1] ?? 'indelible'
 const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
+/** Whether a file is part of what runs only in Node: the command, and the server of the page. */
+const isProgram = (file: string): boolean =>
+  packageOf(file) === 'cli' ||
+  (packageOf(file) === 'view' && /^packages[/\\]view[/\\]src[/\\](?:server[/\\]|index|kit)/.test(file))
 const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
 describe('source layout', () => {
@@ -297,9 +307,9 @@ describe('source layout', () => {
       'immer',
     ])
   })
-  it('only the command and the drivers import Node modules', () => {
+  it('only the command, the server of the page and the drivers import Node modules', () => {
     const wrong = imports.filter(
-      ({ from, to }) => to.startsWith('node:') && packageOf(from) !== 'cli' && driverOf(from) === undefined,
+      ({ from, to }) => to.startsWith('node:') && !isProgram(from) && driverOf(from) === undefined,
     )
     expect(wrong).toEqual([])
   })
@@ -323,7 +333,7 @@ describe('source layout', () => {
           !/^(?:fp-ts\/lib|#fp-ts)\//.test(found.to)
         )
       const reached = driverOf(to)
-      return reached !== undefined && reached !== driver && packageOf(found.from) !== 'cli'
+      return reached !== undefined && reached !== driver && !isProgram(found.from)
     })
     expect(wrong).toEqual([])
   })

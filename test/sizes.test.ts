@@ -21,8 +21,8 @@ const programs: readonly Program[] = [
 const history = createHistory()
 history.append(user('hello'))
 console.log(settle(history.view()))`,
-    reaches: ['fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
-    most: 10_400,
+    reaches: ['either', 'fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
+    most: 10_600,
   },
   {
     name: 'a session in memory',

@@ -54,7 +54,7 @@ export const codecSentences: Sentences<CodecFault | CallbackThrew> = {
       ? 'the text is empty; expected a conversation'
       : `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`,
   UnknownFormat: (fault) =>
-    `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one per line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`,
+    `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one per line), a tau-bench or SWE-agent file, a session file of an agent (Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, opencode, pi, Cursor, Droid, Goose, Kimi, Cline, Amp, Aider), or an export of ChatGPT, Claude.ai or Indelible`,
   UnexpectedWire: (fault) =>
     `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`,
   WireNotJson: (fault) =>

@@ -1,2 +1,1 @@
-export { left, right } from '#fp-ts/Either'
-export { isLeft, isRight } from './narrow.ts'
+export { isLeft, isRight, left, right } from './either.ts'

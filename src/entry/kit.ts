@@ -1,7 +1,7 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
 export { attachedTo, missingBlocks, mayHaveAttachments } from './attachments.ts'
 export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
-export { Recording } from './recording.ts'
+export { Recording, type RecordedEntry } from './recording.ts'
 export {
   type DecodedRow,
   type EncodedRow,

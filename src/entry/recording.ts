@@ -8,8 +8,15 @@ import type { Hash } from '../proof/kit.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 
+/** A message and its page kind. */
+export interface RecordedEntry {
+  readonly message: Message
+  readonly page: PageKind
+}
+
 export class Recording {
-  readonly #entries: { readonly message: Message; readonly page: PageKind }[] = []
+  /** The messages. */
+  readonly entries: RecordedEntry[] = []
   /** The rows to store. */
   readonly rows: Row[] = []
   /** The contents of the blocks extracted from them. */
@@ -19,13 +26,13 @@ export class Recording {
   add(message: Message, page: PageKind, tagged: boolean, hash: Hash): Either<MessageFault, undefined> {
     const encoded = encodeRow(message, page, tagged, hash)
     if (isLeft(encoded)) return encoded
-    this.#entries.push({ message, page })
+    this.entries.push({ message, page })
     this.rows.push(Object.freeze(encoded.right.row))
     this.blocks.push(...encoded.right.blocks)
     return right(undefined)
   }
 
   addTo(history: History<Message>): void {
-    for (const { message, page } of this.#entries) history.append(message, page)
+    for (const { message, page } of this.entries) history.append(message, page)
   }
 }

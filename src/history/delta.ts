@@ -7,7 +7,7 @@ import { codeOf } from '../pages/kit.ts'
 import { countWhile } from '../sequence/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
-import { copyOf, kindOf, logOf, record, type Applied } from './log.ts'
+import { copyFor, kindOf, logOf, record, type Applied } from './log.ts'
 import { lenOf, messageAt } from './state.ts'
 
 /** The messages of one step. */
@@ -69,22 +69,27 @@ export const applyDelta = <M>(
   const kinds: PageKind[] = []
   for (const given of ownItems(append)) {
     try {
-      const message = copyOf(log, given as M)
+      const message = copyFor(log, given as M)
       const kind = kindOf(log, message)
       codeOf(kind) // throws on an unknown page kind before anything is recorded
       messages.push(message)
       kinds.push(kind)
     } catch (error) {
-      if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
       const position = expectedLen + messages.length
-      return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
+      if (error instanceof NotJson)
+        return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
+      if (log.link === undefined) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
+      if (!(error instanceof TypeError)) throw error // the linked record takes no more
+      return left({ _tag: 'UnrecordableMessage', position, path: [], reason: error.message })
     }
   }
 
   const len = lenOf(log.content)
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
+    const passOn = messages.map((message, index) => log.link?.prepare(message, kinds[index] as PageKind))
     messages.forEach((message, index) => record(log, message, kinds[index] as PageKind))
+    for (const pass of passOn) pass?.()
     if (messages.length > 0) log.deltas.push({ id, start: len, end: len + messages.length })
     return right('applied')
   }

@@ -19,6 +19,16 @@ export interface Log<M> {
   readonly deltas: Applied[]
   /** The view of all messages, cached until the next append. */
   whole: View<M> | undefined
+  /** The record that gets the messages too. */
+  readonly link?: Link<M>
+}
+
+/** Another record, such as a stored session, that gets every message of a history. */
+export interface Link<M> {
+  /** Copies, checks and freezes a message. Throws for one that the other record can't have, and if it takes no more. */
+  readonly admit: (message: M | Immutable<M>) => Immutable<M>
+  /** Prepares an admitted message. The function that it returns passes the message on; it is called once it is recorded. */
+  readonly prepare: (message: Immutable<M>, page: PageKind) => () => void
 }
 
 /** The positions of one delta's messages. */
@@ -39,7 +49,7 @@ export const emptyLog = <M>(classify: Classify<M>, check?: Log<M>['check']): Log
 })
 
 /** A frozen copy of a message; a message that was decoded is returned as it is. Throws for one that can't be recorded. */
-export const copyOf = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> => {
+const copyOf = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> => {
   const copy = snapshot(message) as Immutable<M>
   log.check?.(copy)
   return copy
@@ -79,9 +89,17 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
 
 /** Copy, check, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
-  const copy = copyOf(log, message)
-  return record(log, copy, page === undefined ? kindOf(log, copy) : page)
+  const copy = copyFor(log, message)
+  const kind = page === undefined ? kindOf(log, copy) : page
+  const passOn = log.link?.prepare(copy, kind)
+  const position = record(log, copy, kind)
+  passOn?.()
+  return position
 }
+
+/** A frozen copy of a message, which the linked record can have too. */
+export const copyFor = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> =>
+  log.link === undefined ? copyOf(log, message) : log.link.admit(message)
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 

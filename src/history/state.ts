@@ -4,7 +4,7 @@
  * fork shares its chunks with its origin. New messages go to a short tail, and a full tail becomes a chunk: a `produce`
  * for each message would cost more than copying the message (bench: record).
  */
-import { castDraft, freeze, Immer } from 'immer'
+import { castDraft, freeze, Immer, immerable } from 'immer'
 import type { Immutable } from '../json/index.ts'
 import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
@@ -47,8 +47,18 @@ const [chunkMask, groupMask, groupShift] = [chunkLength - 1, groupLength - 1, ch
 /** An instance of our own: an application's `setAutoFreeze(false)` does not reach it. */
 const { produce } = new Immer({ autoFreeze: true })
 
-/** Without a prototype, because Immer assigns through setters of a draft's prototype. */
-const emptyState: State<never> = freeze({ __proto__: null, len: 0, groups: [] } as State<never>, true)
+/** The class of states. It inherits nothing, because Immer assigns through setters that a draft inherits. */
+class RecordState implements State<never> {
+  readonly len = 0
+  readonly groups = []
+
+  static {
+    Object.setPrototypeOf(this.prototype, null)
+    Object.defineProperty(this.prototype, immerable, { value: true })
+  }
+}
+
+const emptyState: State<never> = freeze(new RecordState(), true)
 
 const emptyTail = <M>(): Tail<M> => ({ messages: [], codes: [] })
 

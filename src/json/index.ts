@@ -26,7 +26,7 @@ export {
   Unexpected,
 } from './reading.ts'
 export { present, type Present } from './present.ts'
-export { optionsOf, type OptionNames } from './options.ts'
+export { checkArgument, optionsOf, type OptionNames } from './options.ts'
 export { endOfString, jsonIn, jsonOrText, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'
 export { base64Of, base64OfText, bytesOfBase64, joinBytes, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

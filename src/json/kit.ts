@@ -18,6 +18,7 @@ export {
   withoutPollution,
   base64Of,
   bytesOfBase64,
+  checkArgument,
   describe,
   difference,
   endOfString,

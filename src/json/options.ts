@@ -24,6 +24,17 @@ export const optionsOf = <T extends object>(call: string, given: T | undefined, 
   return ownFields(given)
 }
 
+/**
+ * Throws TypeError for an argument that the compiler would have rejected.
+ *
+ * @param call the function, as a caller writes it
+ * @param isRight whether the argument is of its type
+ * @param expected what the function takes: `a list of ids`
+ */
+export const checkArgument = (call: string, isRight: boolean, expected: string, given: unknown): void => {
+  if (!isRight) throw new TypeError(`${call} takes ${expected}, found ${describe(given)}`)
+}
+
 const unknownName = (of: string, name: string, names: readonly string[]): string => {
   const close = nearest(name, names)
   const meant = close === undefined ? '' : ` Did you mean \`${close}\`?`

@@ -10,7 +10,8 @@ export const interruptedMark = '[interrupted]'
 
 /**
  * The recorded form of an interrupted answer: complete parts, and text so far. Reasoning alone is
- * dropped, because providers reject it without the text or calls that it led to.
+ * dropped, because providers reject it without the text or calls that it led to. An answer that was interrupted before
+ * its first text or call has no message: nobody said anything, so a mark alone would be invented.
  *
  * @param parts  the parts in order; a string is text that was still streaming
  * @param marked whether to add a mark that people and models can read
@@ -21,9 +22,9 @@ export const cutAnswer = (parts: readonly (Part | string)[], marked: boolean): M
     if (typeof part !== 'string') return [part]
     return part === '' ? [] : [text(part.toWellFormed())]
   })
-  const content = whole.some(({ type }) => type !== 'reasoning') ? whole : []
-  if (!marked) return content.length === 0 ? undefined : { role: 'assistant', content }
-  return { role: 'assistant', content: withMark(content), meta: { indelible: { interrupted: true } } }
+  if (!whole.some(({ type }) => type !== 'reasoning')) return undefined
+  if (!marked) return { role: 'assistant', content: whole }
+  return { role: 'assistant', content: withMark(whole), meta: { indelible: { interrupted: true } } }
 }
 
 /** Adds the mark after the last text and so before the calls, because some formats put all text before calls. */
@@ -84,7 +85,7 @@ export const callsOf = ({ content }: Message): readonly ToolCallPart[] => {
 }
 
 /** The library's own data about a message, under `meta.indelible`. */
-export const indelibleMetaOf = (message: Partial<Message>): JsonObject => {
+export const indelibleMetaOf = (message: { readonly meta?: Meta | undefined }): JsonObject => {
   const meta = ownField(message, 'meta')
   const ours = meta && ownField(meta, 'indelible')
   return isObject(ours) ? ours : {}

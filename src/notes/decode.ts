@@ -54,7 +54,13 @@ const digest: Field = [
 ]
 const optional = ([expected, holds]: Field): Field => [expected, (value) => value === undefined || holds(value)]
 
-const usageShape: Shape = { input: count, output: count, cacheRead: optional(count), cacheWrite: optional(count) }
+const usageShape: Shape = {
+  input: count,
+  output: count,
+  cacheRead: optional(count),
+  cacheWrite: optional(count),
+  cacheWriteHour: optional(count),
+}
 
 const headShape: Shape = { size: count, root: digest }
 
@@ -125,6 +131,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     message: optional(object),
     reason: optional(text),
   },
+  metadata: { value: optional(object), patches: objects, before: optional(object) },
   seal: {},
   erased: { was: text },
   application: {
@@ -142,6 +149,8 @@ const aNote = (value: unknown): Problem => {
   if (problem !== undefined) return problem
   if ((type === 'summary' || type === 'retraction') && (value['from'] as number) >= (value['to'] as number))
     return { path: ['to'], expected: 'greater than `from`' }
+  if (type === 'metadata' && (ownField(value, 'value') === undefined) === (ownField(value, 'patches') === undefined))
+    return { path: [], expected: 'either `value` or `patches`' }
   return undefined
 }
 

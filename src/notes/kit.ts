@@ -8,6 +8,7 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  MetadataNote,
   Note,
   PageNote,
   PinNote,
@@ -19,3 +20,10 @@ export type {
   Usage,
 } from './note.ts'
 export { placeNote, placeOf } from './place.ts'
+export {
+  callRecorders,
+  type CallLogKeys,
+  type CallRecorder,
+  type FailureSummary,
+  type RecordedCall,
+} from './call-recorders.ts'

@@ -15,6 +15,7 @@ export type Note =
   | ToolStartedNote
   | JournalNote
   | InputNote
+  | MetadataNote
   | SealNote
   | ErasedNote
   | ApplicationNote
@@ -100,6 +101,8 @@ export interface Usage {
   readonly cacheRead?: number
   /** The part of `input` written to it. */
   readonly cacheWrite?: number
+  /** The part of `cacheWrite` that it keeps for an hour, which costs more. */
+  readonly cacheWriteHour?: number
 }
 
 /** Written before a tool runs. After a crash it shows which calls may have had side effects. */
@@ -170,7 +173,21 @@ export interface InputNote {
   readonly reason?: string
 }
 
-/** The end of the record: nothing can be appended after it. */
+/**
+ * A change of the session's metadata, which is the fold of these notes. The first one and every 32nd have the whole value,
+ * the others Immer's patches. `session.update` writes it.
+ */
+export interface MetadataNote {
+  readonly type: 'metadata'
+  /** The metadata after the change. */
+  readonly value?: JsonObject
+  /** Immer's patches, which make the metadata of the metadata before. */
+  readonly patches?: readonly JsonObject[]
+  /** In the first note: the metadata that the session began with. Default: `{}`. */
+  readonly before?: JsonObject
+}
+
+/** The end of the record: only a change of the metadata can be appended after it. */
 export interface SealNote {
   readonly type: 'seal'
 }

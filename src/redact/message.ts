@@ -161,12 +161,17 @@ const noteWith = <N extends Note>(
   const cleanNote = (): Note => {
     switch (note.type) {
       case 'summary':
-        return { ...note, text: inner.text(note.text) }
+        return {
+          ...note,
+          text: inner.text(note.text),
+          ...(note.model !== undefined && { model: inner.text(note.model) }),
+        }
       case 'tool_started':
         return note.arguments === undefined ? note : { ...note, arguments: inner.text(note.arguments) }
       case 'receipt':
         return {
           ...note,
+          model: inner.text(note.model),
           ...(note.parameters !== undefined && { parameters: inner.beside(note.parameters) }),
           ...(note.details !== undefined && { details: inner.beside(note.details) }),
         }
@@ -190,7 +195,14 @@ const noteWith = <N extends Note>(
           ...(note.reason !== undefined && { reason: inner.text(note.reason) }),
         }
       case 'application':
-        return { ...note, content: inner.json(note.content) }
+        return { ...note, namespace: inner.text(note.namespace), content: inner.json(note.content) }
+      case 'metadata':
+        return {
+          ...note,
+          ...(note.value !== undefined && { value: inner.json(note.value) }),
+          ...(note.patches !== undefined && { patches: inner.json(note.patches) }),
+          ...(note.before !== undefined && { before: inner.json(note.before) }),
+        }
       case 'page':
       case 'erased':
       case 'pin':

@@ -3,7 +3,7 @@ import { describe, isObject, optionsOf, textOfJson, type Json, type OptionNames 
 import { isBlockId } from '../proof/kit.ts'
 import { Finder } from './find.ts'
 import type { Redacted } from './mark.ts'
-import { keyBegin, secretRules, type RedactRule } from './rule.ts'
+import { keyBegin, prefixedRules, secretRules, somePrefix, type RedactRule } from './rule.ts'
 import { clipSpan, replaceSpans, shiftSpan, type Pattern, type Span } from './search.ts'
 
 /** Options for redacting text. */
@@ -200,10 +200,21 @@ const anyOf = (words: readonly string[]): RegExp =>
   new RegExp(words.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|') || '(?!)', 'i')
 
 /** A separate regular expression: the user's has its own state, and matches must be global. */
-const patternOf = ({ name, words, pattern: { source, flags } }: RedactRule, overlap: number): Pattern => {
+const patternOf = (rule: RedactRule, overlap: number): Pattern => {
+  const {
+    name,
+    words,
+    pattern: { source, flags },
+  } = rule
   const indices = source.includes('(?<secret>') ? 'd' : ''
   const pattern = new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`)
-  return { name, words: pattern.ignoreCase ? words && anyOf(words) : words, overlap, pattern }
+  return {
+    name,
+    words: pattern.ignoreCase ? words && anyOf(words) : words,
+    overlap,
+    pattern,
+    before: prefixedRules.has(rule) ? somePrefix : undefined,
+  }
 }
 
 /** The maximum length of a private key whose end is awaited. */

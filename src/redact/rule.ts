@@ -26,6 +26,41 @@ const token = (name: string, words: readonly string[], pattern: RegExp): RedactR
   spaces: false,
 })
 
+/** The rules of a prefix. They are tried together: most texts have none of their prefixes. */
+export const prefixedRules: Set<RedactRule> = new Set()
+
+/** A rule for tokens that are a prefix and at least so many of these characters, with no letter or digit before them. */
+const prefixed = (name: string, prefixes: readonly string[], least: number, characters = '\\w-'): RedactRule => {
+  const rule = token(
+    name,
+    prefixes,
+    new RegExp(`(?<![A-Za-z0-9])(?:${prefixes.join('|')})[${characters}]{${least},}`, 'g'),
+  )
+  prefixedRules.add(rule)
+  return rule
+}
+
+/** Names of environment variables that hold a secret: `GITHUB_TOKEN`, `PGPASSWORD`, `API_KEY`. */
+const secretName =
+  /(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEY|(?:ACCESS|SECRET|PRIVATE|AUTH|ENCRYPTION|SIGNING|SERVICE)_KEY|AUTH)/
+    .source
+
+const secretWords = ['TOKEN', 'SECRET', 'PASSW', 'PASSPHRASE', 'CREDENTIAL', 'KEY', 'AUTH']
+
+/** Values that only stand for a secret, are read from elsewhere, or are a count. */
+const placeholder =
+  /(?![$<{*[(%]|x{3}|[^\s"'`]{0,40}\.{3}|your|(?:process|os|env|config|settings|secrets?)\.|(?:null|none|true|false|undefined|string|redacted|changeme|\d{1,8})(?![\w-]))/
+    .source
+
+/** A value directly after `NAME=`, also in quotes, where it may have spaces. */
+const assigned =
+  /(?<secret>(?<==")[^"\n]{4,400}(?=")|(?<==')[^'\n]{4,400}(?=')|(?<==)[^\s"'`;&|<>(),\\]{6,400}(?=[\s"'`;&|<>),\\]|$))/
+    .source
+
+/** A value as in YAML, JSON or code: with a digit, so that a description or a type is none. */
+const valued =
+  /["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}\]\\]|$)/.source
+
 /** The start of a private key: PEM, OpenSSH and PGP. */
 export const keyBegin = '-----BEGIN'
 
@@ -40,7 +75,8 @@ export const keyBegin = '-----BEGIN'
  * Source  each issuer's own documentation of its tokens, as read in November 2026: GitHub ("Behind GitHub's new
  *         authentication token formats"), GitLab ("Token overview"), Slack ("Token types"), AWS IAM ("Unique
  *         identifiers"), Stripe ("API keys"), npm, PyPI, RubyGems, Docker, Hugging Face, Google Cloud, SendGrid,
- *         Shopify, DigitalOcean, HashiCorp Vault, Telegram; RFC 7468 (PEM), RFC 7519 (JWT), RFC 6750 (Bearer), RFC 3986
+ *         Shopify, DigitalOcean, HashiCorp Vault, Telegram, Cloudflare ("Token formats"), Doppler, Supabase; the prefixes
+ *         in gitleaks' configuration (b58d3f1, July 2026); RFC 7468 (PEM), RFC 7519 (JWT), RFC 6750 (Bearer), RFC 3986
  */
 export const secretRules: readonly RedactRule[] = Object.freeze([
   {
@@ -97,6 +133,75 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token('vault-token', ['hvs.', 'hvb.'], /hv[sb]\.[\w-]{24,}/g),
   token('linear-key', ['lin_'], /lin_(?:api|oauth)_[A-Za-z0-9]{40,}/g),
   token('notion-token', ['ntn_'], /ntn_[A-Za-z0-9]{40,}/g),
+  prefixed('supabase-key', ['sbp_', 'sb_secret_'], 20),
+  prefixed('atlassian-token', ['ATATT3x', 'ATCTT3x', 'ATBB'], 24, '\\w=-'),
+  prefixed('figma-token', ['figd_', 'figo_', 'figor_', 'figoh_'], 20),
+  token(
+    'doppler-token',
+    ['dp.'],
+    /(?<![A-Za-z0-9])dp\.(?:st|pt|ct|sa|said|scim|audit)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,}/g,
+  ),
+  prefixed('postman-key', ['PMAK-'], 24),
+  prefixed('pinecone-key', ['pcsk_'], 20),
+  prefixed('langsmith-key', ['lsv2_pt_', 'lsv2_sk_'], 20),
+  prefixed('langfuse-key', ['sk-lf-', 'pk-lf-'], 20),
+  prefixed('nvidia-key', ['nvapi-'], 20),
+  prefixed('tavily-key', ['tvly-'], 20),
+  prefixed('firecrawl-key', ['fc-'], 32, '0-9a-f'),
+  prefixed('vercel-token', ['vcp_', 'vci_', 'vca_', 'vcr_', 'vck_', 'vercel_blob_rw_'], 24),
+  prefixed('cloudflare-token', ['cfk_', 'cfut_', 'cfat_'], 40, 'A-Za-z0-9'),
+  token('cloudflare-token', ['v1.0-'], /v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}/g),
+  token('discord-token', ['.'], /(?<![\w-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])/g),
+  token(
+    'discord-webhook',
+    ['/webhooks/'],
+    /discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks\/\d{10,25}\/(?<secret>[\w-]{40,})/g,
+  ),
+  prefixed('onepassword-token', ['ops_eyJ'], 100, 'A-Za-z0-9+/=_-'),
+  token('airtable-token', ['pat'], /(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}/g),
+  prefixed('alibaba-key', ['LTAI'], 20, 'A-Za-z0-9'),
+  prefixed('artifactory-token', ['AKCp', 'cmVmdGtuO'], 50, 'A-Za-z0-9'),
+  prefixed('bedrock-key', ['ABSK', 'bedrock-api-key-'], 60, 'A-Za-z0-9+/='),
+  token('azure-client-secret', ['Q~'], /(?<![\w.~-])[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w.~-])/g),
+  prefixed('clojars-token', ['CLOJARS_'], 60, 'A-Za-z0-9'),
+  token('dynatrace-token', ['dt0'], /dt0[a-z]\d{2}\.[A-Z2-7]{8,24}\.[A-Z2-7]{64}/g),
+  prefixed('fly-token', ['fo1_', 'fm1r_', 'fm1a_', 'fm2_'], 40, 'A-Za-z0-9+/=_-'),
+  prefixed('grafana-token', ['glsa_', 'glc_', 'eyJrIjoi'], 32, 'A-Za-z0-9+/=_'),
+  token('terraform-token', ['.atlasv1.'], /(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/g),
+  prefixed('heroku-key', ['HRKU-'], 40),
+  prefixed('huggingface-token', ['api_org_'], 34, 'A-Za-z'),
+  prefixed('newrelic-key', ['NRAK-', 'NRII-', 'NRAA-'], 27),
+  prefixed('netlify-token', ['nfp_', 'nfc_'], 36),
+  prefixed('neon-key', ['napi_'], 40),
+  prefixed('planetscale-token', ['pscale_tkn_', 'pscale_oauth_', 'pscale_pw_'], 32, '\\w=.-'),
+  prefixed('posthog-key', ['phx_', 'phs_'], 32),
+  prefixed('prefect-key', ['pnu_', 'pnb_'], 36, 'A-Za-z0-9'),
+  prefixed('pulumi-token', ['pul-'], 40, '0-9a-f'),
+  prefixed('brevo-key', ['xkeysib-', 'xsmtpsib-'], 64),
+  prefixed('resend-key', ['re_'], 32, 'A-Za-z0-9_'),
+  prefixed('sentry-token', ['sntrys_', 'sntryu_'], 40, 'A-Za-z0-9+/=_-'),
+  prefixed('sonar-token', ['squ_', 'sqp_', 'sqa_'], 40, '0-9a-f'),
+  prefixed('sourcegraph-token', ['sgp_'], 40, 'A-Za-z0-9_'),
+  prefixed('square-token', ['sq0atp-', 'sq0csp-', 'EAAA'], 22),
+  prefixed('cerebras-key', ['csk-'], 40, 'A-Za-z0-9'),
+  prefixed('together-key', ['tgp_v1_'], 40),
+  prefixed('fireworks-key', ['fw_'], 22, 'A-Za-z0-9'),
+  prefixed('jina-key', ['jina_'], 40),
+  prefixed('elevenlabs-key', ['sk_'], 48, '0-9a-f'),
+  prefixed('e2b-key', ['e2b_'], 40, '0-9a-f'),
+  prefixed('apify-token', ['apify_api_'], 30, 'A-Za-z0-9'),
+  prefixed('circleci-token', ['CCIPAT_', 'CCIPRJ_'], 40),
+  prefixed('buildkite-token', ['bkua_', 'bkaj_'], 40, 'A-Za-z0-9'),
+  prefixed('typeform-token', ['tfp_'], 40, '\\w=.-'),
+  prefixed('twilio-key', ['SK'], 32, '0-9a-f'),
+  token('mailgun-key', ['key-'], /(?<![A-Za-z0-9-])key-[0-9a-f]{32}(?![0-9a-f])/g),
+  token('mailchimp-key', ['-us'], /(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?!\d)/g),
+  token('named-secret', secretWords, new RegExp(`${secretName}=["']?${placeholder}${assigned}`, 'g')),
+  token(
+    'named-secret',
+    secretWords,
+    new RegExp(secretName + valued.replace('(?<secret>', `${placeholder}(?<secret>`), 'g'),
+  ),
   token('telegram-token', [':AA'], /\d{8,10}:AA[\w-]{33}/g),
   token('age-key', ['AGE-SECRET-KEY-1'], /AGE-SECRET-KEY-1[0-9A-Z]{58}/g),
   token('signing-key', ['PRIVATE+KEY+'], /PRIVATE\+KEY\+[^\s+"\\]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{40,}/g),
@@ -115,3 +220,8 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
     /:\/\/[^\s/:@"'`]{0,200}:(?!(?:\$?\{[^\s/@"']{0,200}\}|\$\([^\s/@"']{0,200}\)|\$[A-Z_][A-Z0-9_]{0,200}|<[^\s/@"']{0,200}>|\[[^\s/@"']{0,200}\])@)(?<secret>[^\s/@"']{3,})(?=@[\w[])/g,
   ),
 ])
+
+/** Whether a text may have a token that one of `prefixedRules` finds. */
+export const somePrefix: RegExp = new RegExp(
+  `(?<![A-Za-z0-9])(?:${[...prefixedRules].flatMap(({ words = [] }) => words).join('|')})[\\w+/=.-]{16}`,
+)

@@ -9,6 +9,8 @@ export interface Pattern {
   readonly words: readonly string[] | RegExp | undefined
   /** With the global flag, and with indices if it has a group `secret`. */
   readonly pattern: RegExp
+  /** Shared by several rules: none of them finds anything in a text in which it finds nothing. */
+  readonly before?: RegExp | undefined
   /** How far before the end of a match the next one may start, in characters. */
   readonly overlap: number
 }
@@ -138,7 +140,14 @@ export const search = (
 }
 
 const spansIn = (text: string, rules: readonly Pattern[], ofBase64: readonly Pattern[]): readonly Span[] => {
-  const spans = rules.flatMap((rule) => matchesOf(rule, text))
+  const tried = new Map<RegExp, boolean>()
+  const isTried = ({ before }: Pattern): boolean => {
+    if (before === undefined) return true
+    const known = tried.get(before) ?? before.test(text)
+    tried.set(before, known)
+    return known
+  }
+  const spans = rules.flatMap((rule) => (isTried(rule) ? matchesOf(rule, text) : []))
   if (text.includes(';base64,'))
     for (const { 0: data, index } of text.matchAll(/(?<=;base64,)[\w+/=-]+/g)) {
       const span = spanOfBase64(data, ofBase64)

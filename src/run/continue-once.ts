@@ -9,8 +9,8 @@ import type { OpenAnswer } from './open-answer.ts'
 const continued = new RecentMap<string, true>(100_000)
 
 /** A handler that refuses to begin a run that continues a step a second time. A step that no run worked on is free. */
-export const continueOnce = ({ viewDigest, calls }: OpenAnswer): RunHandler => {
-  const key = [viewDigest, ...calls.map(({ approval }) => approval)].join(' ')
+export const continueOnce = ({ viewDigest, calls, results }: OpenAnswer): RunHandler => {
+  const key = [viewDigest, ...calls.map(({ approval }) => approval), ...results.map(({ callId }) => callId)].join(' ')
   let isUsed = false
   return Object.assign(
     ({ type }: RunEvent) =>

@@ -2,11 +2,14 @@
 import type { Message } from '../message/index.ts'
 import type { Clock, Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
+import type { Limits } from './limits.ts'
 import type { StopReason } from './result.ts'
 
 /** A signal that cuts the current work. */
 export interface Interrupt {
   readonly behavior: InterruptBehavior
+  /** Whether it also discards a complete answer, as long as none of its calls has started. Default: false. */
+  readonly discardsComplete?: boolean
   /** The user's new message; the run continues with it. */
   readonly message: Message | undefined
   /** The text for the results of unfinished calls. */
@@ -33,8 +36,16 @@ export class Control {
 
   readonly #clock: Clock
 
-  constructor(timeout: number, clock: Clock, outside: AbortSignal | undefined, released: () => void) {
+  readonly #pauseAt: number
+
+  constructor(
+    { timeout, softTimeout }: Pick<Limits, 'timeout' | 'softTimeout'>,
+    clock: Clock,
+    outside: AbortSignal | undefined,
+    released: () => void,
+  ) {
     this.#clock = clock
+    this.#pauseAt = softTimeout === Infinity ? Infinity : clock.now() + softTimeout
     this.#released = released
     this.#outside = outside
     this.#runTimer = clock.after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
@@ -76,6 +87,11 @@ export class Control {
 
   #timeOut(reason: string): void {
     this.interrupt({ behavior: 'discard', message: undefined, reason, stop: 'timeout' })
+  }
+
+  /** Whether nothing new may start. */
+  get isPaused(): boolean {
+    return this.#pauseAt !== Infinity && this.#clock.now() >= this.#pauseAt
   }
 
   beginStep(timeout: number): void {

@@ -2,7 +2,7 @@
 import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { Message, Repair, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent } from './model.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
@@ -13,9 +13,21 @@ export type RunEvent = {
   /** Counts from 0. Gaps are `model_event`s that were dropped without a reader, or a delta that a handler refused. */
   readonly seq: number
 } &
-  /** A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages. */
+  /**
+   * A step starts: the model is about to be called. `step` counts from 0; `len` is the record's number of messages.
+   * `continues`: the last messages of the record if the first step continues an answer, such as that of a dead run: all
+   * after the last message that is not the assistant's or a tool's. `open`: the waiting step that this step continues.
+   */
   (
-    | { readonly type: 'step_start'; readonly step: number; readonly len: number }
+    | {
+        readonly type: 'step_start'
+        readonly step: number
+        readonly len: number
+        readonly continues?: readonly Message[]
+        readonly open?: OpenAnswer
+      }
+    /** The record is damaged, so a mended copy is sent: its repairs, at most once a run. The record stays as it is. */
+    | { readonly type: 'mended'; readonly step: number; readonly repairs: readonly Repair[] }
     /** Something the model streamed. */
     | { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent }
     /** A tool is about to run. Handlers finish with this event before it starts. */
@@ -67,10 +79,13 @@ export interface SentRequest {
   readonly estimated?: number
   /** The settings that derive the messages again, if the context reports them. */
   readonly derivedBy?: DerivedBy
+  /** The repairs of what was sent, if the record is damaged. */
+  readonly repairs?: readonly Repair[]
 }
 
 /**
- * What to do with an answer that is interrupted while streaming. `discard`: record nothing of it. `savePartial`:
- * record its text and finished calls. `saveMarked`: the same, with a mark that people and models can read.
+ * What to do with an answer that is interrupted. `discard`: record nothing of it. `savePartial`: record its text and
+ * finished calls. `saveMarked`: the same, with a mark that people and models can read. Of an answer without text and
+ * without a finished call nothing is recorded.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

@@ -1,6 +1,5 @@
 import { contextSentences } from '../context/fault.ts'
 import { historySentences } from '../history/fault.ts'
-import { pairingFaultText, pairingSentences, type PairingFault } from '../message/fault.ts'
 import { ownField } from '../json/index.ts'
 import {
   type AnySentences,
@@ -64,13 +63,6 @@ export type RunFailure =
     }
   /** `limits.stopWhen` threw. The steps so far are recorded. */
   | { readonly _tag: 'StopWhenThrew'; readonly step: number; readonly cause: unknown; readonly partial: RunResult }
-  /** The run has no `context`, and its view is not settled. Only a cast or plain JavaScript can pass such a view. */
-  | {
-      readonly _tag: 'ContextUnsettled'
-      readonly step: number
-      readonly cause: PairingFault
-      readonly partial: RunResult
-    }
   /** The context of the next call has no message. Nothing was sent: providers refuse such a request. */
   | { readonly _tag: 'NothingToAnswer'; readonly step: number; readonly partial: RunResult }
 
@@ -107,7 +99,6 @@ export const runSentences: Sentences<RunFault> = {
     `step ${fault.step}: a handler refused the event ${fault.event}: ${sentenceOfCause(fault.cause)}`,
   StopWhenThrew: (fault) =>
     `step ${fault.step}: the run ended because \`limits.stopWhen\` threw: ${reasonOf(fault.cause)}; the steps so far are recorded`,
-  ContextUnsettled: (fault) => `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`,
   NothingToAnswer: (fault) =>
     `step ${fault.step}: nothing was sent: the context has no message that the model could answer; append a user message first`,
   SessionBusy: (fault) => sessionFaultText(fault),
@@ -158,12 +149,11 @@ export interface InputMismatch {
  * Why a turn or a resumed run has no result. If the run started, `partial` has the result so far. `CallbackThrew`: the
  * function `unfinished` threw, or returned no choice.
  */
-export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
+export type TurnFault = RunFailure | LeaseSessionFault | InputMismatch | CallbackThrew
 
 export const turnSentences: Sentences<TurnFault> = {
   ...runSentences,
   ...sessionSentences,
-  ...pairingSentences,
   CallbackThrew: callbackFaultText,
   InputMismatch: (fault) =>
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,

@@ -2,7 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import type { RunEvent } from './event.ts'
+import type { Usage } from '../notes/kit.ts'
+import type { RunEvent, SentRequest } from './event.ts'
 import type { ModelEvent } from './model.ts'
 import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
@@ -44,6 +45,8 @@ export interface LookAhead {
   readonly response?: ModelResponse
   /** The delta of this step, once it is complete. It is emitted later, unchanged. */
   readonly delta?: HistoryDelta<Message>
+  /** The request of this step's answer and the tokens of the answer, with `delta` in a run with `receipts`. */
+  readonly receipt?: { readonly sent: SentRequest; readonly usage: Usage }
   /** Whether the delta says of a call that it was not run because the run failed. A journal can still continue its step. */
   readonly unfinished?: boolean
   /** Whether the run ends with this delta unless an interrupt arrives. Default: false. */

@@ -1,11 +1,13 @@
 /** Runs tools: a return value, an error or an abort becomes the tool's result. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, parseJson, right } from '../json/index.ts'
+import { isLeft, left, parseJson, present, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { toolResultPart } from '../message/kit.ts'
 import { sideEffects } from '../session/kit.ts'
 import { reasonOf, systemClock, type Clock } from '../task/index.ts'
+import type { FailureSummary } from '../notes/kit.ts'
 import { ToolOutput, type Tool } from './tool.ts'
+import { contentOfBytes, contentOfMcp, type ToolContent } from './tool-content.ts'
 
 /**
  * Runs the tool of a call. Never rejects: an exception, a timeout, an interrupt, invalid arguments, an unknown tool
@@ -16,41 +18,81 @@ import { ToolOutput, type Tool } from './tool.ts'
  * @param clock times the tool's limit. Default: the system's
  * @returns the result; a failure is an error result
  */
-export const invoke = async (
+export const invoke = (
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   signal: AbortSignal,
   clock: Clock = systemClock,
+): Promise<ToolResultPart> => invokeRecorded(call, tools, signal, clock, (_signal, _summarize, body) => body())
+
+/** Runs the work of a call, and records how it ended: what it returns is what `body` returns. */
+export type RecordAround = (
+  signal: AbortSignal,
+  summarize: (output: unknown) => FailureSummary,
+  body: () => Promise<unknown>,
+) => Promise<unknown>
+
+/** `invoke` within a function that records the call. */
+export const invokeRecorded = async (
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  signal: AbortSignal,
+  clock: Clock,
+  record: RecordAround,
 ): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
-  if (found === undefined)
-    return errorResult(
-      call,
-      `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`,
-    )
-  const { timeout } = found
   const limit = new AbortController()
-  const timer = clock.after(timeout ?? Infinity, () =>
-    limit.abort(new Error(`The tool was given up after ${String(timeout)} ms.`)),
+  const timer = clock.after(found?.timeout ?? Infinity, () =>
+    limit.abort(
+      Object.assign(new Error(`The tool was given up after ${String(found?.timeout)} ms.`), { name: 'TimeoutError' }),
+    ),
   )
-  const given = AbortSignal.any([signal, limit.signal])
+  const either = AbortSignal.any([signal, limit.signal])
   let begun = false
+  let result: ToolResultPart | undefined
   try {
-    const input = await Promise.race([rejectOnAbort(given), checked(call, found)])
-    if (isLeft(input)) return errorResult(call, input.left)
-    begun = true
-    const output = await Promise.race([
-      rejectOnAbort(given),
-      (async () => found.run(input.right as never, { call, signal: given }))(),
-    ])
-    return resultOf(call, output)
+    await record(either, failureOf, async () => {
+      if (found === undefined) throw new CallRefused('UnknownTool', unknownTool(call, tools))
+      const input = await Promise.race([rejectOnAbort(either), checked(call, found)])
+      if (isLeft(input)) throw new CallRefused('InvalidArguments', input.left)
+      begun = true
+      const output = await Promise.race([
+        rejectOnAbort(either),
+        (async () => found.run(input.right as never, { call, signal: either }))(),
+      ])
+      result = resultOf(call, output)
+      return output
+    })
+    return result ?? errorResult(call, 'The tool gave no result.') // a recorder that did not run it
   } catch (error) {
-    if (!given.aborted) return errorResult(call, failedText(error))
-    const reason = reasonOf(given.reason)
+    if (error instanceof CallRefused) return errorResult(call, error.message)
+    if (!either.aborted) return errorResult(call, failedText(error))
+    const reason = reasonOf(either.reason)
     return errorResult(call, begun ? `${reason} ${sideEffects}` : notRunText(reason))
   } finally {
     timer.cancel()
   }
+}
+
+/** A call whose tool was not run; the message is for the model. */
+class CallRefused extends Error {
+  constructor(name: string, message: string) {
+    super(message)
+    this.name = name
+  }
+}
+
+const unknownTool = ({ name }: ToolCallPart, tools: ReadonlyMap<string, Tool>): string =>
+  `There is no tool ${JSON.stringify(name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`
+
+/** The failure that a tool returned as a value. */
+const failureOf = (output: unknown): FailureSummary => {
+  if (output instanceof Error)
+    return { status: 'error', ok: false, errorType: output.name, errorMessage: output.message }
+  const rich = output instanceof ToolOutput ? output : contentOfMcp(output)
+  if (rich?.isError !== true) return {}
+  const said = rich.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
+  return { status: 'error', ok: false, errorMessage: said }
 }
 
 /**
@@ -115,8 +157,10 @@ const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<str
 const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   const { id, name } = call
   if (output instanceof Error) return errorResult(call, failedText(output))
-  if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
-  const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
+  const rich = output instanceof ToolOutput ? output : (contentOfBytes(output) ?? contentOfMcp(output))
+  if (rich === undefined) return toolResultPart(id, [text(outputText(output).toWellFormed())], { name })
+  const { content, isError, meta }: ToolContent = rich
+  const result = { ...toolResultPart(id, content, { name, ...(isError && { isError }) }), ...present({ meta }) }
   const recordable = decodeMessage({ role: 'tool', content: [result] })
   return isLeft(recordable)
     ? errorResult(call, `The tool's output can't be recorded.`)

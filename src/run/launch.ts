@@ -11,14 +11,16 @@ import {
   type JsonObject,
   type OptionNames,
 } from '../json/index.ts'
-import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { decodeMessage, user, type Message, type Sequence } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
+import { callWriterOf, type CallLog, type CallLogging, type CallWriter } from './calls.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, choice, clockOf, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
-import type { ModelRates } from '../context/index.ts'
+import { usableTokens, type ModelRates } from '../context/index.ts'
+import { textTokens } from '../context/kit.ts'
 import type { RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
@@ -35,8 +37,11 @@ import { checkTimeout, type Tool } from './tool.ts'
 export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
-  /** The record to start from. The run never modifies it: new messages come in deltas. */
-  readonly view: Settled<Sequence<Message>>
+  /**
+   * The record to start from. The run never modifies it: new messages come in deltas. Of a damaged one (a call without a
+   * result, a result without a call) it sends a mended copy, and reports the repairs: see the event `mended`.
+   */
+  readonly view: Sequence<Message>
   /**
    * A step to continue before the model is called: `open` in the result of a run that ended with
    * `approval`. `view` is the record before that step. Within a process one run continues it: a second one ends with
@@ -63,6 +68,11 @@ export interface RunOptions extends ContextOptions, Decisions {
    * writes receipts. Cost: O(context) per call. Default: false.
    */
   readonly receipts?: boolean
+  /**
+   * A call log of `@indelible/records`, for a record of each tool call; with `where`, the prompt says how the model's code
+   * reads it. Default: none.
+   */
+  readonly calls?: CallLog | CallLogging
   /** Receive each event, in order, before the run continues. Default: none. */
   readonly handlers?: readonly RunHandler[]
   /** Aborting it calls `cancel()`. Default: none. */
@@ -77,7 +87,10 @@ export interface RunOptions extends ContextOptions, Decisions {
 
 /** How to interrupt a run, and how it continues. */
 export interface InterruptOptions {
-  /** What to do with the answer that is streaming. Default: `saveMarked`. */
+  /**
+   * What to do with the answer. `discard` also discards a complete answer while none of its calls has started; any
+   * other complete answer is recorded. Default: `saveMarked`.
+   */
   readonly behavior?: InterruptBehavior
   /** A user message, or its text, with which the run continues. Without it the run ends as `cancelled`. */
   readonly message?: string | Message
@@ -111,7 +124,7 @@ export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
 
 /** The starting point of a run. */
 export interface Start {
-  readonly view: Settled<Sequence<Message>>
+  readonly view: Sequence<Message>
   readonly callIds?: Iterable<string> | undefined
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
@@ -134,6 +147,7 @@ export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   prices: true,
   parameters: true,
   receipts: true,
+  calls: true,
   handlers: true,
   signal: true,
   buffer: true,
@@ -179,18 +193,21 @@ export const launchRun = <F extends { readonly _tag: string }>(
   checkSignal(options.signal)
   checkTools(options.tools)
   checkHandlers(options.handlers)
-  const control = new Control(limits.timeout, clock, options.signal, () => channel.release())
+  const control = new Control(limits, clock, options.signal, () => channel.release())
   const cancel = (): boolean => control.cancel()
+  const id = options.id ?? crypto.randomUUID()
+  const calls = callWriterOf(options.calls, id)
   const settings = {
-    id: options.id ?? crypto.randomUUID(),
+    id,
     model,
     tools: byName(options.tools ?? []),
     toolConcurrency,
     limits,
     dollarsOf: dollarsBy(options.prices, model, limits),
     parameters: frozenParameters(options.parameters ?? {}),
-    context: derivingOf(options, options.tools ?? [], model.name),
+    context: derivingOf(withinPrompt(options, calls), options.tools ?? [], model.name),
     receipts: options.receipts ?? false,
+    calls,
     clock,
   }
   const handlers = [...(options.handlers ?? [])]
@@ -231,6 +248,7 @@ export const launchRun = <F extends { readonly _tag: string }>(
       const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
       return control.interrupt({
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
+        discardsComplete: behavior === 'discard',
         message: injectedMessage(message),
         reason: 'Interrupted by the user before it was finished.',
         stop: message === undefined ? 'cancelled' : undefined,
@@ -240,6 +258,15 @@ export const launchRun = <F extends { readonly _tag: string }>(
     result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
+}
+
+/** The options with the tokens of the prompt taken from their budget. */
+const withinPrompt = (options: RunSettings, { guidance = '', preview = '' }: Partial<CallWriter> = {}): RunSettings => {
+  const { budget } = options
+  const tokens = guidance === '' ? 0 : textTokens(guidance) + textTokens(preview)
+  return budget === undefined || tokens === 0
+    ? options
+    : { ...options, budget: Math.max(0, usableTokens(budget) - tokens) }
 }
 
 /** Throws a TypeError, as the checks below, for what plain JavaScript passes. */

@@ -22,6 +22,12 @@ export interface Limits {
   readonly maxDollars: number
   /** The maximum duration of the run, in milliseconds. Default: no limit. */
   readonly timeout: number
+  /**
+   * Milliseconds after which nothing new is started: no model call, no tool. Whatever runs then finishes and is recorded,
+   * and the run ends as `paused`, for platforms that end a request after some time. The next request continues it:
+   * `resume`, `turn` with the id of the input, or `run` with `open` if the result has one. Default: no limit.
+   */
+  readonly softTimeout: number
   /** The maximum duration of each step with its answer and tools, in milliseconds. Default: no limit. */
   readonly stepTimeout: number
   /** The maximum milliseconds per event and handler; then the run ends with `HandlerFailed`. Default: no limit. */
@@ -60,13 +66,14 @@ const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & 
   maxTokens: { unit: 'tokens', usually: Infinity },
   maxDollars: { unit: 'US dollars', usually: Infinity },
   timeout: { unit: 'milliseconds', usually: Infinity },
+  softTimeout: { unit: 'milliseconds', usually: Infinity },
   stepTimeout: { unit: 'milliseconds', usually: Infinity },
   handlerTimeout: { unit: 'milliseconds', usually: Infinity },
 }
 
 const limitNames: OptionNames<Limits> = {
   ...{ maxSteps: true, maxToolCalls: true, maxTokens: true, maxDollars: true },
-  ...{ timeout: true, stepTimeout: true, handlerTimeout: true, stopWhen: true },
+  ...{ timeout: true, softTimeout: true, stepTimeout: true, handlerTimeout: true, stopWhen: true },
 }
 
 /** Limits with all defaults. Throws a TypeError for an invalid one. */

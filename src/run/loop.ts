@@ -1,24 +1,25 @@
 /**
  * The loop: calls the model, runs its tools, emits the messages to record, and repeats.
  *
- * It owns no history. It starts with a settled view, keeps a working copy for its own requests, and emits everything
+ * It owns no history. It starts with a view, keeps a working copy for its own requests, and emits everything
  * to be recorded as deltas. Wherever it may end, the deltas so far form a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, left, right, snapshot, ownField, present, type JsonObject } from '../json/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import {
-  settle,
+  textOf,
   toolCall,
   type Message,
+  type Repair,
   type Sequence,
-  type Settled,
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
 import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { admitAnswer, callRefusal, stopOf } from './answer.ts'
+import type { CallWriter } from './calls.ts'
 import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -26,12 +27,22 @@ import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, invoke, notRunText, waitsForApproval } from './invoke.ts'
+import { rejectOnAbort, errorResult, invoke, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { approvalOf, denialOf, viewDigestOf, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
+import {
+  approvalOf,
+  denialOf,
+  viewDigestOf,
+  withDecision,
+  type Decisions,
+  type OpenAnswer,
+  type WaitingCall,
+} from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
+import { mendedContext, repairsIn } from './mended.ts'
+import { Prompter } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
 import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
@@ -47,7 +58,7 @@ import { workingCopy, type WorkingCopy } from './working-copy.ts'
 export interface LoopOptions {
   readonly id: string
   readonly model: Model
-  readonly view: Settled<Sequence<Message>>
+  readonly view: Sequence<Message>
   readonly callIds: Iterable<string>
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
@@ -56,6 +67,8 @@ export interface LoopOptions {
   readonly parameters: JsonObject
   readonly context: Deriving | undefined
   readonly receipts: boolean
+  /** Writes the records of tool calls. */
+  readonly calls: CallWriter | undefined
   /** A step left open by another run. */
   readonly open: OpenAnswer | undefined
   readonly decisions: Decisions
@@ -92,6 +105,9 @@ export class Loop {
   #interrupts = 0
   #spent: SpentSoFar = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
+  readonly #prompter: Prompter
+  /** The repairs of what is sent of the record, which was damaged when the run began. */
+  #repairs: readonly Repair[] = []
   /** The last request, if receipts are on. */
   #sent: SentRequest | undefined
   /** The step to continue; later one that waits for approval. */
@@ -109,6 +125,7 @@ export class Loop {
     this.#channel = channel
     this.#work = workingCopy(options.view)
     this.#told = options.handlers
+    this.#prompter = new Prompter(options.calls ?? {})
     this.#open = options.open && snapshot(options.open)
     this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
@@ -177,6 +194,7 @@ export class Loop {
       while (stop === undefined && this.#control.pending !== undefined)
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
       stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
+      if (stop === undefined && this.#control.isPaused) stop = 'paused'
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -200,7 +218,14 @@ export class Loop {
   async #once(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
-    await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
+    if (this.#step === 0) await this.#tellRepairs()
+    const continues = this.#step === 0 ? continuedAnswer(this.#work.view()) : undefined
+    await this.#tell({
+      type: 'step_start',
+      step: this.#step,
+      len: this.#work.len,
+      ...present({ continues, open: this.#open }),
+    })
     this.#control.beginStep(limits.stepTimeout)
     try {
       const left = this.#open
@@ -233,9 +258,15 @@ export class Loop {
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       if (last) this.#control.beginLast()
-      await this.#tellHeld(held, { response, ...(whole && { delta: announceResults(whole), last }) })
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      await this.#tellHeld(held, {
+        response,
+        ...(whole && { delta: announceResults(whole), last, ...present({ receipt }) }),
+      })
       const results = whole ?? (await this.#runTools(calls, finished, response, announceResults))
-      if (results === 'approval') return 'approval'
+      if (results === 'approval' || results === 'paused') return results
+      if (results === 'discarded')
+        return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -245,8 +276,7 @@ export class Loop {
         ...(this.#sent && { sent: this.#sent }),
       })
 
-      // A signal during tool runs does not discard the step: the answer was complete, and its tools
-      // may have had effects.
+      // Once a tool has started, a signal does not discard the step: the tool may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
@@ -266,6 +296,12 @@ export class Loop {
     } finally {
       this.#control.endStep()
     }
+  }
+
+  /** Reports what is mended in the requests of this run. Its own messages need no repair. */
+  async #tellRepairs(): Promise<void> {
+    this.#repairs = repairsIn(this.#work.view())
+    if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
   }
 
   /** The totals including one more answer. */
@@ -295,15 +331,18 @@ export class Loop {
   ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix, estimated, derivedBy } = this.#derive()
-    if (messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
+    const context = this.#derive()
+    const { estimated, derivedBy } = context
+    const { messages, stablePrefix } = this.#prompter.request(context)
+    if (context.messages.length === 0) throw new RunEnded({ _tag: 'NothingToAnswer', step: this.#step })
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
-        contextDigest: rangeDigest(messages),
+        contextDigest: rangeDigest(context.messages),
         model: model.name,
         parameters,
         ...present({ estimated, derivedBy }),
+        ...(this.#repairs.length > 0 && { repairs: this.#repairs }),
       })
     const step = this.#step
     const { signal } = this.#control
@@ -448,10 +487,7 @@ export class Loop {
       this.#context = derived.right
       return derived.right
     }
-    const settled = settle(view)
-    if (isLeft(settled)) throw new RunEnded({ _tag: 'ContextUnsettled', step, cause: settled.left })
-    const stablePrefix = this.#context?.messages.length ?? 0
-    return (this.#context = { messages: settled.right, stablePrefix })
+    return (this.#context = mendedContext(view, this.#context?.messages))
   }
 
   /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
@@ -468,28 +504,33 @@ export class Loop {
   }
 
   /**
-   * The results in call order, whatever the completion order; or `approval` if calls wait for it
-   * and all others have results. The last result is emitted along with the step's delta.
+   * The results in call order, whatever the completion order; `approval` if calls wait for it and all others have
+   * results; `paused` if some have not started when the run pauses; `discarded` if a signal discards the answer before any of its calls has started. The last result is
+   * emitted along with the step's delta.
    */
   async #runTools(
     calls: readonly ToolCallPart[],
     results: Map<string, ToolResultPart>,
     response: ModelResponse,
     announceResults: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
-  ): Promise<readonly ToolResultPart[] | 'approval'> {
+  ): Promise<readonly ToolResultPart[] | 'approval' | 'paused' | 'discarded'> {
     const { tools, toolConcurrency, clock } = this.#options
     const step = this.#step
     const { signal } = this.#control
     const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
+    if (this.#open === undefined && this.#control.pending?.discardsComplete === true) return 'discarded'
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
-      const denial = this.#open && denialOf(this.#tokenOf(call), this.#options.decisions, this.#wasStarted(call))
-      if (denial !== undefined) return errorResult(call, denial)
+      const token = this.#tokenOf(call)
+      const { decisions } = this.#options
+      const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
+      if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
-      return signal.aborted ? this.#notRun(call, reasonOf(signal.reason)) : invoke(call, tools, signal, clock)
+      if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
+      return withDecision(await this.#invoke(call), token, decisions)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -497,21 +538,24 @@ export class Loop {
       const began = clock.now()
       const result = await resultOf(call)
       results.set(call.id, result)
-      const ahead = results.size === calls.length ? { delta: announceResults(inOrder()) } : undefined
+      const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
+      const ahead =
+        results.size === calls.length ? { delta: announceResults(inOrder()), ...present({ receipt }) } : undefined
       await this.#tell({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
       for (const call of queue) {
-        if (stopped !== undefined) return
+        if (stopped !== undefined || this.#control.isPaused) return
         await runCall(call).catch((error: unknown) => (stopped ??= error))
       }
     }
     const alone = todo.some(({ name }) => tools.get(name)?.alone === true)
     await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, todo.length) }, worker))
     if (stopped !== undefined) throw stopped
-    this.#toolCalls += todo.length
-    if (waiting.size > 0 && !signal.aborted) {
+    const unstarted = todo.filter(({ id }) => !results.has(id))
+    this.#toolCalls += todo.length - unstarted.length
+    if (waiting.size + unstarted.length > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
       const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
       this.#open = Object.freeze({
@@ -522,11 +566,21 @@ export class Loop {
         calls: Object.freeze(left),
         started: Object.freeze(started.filter((id) => left.some((call) => call.id === id))),
       })
+      if (unstarted.length > 0) return 'paused'
       await this.#tell({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
-    for (const call of waiting) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
+    for (const call of [...waiting, ...unstarted]) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
     return inOrder()
+  }
+
+  #invoke(call: ToolCallPart): Promise<ToolResultPart> {
+    const { tools, clock, calls } = this.#options
+    const { signal } = this.#control
+    if (calls === undefined) return invoke(call, tools, signal, clock)
+    return invokeRecorded(call, tools, signal, clock, (given, summarize, body) =>
+      calls.record(this.#deltaId, call, given, summarize, body),
+    )
   }
 
   /** Whether a dead run had started the call, so that it may have had side effects. */
@@ -652,12 +706,23 @@ export class Loop {
       stopReason,
       messages: this.#work.view().toArray(),
       viewLength: this.#options.view.length,
-      ...(stopReason === 'approval' && this.#open && { open: this.#open }),
+      ...((stopReason === 'approval' || stopReason === 'paused') && this.#open && { open: this.#open }),
     })
   }
 }
 
 const none: readonly ModelEvent[] = Object.freeze([])
+
+/** The messages at a record's end that are part of one answer; undefined if there are none. */
+const continuedAnswer = (view: Sequence<Message>): readonly Message[] | undefined => {
+  const answer: Message[] = []
+  for (let index = view.length - 1; index >= 0; index--) {
+    const message = view.at(index) as Message
+    if (message.role !== 'assistant' && message.role !== 'tool') break
+    answer.unshift(message)
+  }
+  return answer.length === 0 ? undefined : Object.freeze(answer)
+}
 
 const isCutAnswer = (message: Message | undefined): boolean => message?.role === 'assistant' && isCut(message)
 

@@ -73,7 +73,11 @@ const usageOf = (given: unknown): Usage => {
     const found: unknown = ownField(Object(given) as Usage, field)
     return Number.isSafeInteger(found) && (found as number) >= 0 ? (found as number) : undefined
   }
-  const cache = present({ cacheRead: count('cacheRead'), cacheWrite: count('cacheWrite') })
+  const cache = present({
+    cacheRead: count('cacheRead'),
+    cacheWrite: count('cacheWrite'),
+    cacheWriteHour: count('cacheWriteHour'),
+  })
   return Object.freeze({ input: count('input') ?? 0, output: count('output') ?? 0, ...cache })
 }
 

@@ -1,5 +1,5 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
-import { isLeft, sortKeys } from '../json/index.ts'
+import { isLeft, present, sortKeys } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { interruptedTool } from '../session/kit.ts'
@@ -63,6 +63,19 @@ export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<De
   for (const one of approve) token('approve', one)
   for (const one of deny) token('deny', typeof one === 'object' ? one?.approval : one)
   return { approve: [...approve], deny: [...deny] }
+}
+
+/** A result with the decision about its call in `meta.indelible.approval`; the same result if nobody decided. */
+export const withDecision = (
+  result: ToolResultPart,
+  token: string,
+  { approve = [], deny = [] }: Decisions,
+): ToolResultPart => {
+  const denied = deny.find((denial) => (typeof denial === 'string' ? denial : denial.approval) === token)
+  if (denied === undefined && !approve.includes(token)) return result
+  const reason = typeof denied === 'object' ? denied.reason : undefined
+  const approval = Object.freeze({ id: token, approved: denied === undefined, ...present({ reason }) })
+  return Object.freeze({ ...result, meta: Object.freeze({ ...result.meta, indelible: Object.freeze({ approval }) }) })
 }
 
 /** The digest of the messages before a step; that of equal messages is equal, whatever the order of their fields. */

@@ -9,7 +9,8 @@ import type { ModelResponse } from './response.ts'
  * Why a run ended. `end_turn`: the model was done. `refusal`: the model declined, or the provider
  * filtered its answer. `max_steps`, `max_tool_calls`, `max_tokens`,
  * `max_dollars`, `timeout`: a limit. `cancelled`: by `cancel()`, the signal, or an interrupt
- * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `answered`:
+ * without a message. `custom`: by `stopWhen`. `approval`: calls wait for approval. `paused`:
+ * `limits.softTimeout` was reached, and the next request continues. `answered`:
  * another run answered this turn's input, now or earlier. `queued`: the input is in the queue, without an answer yet.
  * `error`: a fault.
  */
@@ -24,6 +25,7 @@ export type StopReason =
   | 'cancelled'
   | 'custom'
   | 'approval'
+  | 'paused'
   | 'answered'
   | 'queued'
   | 'error'
@@ -46,7 +48,7 @@ export interface RunResult {
   readonly messages: readonly Message[]
   /** The number of messages of the run's view. They are the first of `messages`. */
   readonly viewLength: number
-  /** The waiting step, if the run ended with `approval`. It is not in `messages`; `settleOpen` makes messages of it. */
+  /** The waiting step, if the run ended with `approval`, or with `paused` before all calls had run. It is not in `messages`; `settleOpen` makes messages of it. */
   readonly open?: OpenAnswer
 }
 

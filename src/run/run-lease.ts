@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
+import { leaseOfSession } from '../session/kit.ts'
 import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
@@ -54,14 +55,10 @@ interface Borrowed {
 }
 
 /** Borrows the application's own lease. Undefined if it has none, or another run is still using it after `wait`. */
-const borrowLease = async (
-  held: Session['held'] | undefined,
-  wait: number,
-  clock: Clock,
-): Promise<Borrowed | undefined> => {
+const borrowLease = async (session: object, wait: number, clock: Clock): Promise<Borrowed | undefined> => {
   const until = clock.now() + wait
   for (;;) {
-    const lease = held?.()
+    const lease = leaseOfSession(session)
     if (lease === undefined || !lease.held || runLeases.has(lease)) return undefined
     const other = inUse.get(lease)
     if (other === undefined) {
@@ -84,17 +81,17 @@ const borrowLease = async (
  * @param stop called on a stop request, or when another holder took the lease
  */
 export const acquireRunLease = async (
-  session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
+  session: Partial<Pick<Session, 'id' | 'lease'>>,
   options: RunLeaseOptions,
   stop: (reason: string, isLost: boolean) => void,
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
-  const { lease, held } = session
+  const { lease } = session
   if (lease === undefined) return right(undefined)
   const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: given } = ownFields(options)
   const clock = clockOf(given)
   const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
   const until = clock.now() + wait
-  const borrowed = await borrowLease(held, wait, clock)
+  const borrowed = await borrowLease(session, wait, clock)
   const taken = borrowed
     ? right(borrowed.lease)
     : await lease({ holder, ttl, wait: Math.max(0, until - clock.now()), clock })()

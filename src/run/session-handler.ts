@@ -3,7 +3,7 @@
  *
  * During a step its parts are written as notes (the journal): complete blocks, the complete answer,
  * started calls, results. At its end one append writes the messages and closes the journal. If the
- * process dies first, `session.interrupted()` and `resume` restore the messages from the notes.
+ * process dies first, `pending(session)` and `resume` restore the messages from the notes.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
@@ -18,15 +18,15 @@ import {
   present,
   type OptionNames,
 } from '../json/index.ts'
-import type { Message, Part } from '../message/index.ts'
+import type { Message, Part, Repair } from '../message/index.ts'
 import { callsOf } from '../message/kit.ts'
-import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/kit.ts'
+import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote, Usage } from '../notes/kit.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, MessagesAndNotes, WriteFault } from '../session/index.ts'
-import { redactorOf } from '../session/kit.ts'
+import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf } from '../session/kit.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
-import type { RunEvent } from './event.ts'
+import type { RunEvent, SentRequest } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 
@@ -62,7 +62,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Ei
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
-  Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps' | 'conversation'>>
+  Partial<Pick<Session, 'id' | 'lease' | 'conversation'>>
 
 /**
  * Records a run in a session, so that a crash loses nothing that was finished. The run holds the session's lease: a
@@ -74,11 +74,11 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * the last second can be lost.
  *
  * If another writer appends, the run ends with the conflict. Everything the step had finished stays in the journal,
- * for `session.interrupted()` and `resume`. If messages are retracted meanwhile (`pop`, `rewind`), the run also ends
+ * for `pending(session)` and `resume`. If messages are retracted meanwhile (`pop`, `rewind`), the run also ends
  * with the conflict, and the step is discarded.
  *
- * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), also if it was
- * interrupted. It has the record's head at that time: `session.at(receipt.head)` returns the record that the
+ * In a run with `receipts`, each model call leaves a note of what was sent (`receipt`), in the append of its answer; an
+ * interrupted one in an append of its own. It has the record's head at that time: `session.at(receipt.head)` returns the record that the
  * context was derived from.
  *
  * Cost    an answer with only text: one append. With calls: one for the answer, one for calls that start together,
@@ -132,6 +132,8 @@ interface Step {
   /** Whether the step is discarded unless a delta follows. */
   discarded: boolean
   appended: { readonly delta: HistoryDelta<Message>; readonly answer: Promise<Answer> } | undefined
+  /** Whether the receipt of its answer is in the append of its messages. */
+  receipted: boolean
 }
 
 interface Block {
@@ -153,6 +155,8 @@ const charactersBefore = 64
 
 class Recording {
   readonly #session: RecordingSession
+  /** The session without redaction. */
+  readonly #opened: RecordingSession
   readonly #options: SessionHandlerOptions
   readonly #every: Frequency
   #lease: RunLease | undefined
@@ -185,6 +189,7 @@ class Recording {
   ) {
     this.#input = input
     const own = options.redact === undefined ? undefined : createRedactor(options.redact)
+    this.#opened = session
     this.#session = own === undefined ? session : redactingSession(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
     this.#given = lease
@@ -200,7 +205,7 @@ class Recording {
     const { conversation } = this.#session
     if (conversation !== undefined) this.#retracted = this.#session.len - conversation().length
     if (lease === false || this.#given !== undefined) return right(undefined)
-    const held = await acquireRunLease(this.#session, lease, stop)
+    const held = await acquireRunLease(this.#opened, lease, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
     return right(undefined)
@@ -228,7 +233,7 @@ class Recording {
         if (this.#step === undefined) return this.#session.note(toolStarted(event))()
         return this.#write((entry) => entry.started.push(event.call.id))
       case 'tool_result':
-        if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead.last)
+        if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
         if (this.#step === undefined) return right(undefined)
         return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
       case 'approval':
@@ -239,7 +244,8 @@ class Recording {
         if (event.type === 'interrupted' && event.behavior === 'discard' && this.#step !== undefined)
           this.#step.discarded = true
         const receipt = receiptOf(event, this.#head)
-        if (receipt === undefined) return right(undefined)
+        if (receipt === undefined || (event.type === 'step_complete' && this.#step?.receipted === true))
+          return right(undefined)
         const answer = await this.#under(() => this.#session.note(receipt)())
         return this.#answered ? right(undefined) : answer
       }
@@ -255,6 +261,7 @@ class Recording {
       results: new Set(),
       discarded: false,
       appended: undefined,
+      receipted: false,
     }
     this.#flushed = this.#clock.now()
   }
@@ -266,7 +273,7 @@ class Recording {
   ): Promise<Answer> {
     const step = this.#step
     if (step === undefined || ahead === undefined) return right(undefined)
-    if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead.last)
+    if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
     let ended = false
     for (const one of [event, ...ahead.events]) {
       if (one.type === 'block_end') ended = this.#whole(step, one.index, one.part) || ended
@@ -317,14 +324,13 @@ class Recording {
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
     for (const [index, block] of step.blocks) {
-      const { written, said, done: answeredInput, next, part } = block
+      const { written, said, done, next, part } = block
       if (part !== undefined || said.length < next) continue
       // Hold back half a surrogate pair, and text that may be the start of a secret.
-      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, answeredInput)
-      const end = ready > answeredInput && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
+      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
+      const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
       const whole = said.slice(0, end)
-      const text =
-        this.#redactor === undefined ? whole.slice(answeredInput) : this.#redactor.textFrom(whole, answeredInput)
+      const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.textFrom(whole, done)
       if (!text.isWellFormed()) continue
       const from = Math.max(0, end - charactersBefore)
       step.blocks.set(index, {
@@ -385,26 +391,36 @@ class Recording {
   }
 
   /** Appends a delta before its event. A failure is reported at the event. */
-  async #appendEarly(delta: HistoryDelta<Message>, isLast = false): Promise<Answer> {
+  async #appendEarly(
+    delta: HistoryDelta<Message>,
+    { last: isLast = false, receipt }: Pick<LookAhead, 'last' | 'receipt'>,
+  ): Promise<Answer> {
     const step = this.#step
     if (step === undefined || delta.append.length === 0) return right(undefined)
-    const answer = await this.#appended(step, delta, isLast)
+    const notes = receipt === undefined ? [] : [receiptNote(receipt.sent, this.#head, receipt.usage)]
+    const answer = await this.#appended(step, delta, isLast, notes)
+    step.receipted = notes.length > 0 && !isLeft(answer)
     this.#answered = isLast && this.#input !== undefined && !isLeft(answer)
     return right(undefined)
   }
 
   async #delta(delta: HistoryDelta<Message>): Promise<Answer> {
     const step = this.#step
-    if (step === undefined) return this.#append(delta, undefined, false)
-    const answer = await this.#appended(step, delta, false)
+    if (step === undefined) return this.#append(delta, undefined, false, [])
+    const answer = await this.#appended(step, delta, false, [])
     if (!isLeft(answer)) this.#forget(step)
     return answer
   }
 
   /** Appends a delta once. Nothing else of the step is written after that. */
-  #appended(step: Step, delta: HistoryDelta<Message>, isLast: boolean): Promise<Answer> {
+  #appended(
+    step: Step,
+    delta: HistoryDelta<Message>,
+    isLast: boolean,
+    receipts: readonly ReceiptNote[],
+  ): Promise<Answer> {
     if (step.appended?.delta.append !== delta.append)
-      step.appended = { delta, answer: this.#append(delta, step, isLast) }
+      step.appended = { delta, answer: this.#append(delta, step, isLast, receipts) }
     return step.appended.answer
   }
 
@@ -418,12 +434,17 @@ class Recording {
   }
 
   /** Appends the messages, and closes the journal if there is one. */
-  async #append(delta: HistoryDelta<Message>, step: Step | undefined, isLast: boolean): Promise<Answer> {
+  async #append(
+    delta: HistoryDelta<Message>,
+    step: Step | undefined,
+    isLast: boolean,
+    receipts: readonly ReceiptNote[],
+  ): Promise<Answer> {
     const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
     const close: readonly JournalNote[] =
       step === undefined || !this.#closes(step, operation) ? [] : [{ ...this.#journal(step), closed: true }]
-    const answeredInput = (): readonly InputNote[] =>
+    const inputNotes = (): readonly InputNote[] =>
       isLast && this.#input !== undefined
         ? [{ type: 'input', id: this.#input, state: 'answered', at: this.#session.len + messages.length }]
         : []
@@ -431,7 +452,7 @@ class Recording {
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
       this.#under(() =>
         this.#session.append(
-          { messages, notes: [...notes, ...answeredInput()] },
+          { messages, notes: [...notes, ...receipts, ...inputNotes()] },
           { operation, expectedLen, ...expected },
         )(),
       )
@@ -448,7 +469,7 @@ class Recording {
 
   /** Whether the step has a journal, from this run or an earlier one. */
   #closes(step: Step, operation: string): boolean {
-    return step.written || this.#session.openSteps?.().some((open) => open.step === operation) === true
+    return step.written || openStepsOf(this.#opened).some((open) => open.step === operation) === true
   }
 
   /** Keeps the finished parts of the step in the journal after another writer's append. */
@@ -481,20 +502,23 @@ class Recording {
   }
 }
 
+/** A note of the handler: never a seal, nor a summary without its digest. */
+type Written = Exclude<Note, { readonly type: 'seal' }>
+
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as MessagesAndNotes // the handler always passes this form
+    const { messages = [], notes = [] } = given as { messages?: readonly Message[]; notes?: readonly Written[] } // the handler always passes this form
     return session.append(
       {
-        messages: messages.map((message) => redactor.message(message as Message)),
+        messages: messages.map(redactor.message),
         notes: notes.map(redactor.quiet.note),
       },
       options,
     )
   }
   const note: Session['note'] = (given, options) =>
-    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given), options)
+    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given as Written), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
@@ -517,16 +541,32 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
 
 const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
-  const { parameters, derivedBy, ...sent } = event.sent
+  return receiptNote(event.sent, head, event.type === 'step_complete' ? event.response.usage : undefined)
+}
+
+const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): ReceiptNote => {
+  const { parameters, derivedBy, repairs, ...sent } = request
+  const details = {
+    ...(derivedBy !== undefined && { derived: { ...derivedBy } }),
+    ...(repairs !== undefined && { mended: mendedDetails(repairs) }),
+  }
   return {
     type: 'receipt',
     ...sent,
     ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
-    ...(derivedBy !== undefined && { details: { derived: { ...derivedBy } } }),
-    ...(event.type === 'step_complete' && { usage: event.response.usage }),
+    ...(Object.keys(details).length > 0 && { details }),
+    ...present({ usage }),
   }
 }
+
+/** The repairs of a request: their number, and the first of them, because a receipt has a bounded size. */
+const mendedDetails = (repairs: readonly Repair[]): JsonObject => ({
+  repairs: repairs.length,
+  first: repairs
+    .slice(0, 20)
+    .map(({ problem: { _tag, id, position }, done }) => ({ problem: _tag, callId: id, position, done })),
+})
 
 interface Frequency {
   readonly ms: number

@@ -1,11 +1,10 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, ownFields, right } from '../json/index.ts'
-import { interruptedResults, settle, text, type Message, type ToolCallPart } from '../message/index.ts'
+import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
-import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/kit.ts'
-import type { OpenStep, Session, WriteFault } from '../session/index.ts'
+import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
@@ -54,8 +53,6 @@ interface Rows {
   readonly notes: readonly (JournalNote | InputNote)[]
 }
 
-type Fault = WriteFault | PairingFault
-
 /** Another writer was first, so the decision must be made again. */
 export type Retry = 'anew'
 
@@ -80,18 +77,18 @@ const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
     messages: [
-      ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
+      ...interruptedResults(pending(session).calls, 'The run was interrupted before this tool gave a result.'),
       ...steps.flatMap((step) => messagesOf(step, callIds)),
     ],
     notes: closeSteps(steps),
   }
 }
 
-const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFault, Start> => {
-  const view = settle(session.conversation())
-  if (isLeft(view)) return view
-  return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
-}
+const startOf = (session: Session, rest: Partial<Start> = {}): Start => ({
+  view: session.conversation(),
+  callIds: callIdsIn(session.view()),
+  ...rest,
+})
 
 /** The start of a turn: settles what was left open and appends the new message, of input `id`. */
 export const startTurn = async (
@@ -99,14 +96,14 @@ export const startTurn = async (
   lease: RunLease,
   said: Message,
   id: string | undefined,
-): Promise<Either<Fault, Start | Retry>> => {
-  const open = settleSteps(session, session.openSteps())
+): Promise<Either<WriteFault, Start | Retry>> => {
+  const open = settleSteps(session, pending(session).steps)
   const at = session.len + open.messages.length
   const appended = await appendExpected(session, lease, {
     messages: [...open.messages, said],
     notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
-  return isLeft(appended) ? appended : appended.right === 'anew' ? right('anew') : startOf(session)
+  return isLeft(appended) ? appended : right(appended.right ?? startOf(session))
 }
 
 /**
@@ -118,12 +115,12 @@ export const continueTurn = async (
   lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
-): Promise<Either<Fault, Start | Retry | undefined>> => {
+): Promise<Either<WriteFault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session, input)
   const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
   const rows = settleSteps(
     session,
-    session.openSteps().filter(({ step }) => step !== kept?.step),
+    pending(session).steps.filter(({ step }) => step !== kept?.step),
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
   const { id, at }: Partial<Input> = ownFields(input ?? {})
@@ -136,9 +133,9 @@ export const continueTurn = async (
   })
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
-  if (continued !== undefined) return startOf(session, continued)
-  if (input !== undefined) return startOf(session)
-  return isOver(session) || isCancelled(session) ? right(undefined) : startOf(session)
+  if (continued !== undefined) return right(startOf(session, continued))
+  if (input !== undefined) return right(startOf(session))
+  return right(isOver(session) || isCancelled(session) ? undefined : startOf(session))
 }
 
 /** Whether there is nothing to answer. */
@@ -199,11 +196,24 @@ export const waitingStepOf = (
 }
 
 /**
+ * The step that waits for approval in a session, whichever input it belongs to, in the form of a run's result.
+ *
+ * Cost    O(notes)
+ */
+export const waitingStep = (session: Session): OpenAnswer | undefined => {
+  const last = pending(session).steps.at(-1)
+  if (last === undefined) return undefined
+  const input = inputOfStep(session.notes(), last.step)
+  const open = waitingStepOf(session, { tools: [], unfinished: 'tell', decisions: {} }, input)
+  return open === undefined || open.calls.length === 0 ? undefined : open
+}
+
+/**
  * The step to continue: the last one, if its answer is complete and has tool calls, and it answers this input. Nobody
  * continues the step of an input that was cancelled.
  */
 const stepToContinue = (session: Session, input: Input | undefined): OpenStep | undefined => {
-  const last = session.openSteps().at(-1)
+  const last = pending(session).steps.at(-1)
   if (last?.answer === undefined || callsOf(last.answer).length === 0) return undefined
   const answered = inputOfStep(session.notes(), last.step)
   return answered?.id === input?.id || (input === undefined && answered?.state !== 'cancelled') ? last : undefined

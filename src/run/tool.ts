@@ -85,7 +85,8 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
 
 /**
  * Makes a tool. The model reads the return value of `run`: a string as is, parts (such as an image)
- * through `toolOutput`, anything else as JSON, `undefined` as an empty text. An error that `run` throws or returns
+ * through `toolOutput`, bytes as a file, a result in MCP's shape as its parts, anything else as JSON, `undefined` as an
+ * empty text. An error that `run` throws or returns
  * becomes an error result. So does a value that JSON can't hold, such as a Map.
  *
  * @param options name, parameters and function

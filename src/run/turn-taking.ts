@@ -4,7 +4,6 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
-import type { PairingFault } from '../message/fault.ts'
 import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/kit.ts'
 import type { Decisions } from './open-answer.ts'
@@ -30,7 +29,7 @@ import {
 } from './start.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | PairingFault | InputMismatch | CallbackThrew
+export type StartFault = LeaseSessionFault | InputMismatch | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
@@ -249,8 +248,10 @@ export class TurnTaking {
     return this.#end(input.id, isLeft(ended) ? 'error' : ended.right.stopReason)
   }
 
-  /** Records how an input's run ended, unless its last append did. */
-  #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
+  /** Records how an input's run ended, unless its last append did. A paused one stays taken: the next holder continues it. */
+  async #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
+    if (reason === 'paused') this.#stopped = true
+    if (reason === 'paused') return right(undefined)
     return this.#decided<void>(async () => {
       const known = this.inputs().find((input) => input.id === id)
       const state = stateAfter(reason)
@@ -287,6 +288,7 @@ export class TurnTaking {
   async #finishOnce(reason: StopReason): Promise<void> {
     const lease = this.#lease
     if (lease === undefined) return
+    if (reason === 'paused') this.#stopped = true
     if (lease.lost) this.#notEnded = lease.fault()
     else if (this.#input !== undefined) {
       const noted = await this.#end(this.#input, reason)

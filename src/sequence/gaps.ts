@@ -26,7 +26,8 @@ export const addGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps 
   const all: Range[] =
     gaps === undefined ? [] : gaps.froms.map((from, index) => ({ from, to: gaps.tos[index] as number }))
   for (const [index, range] of ranges.entries()) {
-    const { from, to } = range // read once, so that the checked values are the used values
+    // Read once, so that the checked values are the used values, and not from a prototype.
+    const { from, to } = { __proto__: null, ...range } as Range
     if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from < 0 || to < from)
       throw new TypeError(`range ${index} is invalid: expected whole numbers, 0 ≤ from ≤ to`)
     if (from < to) all.push({ from, to })

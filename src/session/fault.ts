@@ -8,7 +8,6 @@ import {
   type TaskOfSteps,
 } from '../task/index.ts'
 import type { View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Note } from '../notes/kit.ts'
@@ -62,11 +61,11 @@ export type SessionFault =
   /** The value at `index` of the append is not a message. */
   | { readonly _tag: 'InvalidMessage'; readonly index: number; readonly cause: MessageFault }
   /** The page kind for the message at `index` is unknown. */
-  | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string }
+  /** `len`: the number of messages, if there are more page kinds. */
+  | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string; readonly len?: number }
   /** The value is not a note, or it names a position that the record does not have. */
   | { readonly _tag: 'InvalidNote'; readonly reason: string }
   /** Another writer changed the metadata first: `metadata` is theirs. Nothing was changed. */
-  | { readonly _tag: 'MetadataConflict'; readonly id: string; readonly metadata: JsonObject }
   /** The log exists, but a session did not write it. */
   | { readonly _tag: 'NotASession'; readonly id: string }
   /** A copy that is still running or was interrupted. It is a session once it is complete. */
@@ -146,7 +145,7 @@ export type WriteFault =
   | SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionClosed' | 'SessionBusy' | 'InvalidNote'>
 
 /** The faults of changing an open session's metadata. */
-export type UpdateSessionFault = WriteFault | SessionFaultOf<'MetadataConflict'> | CallbackThrew
+export type UpdateSessionFault = WriteFault | CallbackThrew
 
 /** The faults of taking an open session's lease. */
 export type LeaseSessionFault = WriteFault | StoreFaultOf<'InvalidLease'>
@@ -189,10 +188,10 @@ export const sessionSentences: Sentences<SessionFault | StoreFault | CallbackThr
   InvalidMessage: (fault) =>
     `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`,
   InvalidPage: (fault) =>
-    `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`,
+    fault.len === undefined
+      ? `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`
+      : `the append has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and a page kind for message ${fault.index} (${fault.found}); nothing was appended`,
   InvalidNote: (fault) => `nothing was written: ${fault.reason}`,
-  MetadataConflict: (fault) =>
-    `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`,
   NotASession: (fault) => `${name(fault.id)} is not a session: another program wrote this log; choose another id`,
   UnfinishedSession: (fault) =>
     `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`,

@@ -22,7 +22,7 @@ export { follow, type SessionPlace } from './opening/follow.ts'
 export { createFork, forkSession, type ForkOptions } from './opening/fork.ts'
 export type { Clock, Signal, Timer } from '../task/index.ts'
 export type { OpenStep } from './record/journal.ts'
-export type { LeaseOptions, SessionLease } from './writing/lease.ts'
+export { pending, type Pending, type PendingOptions } from './record/pending.ts'
 export { listSessions, type SessionPage } from './opening/list.ts'
 export {
   checkErasure,
@@ -67,10 +67,16 @@ export type {
   SessionReader,
   StartedCall,
   EraseOptions,
+  NewNote,
+  LeaseOptions,
   LeaseRespect,
+  SessionLease,
   NewSummary,
   NoteOptions,
   MessagesAndNotes,
+  MessagesInput,
+  PagedMessages,
+  PageKinds,
 } from './session.ts'
 export { copySession } from './moving/copy.ts'
 export { exportSession, type ExportedSession } from './moving/export.ts'
@@ -88,6 +94,7 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  MetadataNote,
   Note,
   NoteFault,
   PageNote,

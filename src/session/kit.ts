@@ -21,5 +21,6 @@ export {
 } from './opening/adapter-session.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent } from './record/note-copies.ts'
-export { checkStore, redactorOf } from './record/store-of.ts'
+export { openStepsOf } from './record/pending.ts'
+export { checkStore, leaseOfSession, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

@@ -3,19 +3,17 @@
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
-import type { View } from '../history/index.ts'
-import type { Immutable, JsonObject, MutableJson } from '../json/index.ts'
-import type { Message, OpenCall } from '../message/index.ts'
-import type { Note, SealNote, ToolStartedNote } from '../notes/kit.ts'
-import type { PageKind } from '../pages/index.ts'
-import type { ActionReason, Head } from '../store/index.ts'
-import type { CallbackThrew, Task } from '../task/index.ts'
-import type { ErasureReceipt } from './erasing/receipt.ts'
-import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
-import type { LeaseOptions, SessionLease } from './writing/lease.ts'
-import type { SessionInfo } from './record/metadata.ts'
-import type { OpenStep } from './record/journal.ts'
-import type { DamagedRow, MissedRows, Moment, SessionRow } from './record/mirror.ts'
+import type { History, View } from '../history/index.ts'
+import type { Immutable, JsonObject } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
+import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
+import type { PageKind, Pages } from '../pages/index.ts'
+import type { ActionReason, Head, LogFault } from '../store/index.ts'
+import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
+import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
+import type { ForkPoint } from './record/metadata.ts'
+import type { MetadataDraft } from './record/metadata-notes.ts'
+import type { DamagedRow, MissedRows, Moment } from './record/mirror.ts'
 import type { AppendedMessages } from './record/step.ts'
 
 declare class SessionBrand {
@@ -26,6 +24,8 @@ declare class SessionBrand {
 export interface SessionReader extends SessionBrand {
   /** The id of the session. */
   readonly id: string
+  /** The session that it was forked from, and the number of shared messages; undefined if it is not a fork. */
+  readonly forkedFrom: ForkPoint | undefined
   /** The number of messages in the record. */
   readonly len: number
   /**
@@ -42,42 +42,26 @@ export interface SessionReader extends SessionBrand {
    */
   readonly conversation: () => View<Message>
   /**
-   * The record as it was at a head, including one that you stored elsewhere. The root is not
-   * checked; `verifySession` does that. Cost: O(retractions).
+   * The record now, or as it was at a head, including one that you stored elsewhere: its views, notes, page kinds, rows
+   * and metadata. The root is not checked; `verifySession` does that.
    *
-   * @param head the head; only its size is used
-   * @returns its messages, conversation and notes; undefined if this handle has not read that far
+   * Cost    O(1) for the record now, O(retractions) for an earlier one; `pages` costs O(len) after a page note
+   *
+   * @param head the head; only its size is used. Default: the current head
+   * @returns the record at that head; undefined if this handle has not read that far
+   * @example
+   * session.at().pages
    */
-  readonly at: (head: Pick<Head, 'size'>) => Moment | undefined
+  readonly at: {
+    (): Moment
+    (head: Pick<Head, 'size'>): Moment | undefined
+  }
   /**
    * The notes, in the order of the log. Cost: O(1).
    *
    * @returns the notes
    */
   readonly notes: () => View<Note>
-  /**
-   * The record row by row: messages and notes in log order, each with its position and time. It
-   * ends at the current last row. Cost: O(rows that are read).
-   *
-   * @param from the first row, by the rules of `slice`. Default: 0
-   * @param to the row after the last one. Default: the end
-   * @returns the rows
-   */
-  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
-  /**
-   * The time at which a message was appended, by the clock of its writer. Cost: O(log notes · log messages).
-   *
-   * @param position the position of the message in the record
-   * @returns milliseconds since 1970
-   * @throws RangeError if the record has no message there
-   */
-  readonly timeOf: (position: number) => number
-  /**
-   * The current page kind of each message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
-   *
-   * @returns the kinds, one for each message of `view()`
-   */
-  readonly pages: () => readonly PageKind[]
   /**
    * The size and the Merkle root of the log of messages and notes. Store it elsewhere to check the
    * record against it with `verifySession`.
@@ -86,32 +70,17 @@ export interface SessionReader extends SessionBrand {
    */
   readonly head: () => Head
   /**
-   * The description of the session: id, length, head, metadata, and the session it was forked from.
-   *
-   * @returns the description
-   */
-  readonly info: () => SessionInfo
-  /**
    * The metadata, as this handle last read or changed it.
    *
    * @returns the metadata
    */
   readonly metadata: () => JsonObject
-  /**
-   * The altered rows. `readSession` replaces each with a placeholder message. Always empty for a
-   * session opened to append.
-   */
-  readonly damaged: readonly DamagedRow[]
-  /**
-   * The calls without a result in the last turn of the conversation. Cost: O(last turn).
-   *
-   * @returns the calls, with their positions in the record
-   */
-  readonly openCalls: () => readonly OpenCall[]
 }
 
-/** A session without write methods. Pass it to code that should only read. */
+/** A session without write methods, from `readSession`. */
 export interface ReadonlySession extends SessionReader, Pick<Session, 'refresh'> {
+  /** The altered rows. A placeholder message replaces each. */
+  readonly damaged: readonly DamagedRow[]
   readonly state: 'readonly'
 }
 
@@ -128,8 +97,8 @@ export interface EraseTarget {
   readonly all?: true
 }
 
-/** A session that was sealed. It accepts no more appends from any writer; you can fork it. */
-export interface SealedSession extends SessionReader, Pick<Session, 'erase'> {
+/** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */
+export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'>, Pick<Session, 'update'> {
   readonly state: 'sealed'
 }
 
@@ -146,7 +115,7 @@ export interface Session extends SessionReader {
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
    *
-   * @param given one message, several, or messages and notes together
+   * @param messages one message, several, a view, or messages and notes together. A view keeps its page kinds
    * @param options page kinds, an operation id for retries, and the length or head to continue
    * @returns the positions and the head after the append; or a fault such as `SessionConflict`, `InvalidMessage`,
    * `SessionSealed`
@@ -155,7 +124,7 @@ export interface Session extends SessionReader {
    * await session.append([assistant(toolCall('c1', 'look', '{}')), toolResult('c1', 'yes')], { operation: 'turn-1' })
    */
   readonly append: (
-    given: Appendable | readonly Appendable[] | MessagesAndNotes,
+    messages: MessagesInput | MessagesAndNotes,
     options?: AppendOptions,
   ) => Task<WriteFault, AppendedMessages>
   /**
@@ -170,7 +139,7 @@ export interface Session extends SessionReader {
    * @returns the positions and the head after the append; or a fault, `CallbackThrew` if `make` threw
    */
   readonly rebase: (
-    make: (view: View<Message>) => Appendable | readonly Appendable[],
+    make: (view: View<Message>) => MessagesInput,
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedConversation' | 'expectedHead'>,
   ) => Task<WriteFault | CallbackThrew, AppendedMessages>
   /**
@@ -196,7 +165,8 @@ export interface Session extends SessionReader {
    */
   readonly rewind: (to: number, options?: RewindOptions) => Task<WriteFault, AppendedMessages>
   /**
-   * Append a note. It may only name positions that the record has. A summary must have the digest of its messages.
+   * Append a note. It may only name positions that the record has. A summary gets the
+   * digest of its messages; one that has another digest is refused.
    *
    * `pin` makes contexts treat the message as a `constraint`; `unpin` undoes it. `page` changes the
    * page kind of the message; the record keeps the original kind.
@@ -207,36 +177,16 @@ export interface Session extends SessionReader {
    * @example
    * await session.note({ type: 'pin', position: 0 })
    */
-  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
+  readonly note: (note: NewNote, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
   /**
-   * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
-   *
-   * @param summary the range, the text and its author
-   * @param options whether to respect another holder's lease
-   * @returns the head after the append
-   */
-  readonly summarize: (summary: NewSummary, options?: LeaseRespect) => Task<WriteFault, AppendedMessages>
-  /**
-   * Erase messages: see `eraseMessages` of `indelible/session`. Earlier calls finish first. This
-   * handle keeps in memory what it has read: open the session again to see it without the messages.
-   *
-   * @param what the positions of the messages in the record; or messages, inputs, or `{ all: true }`
-   * @param options the reason and the person, for the ledger; and whether to respect another holder's lease
-   * @returns the receipt; or `LogHeld`, `BeyondEnd`, `NoSuchInput`
-   * @example
-   * const receipt = await session.erase([3], { reason: 'asked to', by: 'ann' })
-   */
-  readonly erase: (
-    what: readonly number[] | EraseTarget,
-    options?: EraseOptions,
-  ) => Task<EraseSessionFault, ErasureReceipt>
-  /**
-   * Change the metadata with an Immer recipe. The recipe runs after earlier updates, and objects
-   * that it inserts are copied.
+   * Change the metadata with an Immer recipe. The change is a note, so that earlier metadata can be told (`at`). The recipe
+   * runs after earlier updates, and again if another writer appends first. Objects that it inserts are copied. A recipe
+   * that changes nothing appends nothing.
    *
    * @param recipe changes the draft in place, or returns other metadata. An async one does not compile
    * @param options whether to respect another holder's lease
-   * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
+   * @returns the new metadata; or `InvalidMeta`, `CallbackThrew` if the recipe threw. After a fault of the store, the change may
+   * be in the record, and not yet in lists
    * @example
    * await session.update((metadata) => {
    *   metadata['title'] = 'Weather'
@@ -247,32 +197,25 @@ export interface Session extends SessionReader {
     options?: LeaseRespect,
   ) => Task<UpdateSessionFault, JsonObject>
   /**
-   * The messages to append after an interrupted run, before anything else: the answers of its model
-   * as far as they arrived (a cut one is marked), the results of its tools, and an error result for
-   * each other call. The error results tell which calls had started and may have had side effects.
-   * A cut answer is followed by a `developer` message.
+   * A history over the session. Its `append` returns the position at once, and the session stores the message meanwhile; its
+   * `view` and `len` include messages that are not stored yet. Only `flush` says that they are. Functions that take a
+   * history take this one. A crash loses at most what no `flush` had acknowledged.
    *
-   * Empty while the run is working, which means that it held the lease when this handle last
-   * checked. `refresh` checks again.
+   * After a conflict or another failure, `append` throws a FaultError with the fault, and `view` has the stored messages.
+   * Call `history()` again for a handle that continues the record as it is now.
    *
-   * @param reason the text for each error result, which the model reads. Default: what is known about each call
-   * @returns the messages; empty if nothing is open
+   * @returns the handle: the same one until it fails
    * @example
-   * await session.append(session.interrupted())
+   * const position = session.history().append(user('hello'))
+   * await session.flush()
    */
-  readonly interrupted: (reason?: string) => readonly Message[]
+  readonly history: () => History<Message>
   /**
-   * The calls that were started and have no known result. Their run died or still works, so their effects are unknown.
+   * Wait until everything that was appended through `history()` is stored, as durable as the store guarantees.
    *
-   * @returns the calls
+   * @returns the head; or the fault after which the history appends no more, such as `SessionConflict`
    */
-  readonly unfinished: () => readonly StartedCall[]
-  /**
-   * The steps of runs that are not recorded yet: the run is working, has died, or waits for an approval.
-   *
-   * @returns the steps, in the order in which they started
-   */
-  readonly openSteps: () => readonly OpenStep[]
+  readonly flush: () => Task<WriteFault, Head>
   /**
    * Read the rows that other writers appended.
    *
@@ -295,24 +238,12 @@ export interface Session extends SessionReader {
    */
   readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
   /**
-   * The last lease that this handle took and has not released.
-   *
-   * @returns the lease, which may be lost by now (see `held`); undefined if there is none
-   */
-  readonly held: () => SessionLease | undefined
-  /**
    * End the record for all writers, including this handle.
    *
    * @param options whether to respect another holder's lease
    * @returns the sealed session, for reading
    */
   readonly seal: (options?: LeaseRespect) => Task<WriteFault, SealedSession>
-  /**
-   * The same session without write methods. It sees everything that this handle appends.
-   *
-   * @returns the readonly session
-   */
-  readonly readonly: () => ReadonlySession
   /**
    * Finish pending calls, then close this handle. The store stays open.
    *
@@ -321,23 +252,91 @@ export interface Session extends SessionReader {
   readonly close: () => Task<never, void>
 }
 
+/** The options of `session.lease`. */
+export interface LeaseOptions {
+  /** The name of the holder, shown to others: 1 to 255 bytes without control characters. It need not be unique. */
+  readonly holder: string
+  /**
+   * The time to live in milliseconds. If the holder does not renew the lease in that time, others
+   * may take it. It is renewed after a third of that time. Default: 30,000.
+   */
+  readonly ttl?: number
+  /** The maximum wait for another holder, in milliseconds. Default: 0. */
+  readonly wait?: number
+  /** The clock that times renewals and waits. Default: the system's. */
+  readonly clock?: Clock
+}
+
+/** A lease that this handle took. Every append, update and erasure of the handle carries it until it is released. */
+export interface SessionLease {
+  /**
+   * The fencing number: greater than that of every earlier lease of this session, and of earlier sessions with its id.
+   * The first one is the time in milliseconds since 1970.
+   */
+  readonly number: number
+  /** The holder's name, as passed to `lease`. */
+  readonly holder: string
+  /** False once the lease was released, or the store reported it lost. A paused holder notices that late. */
+  readonly held: boolean
+  /**
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store reports that another
+   * holder took the lease (`LeaseLost`). The reason is a FaultError. Pass the signal to a run. After a stop request
+   * the lease is still held, so the run can finish its step. A store that does not respond does not abort it.
+   */
+  readonly signal: Signal
+  /**
+   * Release the lease. Later appends of the handle carry none. Closing the session also releases it.
+   *
+   * @returns nothing
+   */
+  readonly release: () => Task<LogFault, void>
+}
+
 /** A call that was started and is in no message of the record. */
 export type StartedCall = Omit<ToolStartedNote, 'type'>
+
+/** A note to append. `seal` writes seals; a note of metadata, which `update` writes, is refused. */
+export type NewNote = Exclude<Note, SealNote | SummaryNote> | NewSummary
+
+/** A summary to append. */
+export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
+  /** The `rangeDigest` of the summarized messages. Default: it is computed when the note is written. */
+  readonly sourceDigest?: string
+}
 
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>
 
+/** Messages with the page kind of each: a view, or `{ messages, pages }`, such as `{ ...view }`. */
+export interface PagedMessages {
+  /** The messages, in order. */
+  readonly messages: readonly Appendable[]
+  /** The page kind of each. Default, also for the messages behind the last kind: classified. */
+  readonly pages?: PageKinds | undefined
+}
+
+/** The page kinds of messages in order (`undefined`: classified), or those of a view. */
+export type PageKinds = readonly (PageKind | undefined)[] | Pages
+
+/** One message, several, or a view with its page kinds. */
+export type MessagesInput = Appendable | readonly Appendable[] | PagedMessages
+
 /** Messages and notes to append together, all or none. The messages come first. */
 export interface MessagesAndNotes {
-  /** The messages to append, in order. Default: none. */
-  readonly messages?: readonly Appendable[]
+  /** The messages to append, in order, or a view. Default: none. */
+  readonly messages?: readonly Appendable[] | PagedMessages
+  /** The page kind of each message. Default: those of the view, or classified. */
+  readonly pages?: PageKinds | undefined
   /** The notes. They may name positions of the new messages; a summary may not. Default: none. */
-  readonly notes?: readonly Exclude<Note, SealNote>[]
+  readonly notes?: readonly NewNote[]
 }
 
 /** The options of `append`. */
 export interface AppendOptions extends NoteOptions {
-  /** The page kind of the messages: one for all, or a list (`undefined`: classified). Default: classified. */
+  /**
+   * The page kind of the messages: one for all, or a list (`undefined`: the view's, or classified). Default: the view's, or
+   * classified.
+   */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
   /**
    * With `expectedLen`: the number of messages of the conversation to continue. If some were retracted since, the result
@@ -380,7 +379,7 @@ export type RetractOptions = Pick<NoteOptions, 'operation' | 'expectedHead' | 'r
 /** The options of `rewind`. */
 export interface RewindOptions extends RetractOptions, Pick<AppendOptions, 'page'> {
   /** The replacement messages. Default: none. */
-  readonly instead?: Appendable | readonly Appendable[]
+  readonly instead?: MessagesInput
 }
 
 /** The popped message, and the append that retracted it. */
@@ -391,19 +390,4 @@ export interface PopResult extends AppendedMessages {
   readonly position: number | undefined
 }
 
-/** A summary to append. */
-export interface NewSummary {
-  /** The first position of the range. */
-  readonly from: number
-  /** The position after the last one. */
-  readonly to: number
-  /** The text of the summary. */
-  readonly text: string
-  /** The author: the name of a model. Default: none. */
-  readonly model?: string
-  /** SHA-256 of the prompt that the model got. Default: none. */
-  readonly promptDigest?: string
-}
-
-/** The metadata inside a recipe, which may change it. */
-export type MetadataDraft = { [key: string]: MutableJson }
+export type { MetadataDraft }

@@ -66,7 +66,7 @@ export {
   changeLease,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow } from './port/ledger-row.ts'
+export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow, reasonNames } from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
@@ -121,3 +121,4 @@ export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'
 export { rangeAt, verifyLog } from './rules/verify.ts'
+export { streamLogs } from './rules/streams.ts'

@@ -20,8 +20,8 @@ import { FaultError, isConsequence } from './fault.ts'
  * A task that fails before you await it, call it, or use `then`, `catch` or `finally` is an
  * unhandled rejection. Its message names the function.
  *
- * `pipe(task, TE.chain(f))` returns a plain `TaskEither`, which `await` does not run: write `await
- * orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
+ * `pipe(task, TE.chain(f))` returns a plain `TaskEither`: only its first task has started, and `await` does not run it.
+ * Write `await orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
  */
 export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {
   /** Await it, and handle a failure, like `catch` of a promise. */

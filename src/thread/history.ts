@@ -10,7 +10,8 @@ import type { ThreadItem, UserItem, WithUser } from './item.ts'
 /**
  * Makes a thread history from an input: a string becomes one user message, unchanged; an array is copied.
  *
- * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input.
+ * With `deep`, the array and everything in it is a frozen copy that shares nothing with the input. Its type is readonly
+ * at every depth.
  *
  * Cost    O(items); with `deep` O(everything in them)
  * @param input the user's text, or the items so far

@@ -505,3 +505,19 @@ it('a result without an id answers the first waiting call with its name of the l
   reader.turn()
   expect(reader.result(undefined, 'f')).toBe('call-without-id-6')
 })
+
+it.each([
+  ['a result has an id and its call none', {}, { id: 'x' }],
+  ['a call has an id and its result none', { id: 'c1' }, {}],
+])('Gemini contents pair by name and order if %s, and are written back as they were', (_case, ofCall, ofResult) => {
+  const wire = [
+    { role: 'user', parts: [{ text: 'Look.' }] },
+    { role: 'model', parts: [{ functionCall: { ...ofCall, name: 'look', args: {} } }] },
+    { role: 'user', parts: [{ functionResponse: { ...ofResult, name: 'look', response: { output: 'a cat' } } }] },
+  ]
+  const messages = decodeOrFail(codecs.gemini as Codec<unknown>, wire)
+  const settled = settle(messages)
+  expect(isRight(settled)).toBe(true)
+  if (isRight(settled))
+    expect(codecs.gemini.encode(settled.right)).toMatchObject({ right: { wire: { contents: wire } } })
+})

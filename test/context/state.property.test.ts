@@ -18,6 +18,7 @@ import { deriveContext, type DerivedContext, type DeriveOptions } from 'indelibl
 import { rangeDigest } from '../../src/notes/kit.ts'
 import { rounds } from '../rounds.ts'
 import { conversations } from './conversations.ts'
+import { eraseMessages } from '../../src/session/index.ts'
 
 const range = fc.tuple(fc.nat(60), fc.nat(8)).map(([from, count]) => ({ from, to: from + 1 + count }))
 
@@ -131,7 +132,7 @@ const done = async (
   if (deed.fork !== undefined)
     work.session = await forkSession(work.store, session.id, { at: session.len - (deed.fork % (len + 1)) })
   if (len > 0 && deed.erase !== undefined) {
-    await work.session.erase([at(deed.erase) % work.session.len], { reason: 'a test', by: 'a test' })()
+    await eraseMessages(work.session, [at(deed.erase) % work.session.len], { reason: 'a test', by: 'a test' })()
     work.session = await openSession(work.store, work.session.id)
     return false
   }

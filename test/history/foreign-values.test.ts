@@ -77,11 +77,13 @@ describe('functions that write to a history', () => {
     expect(() => applyDelta(none, { id: 'd', expectedLen: 0, append: [] })).toThrow('applyDelta needs a history from')
   })
   it('refuse what a merged interface makes a History for the compiler, without a cast', () => {
+    // oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- that is what is tested
     interface Forged extends History<Message> {}
     class Forged {}
     const forged: History<Message> = new Forged()
     expect(() => applyDelta(forged, { id: 'd', expectedLen: 0, append: [] })).toThrow(TypeError)
     expect(() => appendText(forged, emptyText)).toThrow(TypeError)
+    // oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- that is what is tested
     interface ForgedView extends View<Message> {}
     class ForgedView {}
     const view: View<Message> = new ForgedView()

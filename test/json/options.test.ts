@@ -36,7 +36,7 @@ import { inputsOf, resume, run, scriptedModel, sessionHandler, tool, toolOutput,
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
-import { copySession, follow, proveEntry } from 'indelible/session'
+import { copySession, eraseMessages, follow, proveEntry } from 'indelible/session'
 import { blockCache, followLog, keyValueBlocks, memoryDriver, removeBlocks, storeOf, verifyLog } from 'indelible/store'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
@@ -113,9 +113,8 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['session.pop', 'expected_head', 'expectedHead', (o) => session.pop(o)],
     ['session.rewind', 'expectHead', 'expectedHead', (o) => session.rewind(0, o)],
     ['session.rewind', 'pagekind', 'page', (o) => session.rewind(0, o)],
-    ['session.erase', 'by_whom', 'by', (o) => session.erase([0], o)],
+    ['eraseMessages', 'by_whom', 'by', (o) => eraseMessages(session, [0], o)],
     ['session.update', 'respectLeases', 'respectLease', (o) => session.update(() => undefined, o)],
-    ['session.summarize', 'respect', 'respectLease', (o) => session.summarize({ from: 0, to: 1, text: 'a' }, o)],
     ['session.seal', 'respect_lease', 'respectLease', (o) => session.seal(o)],
     ['session.lease', 'tll', 'ttl', (o) => session.lease(o)],
     ['deriveContext', 'bugdet', 'budget', (o) => deriveContext(view, o)],

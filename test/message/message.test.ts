@@ -136,7 +136,7 @@ describe('an interrupted answer', () => {
     expect(cutAnswer([text('a'), 'b\ud83d', ''], false)).toEqual(assistant('a', 'b\ufffd'))
     expect(cutAnswer([reasoning('hm'), call], false)).toEqual(assistant(reasoning('hm'), call))
     for (const parts of [[], [''], [reasoning('hm')], [reasoning('hm'), '']])
-      expect(cutAnswer(parts, false)).toBeUndefined()
+      for (const marked of [false, true]) expect(cutAnswer(parts, marked)).toBeUndefined()
   })
   it('has its mark after the last text, otherwise after the reasoning', () => {
     expect(texts(['a'], true)).toEqual(['a', ' [interrupted]'])
@@ -154,9 +154,9 @@ describe('an interrupted answer', () => {
       '[interrupted]',
       'tool_call',
     ])
-    expect(texts([reasoning('hm')], true)).toEqual(['[interrupted]'])
-    const cut = cutAnswer([], true)
-    expect(cut).toEqual({ ...assistant('[interrupted]'), meta: { indelible: { interrupted: true } } })
+    expect(texts([call], true)).toEqual(['[interrupted]', 'tool_call'])
+    const cut = cutAnswer(['a'], true)
+    expect(cut).toEqual({ ...assistant('a', ' [interrupted]'), meta: { indelible: { interrupted: true } } })
     expect([isCut(cut as never), isCut(assistant('[interrupted]')), isCut({ ...assistant(), meta: {} })]).toEqual([
       true,
       false,

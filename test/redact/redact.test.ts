@@ -24,6 +24,7 @@ import { ok } from '../task-results.ts'
 import { indelible, writeTestFile } from '../../packages/cli/test/indelible.ts'
 import { providerServer } from '../run/provider-server.ts'
 import { Outputs } from '../outputs.ts'
+import { pending } from '../../src/session/index.ts'
 
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'
 const filled = (length: number, of: string = letters): string =>
@@ -77,6 +78,75 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
   ['notion-token', `ntn_${filled(46)}`],
   ['telegram-token', `123456789:AA${filled(33)}`],
   ['age-key', `AGE-SECRET-KEY-1${filled(58, 'QPZRY9X8GF2TVDW0')}`],
+  ['supabase-key', `sbp_${hex(40)}`],
+  ['supabase-key', `sb_secret_${filled(22)}_${filled(8)}`],
+  ['atlassian-token', `ATATT3xFfGF0${filled(180)}`],
+  ['figma-token', `figd_${filled(40)}`],
+  ['doppler-token', `dp.st.prd.${filled(43)}`],
+  ['doppler-token', `dp.pt.${filled(43)}`],
+  ['postman-key', `PMAK-${hex(24)}-${hex(34)}`],
+  ['pinecone-key', `pcsk_${filled(6)}_${filled(63)}`],
+  ['langsmith-key', `lsv2_pt_${hex(32)}_${hex(10)}`],
+  ['langfuse-key', `sk-lf-${hex(8)}-${hex(4)}-${hex(12)}`],
+  ['nvidia-key', `nvapi-${filled(64)}`],
+  ['tavily-key', `tvly-dev-${filled(32)}`],
+  ['firecrawl-key', `fc-${hex(32)}`],
+  ['vercel-token', `vcp_${filled(56)}`],
+  ['vercel-token', `vercel_blob_rw_${filled(16)}_${filled(30)}`],
+  ['cloudflare-token', `cfut_${filled(40)}${hex(8)}`],
+  ['cloudflare-token', `v1.0-${hex(24)}-${hex(146)}`],
+  ['discord-token', `M${filled(25)}.${filled(6)}.${filled(38)}`, ' ', ' '],
+  ['discord-webhook', filled(68), 'https://discord.com/api/webhooks/123456789012345678/'],
+  ['onepassword-token', `ops_eyJ${filled(250)}`],
+  ['airtable-token', `pat${filled(14)}.${hex(64)}`],
+  ['alibaba-key', `LTAI${filled(20)}`],
+  ['artifactory-token', `AKCp${filled(69)}`],
+  ['bedrock-key', `ABSK${filled(112)}`],
+  ['azure-client-secret', `abc8Q~${filled(34)}`, ' ', ' '],
+  ['clojars-token', `CLOJARS_${filled(60)}`],
+  ['dynatrace-token', `dt0c01.${filled(24, 'ABCDEFGH234567')}.${filled(64, 'ABCDEFGH234567')}`],
+  ['fly-token', `fo1_${filled(43)}`],
+  ['grafana-token', `glsa_${filled(32)}_${hex(8)}`],
+  ['terraform-token', `${filled(14)}.atlasv1.${filled(67)}`],
+  ['heroku-key', `HRKU-AA${filled(58)}`],
+  ['huggingface-token', `api_org_${filled(34, 'abcdEFGH')}`],
+  ['newrelic-key', `NRAK-${filled(27)}`],
+  ['netlify-token', `nfp_${filled(36)}`],
+  ['neon-key', `napi_${filled(64)}`],
+  ['planetscale-token', `pscale_tkn_${filled(43)}`],
+  ['posthog-key', `phx_${filled(43)}`],
+  ['prefect-key', `pnu_${filled(36)}`],
+  ['pulumi-token', `pul-${hex(40)}`],
+  ['brevo-key', `xkeysib-${hex(64)}-${filled(16)}`],
+  ['resend-key', `re_${filled(8)}_${filled(24)}`],
+  ['sentry-token', `sntryu_${hex(64)}`],
+  ['sonar-token', `squ_${hex(40)}`],
+  ['sourcegraph-token', `sgp_${hex(16)}_${hex(40)}`],
+  ['square-token', `sq0atp-${filled(22)}`],
+  ['cerebras-key', `csk-${filled(48)}`],
+  ['together-key', `tgp_v1_${filled(43)}`],
+  ['fireworks-key', `fw_${filled(24)}`],
+  ['jina-key', `jina_${filled(60)}`],
+  ['elevenlabs-key', `sk_${hex(48)}`],
+  ['e2b-key', `e2b_${hex(40)}`],
+  ['apify-token', `apify_api_${filled(36)}`],
+  ['circleci-token', `CCIPAT_${filled(22)}_${hex(40)}`],
+  ['buildkite-token', `bkua_${filled(40)}`],
+  ['typeform-token', `tfp_${filled(44)}`],
+  ['twilio-key', `SK${hex(32)}`],
+  ['mailgun-key', `key-${hex(32)}`],
+  ['mailchimp-key', `${hex(32)}-us12`],
+  ...[
+    'ACME_TOKEN',
+    'export A1_SECRET',
+    'DB_PASSWORD',
+    'PGPASSWORD',
+    'SERVICE_API_KEY',
+    '-e TOKEN',
+    '--env X_CLIENT_SECRET',
+  ].map((name) => ['named-secret', 'tr0ub4dor&3'.replace('&', '+'), `${name}=`, ' '] as const),
+  ['named-secret', 'correct horse battery', "ACME_PASSWORD='", "'"],
+  ['named-secret', 'tr0ub4dor+3', 'ACME_TOKEN: ', ' '],
   ['signing-key', `PRIVATE+KEY+example.com/log+${hex(8)}+${filled(44)}`],
   ['jwt', `eyJ${filled(20)}.eyJ${filled(40)}.${filled(43)}`],
   ['bearer-token', filled(40), 'authorization: Bearer '],
@@ -124,6 +194,10 @@ describe('secret formats', () => {
       'Authorization: Bearer <token>',
       '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
       '{"access_key_id": "the id"}',
+      'MAX_TOKEN=4096, ACME_TOKEN=$ACME_TOKEN, ACME_TOKEN=${ACME_TOKEN:-none}, ACME_SECRET=<secret>, API_KEY=your-key-here',
+      'const API_KEY: string = process.env.API_KEY; API_KEY=getenv("API_KEY"); OPENAI_API_KEY=sk-...; NEXT_TOKEN: none',
+      '{"API_KEY": "The key of the service", "DB_PASSWORD": "string"}',
+      'fc-beta, re_export_everything, key-value, fw_update, vca_list, pat.test and SKILL',
     ])
       expect(redactor.text(harmless)).toBe(harmless)
     expect(redactor.counts().size).toBe(0)
@@ -137,7 +211,20 @@ describe('secret formats', () => {
   )
   it('takes no longer for near matches', () => {
     const redactor = createRedactor()
-    for (const piece of ['-----BEGIN PRIVATE KEY-----', 'eyJ', 'sk-ant-', 'a://b:', 'bearer ', 'secret_access_key='])
+    for (const piece of [
+      '-----BEGIN PRIVATE KEY-----',
+      'eyJ',
+      'sk-ant-',
+      'a://b:',
+      'bearer ',
+      'secret_access_key=',
+      'A_TOKEN=',
+      'A_TOKEN="',
+      'TOKEN',
+      'A_',
+      'sbp_',
+      'M'.repeat(24),
+    ])
       expect(redactor.text(piece.repeat(20_000)).length).toBeGreaterThan(0)
   })
 })
@@ -388,7 +475,7 @@ describe('redacting sessions', () => {
     await ok(session.rewind(3, { instead: [user(`instead ${secret}`)] }))
     await ok(session.append({ messages: [user(secret)], notes: [notes[0] as never] }))
     for (const note of notes) await ok(session.note(note as never))
-    await ok(session.summarize({ from: 0, to: 1, text: `said ${secret}` }))
+    await ok(session.note({ type: 'summary', from: 0, to: 1, text: `said ${secret}` }))
     await ok(session.update((metadata) => void (metadata['more'] = secret)))
     const fork = await ok(forkSession(store, 's', { metadata: { fork: secret }, redact: true }))
     await ok(fork.append(user(secret)))
@@ -459,7 +546,7 @@ describe('redacting run handlers', () => {
       const message = assistant(text(whole), call)
       await told({ type: 'finish' }, { response: { message } })
       await handler({ type: 'tool_call_start', seq: 2, step: 0, call } as RunEvent, ahead)
-      const before = session.openSteps()[0]
+      const before = pending(session).steps[0]
       await handler(
         {
           type: 'tool_result',

@@ -14,6 +14,7 @@ import {
   type Message,
   type Settled,
   type View,
+  toolResult,
 } from 'indelible'
 import { decodeResponse, type AnthropicConversation } from 'indelible/codecs/anthropic'
 import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
@@ -300,36 +301,47 @@ describe('the Anthropic model', () => {
     expect(JSON.stringify(parts)).toContain('ZW5j')
   })
 
-  it('has no end without a reason, and says what is wrong with a block', async () => {
+  it('has no end without a reason, and reads a block without a start', async () => {
     const text = block(0, { type: 'text', text: 'so' })
     expect(shown(await toldBy(start, ...text, { type: 'message_stop' }))).toEqual([
       'block_start 0 text',
       'block_end 0 text',
     ])
-    await expect(toldBy(start, { type: 'content_block_delta', index: 3, delta: {} })).rejects.toThrow(
-      'block 3, which was never',
-    )
+    const delta = { type: 'content_block_delta', index: 3, delta: { type: 'text_delta', text: 'so' } }
+    const stop = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }
+    const found = await toldBy(start, delta, stop, { type: 'message_stop' })
+    expect(shown(found)).toEqual(['block_start 0 text', 'text_delta 0 text so', 'finish'])
   })
 
-  it('keeps breakpoints of the record, and sets none if none are wanted', async () => {
-    const own: Message = {
+  it('has its own breakpoints in place of those of the record, at most four', async () => {
+    const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+    const own = (text: string): Message => ({
       role: 'user',
-      content: [
-        {
-          type: 'text',
-          text: 'u',
-          meta: { anthropic: { fields: { cache_control: { type: 'ephemeral', ttl: '1h' } } } },
-        },
-        { type: 'text', text: 'v' },
-      ],
+      content: [{ type: 'text', text, meta: { anthropic: { fields: mark } } }],
+    })
+    const history = ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((text) => [own(text), assistant('yes')])
+    // A tool's input with that key is data.
+    const call = toolCall('t', 'http', '{"headers":{"cache_control":"no-cache"}}')
+    const all = view([...history, own('g'), assistant(call), toolResult('t', 'done'), user('h')])
+    const parameters = { tools: [{ type: 'web_search', name: 'web_search', cache_control: { type: 'ephemeral' } }] }
+    const marksOf = (): readonly unknown[] => {
+      const { messages, tools } = server?.requests[0]?.body as { messages: { content: unknown }[]; tools: unknown[] }
+      const blocks = [...tools, ...messages.flatMap(({ content }) => content)] as { [field: string]: unknown }[]
+      return blocks.flatMap(({ cache_control: found, text, name }) =>
+        found === undefined ? [] : [[text ?? name, found]],
+      )
     }
-    expect(await end({ model: await model(() => ({ events: saying })), view: view([own]) } as RunOptions)).toBe(
-      'end_turn',
-    )
-    expect(JSON.stringify(server?.requests[0]?.body).match(/cache_control/g)).toHaveLength(1)
-    await server?.close()
-    expect(await end({ model: await model(() => ({ events: saying }), { cache: false }) })).toBe('end_turn')
-    expect(JSON.stringify(server?.requests[0]?.body)).not.toContain('cache_control')
+    for (const [cache, expected] of [
+      [true, ['web_search', 'h']],
+      [false, ['web_search', 'e', 'f', 'g']],
+    ] as const) {
+      const request = { messages: all, tools: [], stablePrefix: 0, parameters }
+      const anthropicModel = await model(() => ({ events: saying }), { cache })
+      for await (const _ of anthropicModel.stream(request as never, new AbortController().signal));
+      expect(marksOf().map((found) => (found as readonly unknown[])[0])).toEqual(expected)
+      expect(JSON.stringify(server?.requests[0]?.body)).toContain('"input":{"headers":{"cache_control":"no-cache"}}')
+      await server?.close()
+    }
   })
 
   it('sets no cache breakpoint on an empty text or a turn without blocks, where Anthropic refuses it', () => {
@@ -394,11 +406,10 @@ describe('the Anthropic model', () => {
     }
   })
 
-  it('reports a stream error, an unknown block and an early end as faults', async () => {
+  it('reports a stream error and an early end as faults', async () => {
     const said: string[] = []
     for (const last of [
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
-      { type: 'content_block_delta', index: 7, delta: { type: 'text_delta', text: 'x' } },
       { type: 'ping' },
     ]) {
       said.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 10), ...lines(last)] })) }))
@@ -406,7 +417,6 @@ describe('the Anthropic model', () => {
     }
     expect(said).toEqual([
       expect.stringContaining('Overloaded'),
-      expect.stringContaining('block 7, which was never started'),
       expect.stringContaining('ended before it was complete'),
     ])
   })

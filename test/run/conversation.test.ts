@@ -15,6 +15,7 @@ import {
 import { deriveContext, paged, type DerivedBy } from 'indelible/context'
 import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { ok } from '../task-results.ts'
+import { pending } from '../../src/session/index.ts'
 
 it('a run continues the conversation, and a receipt names the head to derive its context from', async () => {
   const store = memoryStore()
@@ -100,15 +101,15 @@ it('open calls, cut-off answers and interrupted() follow the conversation', asyn
   const session = await ok(createSession(memoryStore(), { id: 's' }))
   await ok(session.append([user('go'), assistant(toolCall('a', 'read', {})), toolResult('a', 'done')]))
   await ok(session.append(assistant(toolCall('b', 'read', {}), toolCall('c', 'read', {}))))
-  expect(session.openCalls().map(({ id, position }) => `${id} ${position}`)).toEqual(['b 3', 'c 3'])
+  expect(pending(session).calls.map(({ id, position }) => `${id} ${position}`)).toEqual(['b 3', 'c 3'])
 
   await ok(session.pop())
-  expect(session.openCalls()).toEqual([])
-  expect(session.unfinished()).toEqual([])
-  expect(session.interrupted()).toEqual([])
+  expect(pending(session).calls).toEqual([])
+  expect(pending(session).started).toEqual([])
+  expect(pending(session).messages).toEqual([])
   await ok(session.pop())
-  expect(session.openCalls().map(({ id, position }) => [id, position])).toEqual([['a', 1]])
-  await ok(session.append(session.interrupted()))
+  expect(pending(session).calls.map(({ id, position }) => [id, position])).toEqual([['a', 1]])
+  await ok(session.append(pending(session).messages))
   expect(isRight(settle(session.conversation()))).toBe(true)
-  expect(session.openCalls()).toEqual([])
+  expect(pending(session).calls).toEqual([])
 })

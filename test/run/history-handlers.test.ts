@@ -231,7 +231,7 @@ it('run and historyHandler name an argument of the wrong type, and what to pass'
   const settled = settle(history.view())
   const go = (options: object) => () => run({ model, view: orThrow(settled), ...options } as never)
   for (const view of [undefined, settled, history, 'text'])
-    expect(go({ view })).toThrow(/^run: `view` is .*; expected settled messages, as orThrow\(settle/)
+    expect(go({ view })).toThrow(/^run: `view` is .*; expected messages, such as history.view/)
   expect(go({ handlers: historyHandler(history) })).toThrow('run: `handlers` is function; expected an array, such as')
   expect(go({ handlers: [history] })).toThrow(/^run: handlers\[0\] is an object .*; expected a function, such as/)
   for (const target of [history.view(), {}, undefined])

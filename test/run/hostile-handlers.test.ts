@@ -24,6 +24,7 @@ import {
   type RunHandler,
   type RunOptions,
 } from 'indelible/run'
+import { pending } from '../../src/session/index.ts'
 
 const start = ((): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: [user('go')] }).view())
@@ -186,7 +187,7 @@ describe('a handler that fails after a tool has run', () => {
     if (!isLeft(ended)) throw new Error('no fault')
     expect(session.conversation().toArray()).toEqual(ended.left.partial.messages)
     expect(session.conversation().length).toBe(3)
-    expect(session.openSteps()).toEqual([])
+    expect(pending(session).steps).toEqual([])
   })
 
   it('in the middle of a text keeps the text so far, marked, in the partial result and in a session', async () => {
@@ -200,7 +201,7 @@ describe('a handler that fails after a tool has run', () => {
       expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'model_event', cause: 'no' } })
       const { messages } = isLeft(ended) ? ended.left.partial : { messages: [] }
       expect(messages.map(textOf)).toEqual(['go', 'one two [interrupted]'])
-      if (others.length > 0) expect([session.conversation().toArray(), session.openSteps()]).toEqual([messages, []])
+      if (others.length > 0) expect([session.conversation().toArray(), pending(session).steps]).toEqual([messages, []])
     }
   })
 

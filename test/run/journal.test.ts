@@ -295,7 +295,7 @@ it('a secret is removed from every note and counted once, with the message that 
   expect(found).toHaveLength(1)
   await handler({ type: 'tool_call_start', seq: 9, step: 1, call: toolCall('a', 'look', { secret }) })
   expect(found).toHaveLength(2)
-  expect(JSON.stringify([...session.rows()])).not.toContain(secret)
+  expect(JSON.stringify([...session.at().rows()])).not.toContain(secret)
   expect([...session.notes()].map(({ type }) => type)).toEqual(['journal', 'journal', 'tool_started'])
 })
 

@@ -31,7 +31,7 @@ import {
   type RunEvent,
   type Tool,
 } from 'indelible/run'
-import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
@@ -187,6 +187,8 @@ interface ToldBeforeEnd {
   readonly started: Set<string>
   /** Blocks of an answer that is not whole: of these, reasoning alone is kept in the notes only. */
   streaming: string[]
+  /** The number of blocks of the last complete answer, until one of its calls starts: an interrupt can discard it. */
+  unstarted: number
 }
 
 const listen =
@@ -197,8 +199,13 @@ const listen =
       const shape = shapeOf(event.event.part)
       if (shape !== undefined) told.streaming.push(shape)
     }
-    if (event.type === 'model_event' && event.event.type === 'finish') told.blocks.push(...told.streaming.splice(0))
+    if (event.type === 'model_event' && event.event.type === 'finish') {
+      told.unstarted = told.streaming.length
+      told.blocks.push(...told.streaming.splice(0))
+    }
+    if (event.type === 'step_complete' || event.type === 'tool_call_start') told.unstarted = 0
     if (event.type === 'interrupted') {
+      if (event.behavior === 'discard' && told.unstarted > 0) told.blocks.splice(-told.unstarted)
       if (event.behavior !== 'discard' && told.streaming.some((shape) => !shape.startsWith('thought')))
         told.blocks.push(...told.streaming)
       told.streaming = []
@@ -251,7 +258,13 @@ it(
           const kept = memoryStore({ now: () => now })
           await createSession(kept, { id: 's' })
           const { store, died, kill: die } = mortal(kept, kill.append, kill.done)
-          const told: ToldBeforeEnd = { blocks: [], results: new Map(), started: new Set(), streaming: [] }
+          const told: ToldBeforeEnd = {
+            blocks: [],
+            results: new Map(),
+            started: new Set(),
+            streaming: [],
+            unstarted: 0,
+          }
           const session = await openSession(store, 's')
           const hear = listen(told)
           const meddler = deed === 'meddle' ? await openSession(kept, 's') : undefined
@@ -291,7 +304,7 @@ it(
 
           now += 1_000_000 // its lease has expired
           const again = await openSession(kept, 's')
-          checked(again, told, [...again.view().toArray(), ...again.interrupted()])
+          checked(again, told, [...again.view().toArray(), ...pending(again).messages])
 
           // The next run: what it is sent is judged, and everything is in the record once.
           const requests: Settled<readonly Message[]>[] = []
@@ -305,8 +318,8 @@ it(
           }
           const options = { model, tools: toolsOf(() => 'at last'), receipts: false } as const
           if (next === 'by hand') {
-            await again.append(again.interrupted())
-            expect(again.interrupted()).toEqual([])
+            await again.append(pending(again).messages)
+            expect(pending(again).messages).toEqual([])
           }
           if (next === 'by hand' || next === 'turn') await turn(again, 'and now?', options).result()
           else {
@@ -319,7 +332,7 @@ it(
           }
           const { len } = again
           expect((await resume(again, options).result()).stopReason).toBe('end_turn')
-          expect([again.len, again.openSteps(), again.interrupted()]).toEqual([len, [], []])
+          expect([again.len, pending(again).steps, pending(again).messages]).toEqual([len, [], []])
           checked(again, { ...told, results: told.results }, again.view().toArray())
           for (const request of requests) expect(refusals[judge]?.(request)).toBeUndefined()
           expect(isRight(await verifySession(kept, 's')())).toBe(true)

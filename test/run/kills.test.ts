@@ -17,6 +17,7 @@ import { providers } from './soak-turns.ts'
 import { anthropicEvents, chatEvents, responsesEvents } from './wire.ts'
 import { rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
+import { pending } from '../../src/session/index.ts'
 
 const kills = rounds(1, 200)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-kills-'))
@@ -90,15 +91,15 @@ it(`${kills} processes killed during tools and answers: each input is recorded o
       const store = await sqliteStore({ path, wait: 30_000 })
       const session = await openSession(store, 's')
       while (
-        session.openSteps().length > 0 &&
-        session.interrupted().length === 0 &&
+        pending(session).steps.length > 0 &&
+        pending(session).messages.length === 0 &&
         (await store.leaseOf(session.id)) !== undefined
       ) {
         await new Promise((resolve) => setTimeout(resolve, 20))
         await session.refresh()
       }
       await session.refresh()
-      const all: readonly Message[] = [...session.view().toArray(), ...session.interrupted()]
+      const all: readonly Message[] = [...session.view().toArray(), ...pending(session).messages]
       expect(isRight(settle(all))).toBe(true)
       const parts = all.flatMap(({ content }) => content)
       for (const [what, value] of told) {

@@ -81,7 +81,7 @@ describe('a run limit', () => {
       'limits.maxSteps is 2.5; expected a whole number of steps, at least 0, or Infinity for no limit',
     )
     expect(wrong({ maxStep: 3 })).toThrow(
-      'limits has no option "maxStep". Did you mean `maxSteps`? Its options: maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
+      'limits has no option "maxStep". Did you mean `maxSteps`? Its options: maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, softTimeout, stepTimeout, handlerTimeout, stopWhen',
     )
     expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is not a function')
     const none = { maxSteps: undefined, timeout: undefined, stopWhen: undefined } as unknown as Partial<Limits>

@@ -16,6 +16,7 @@ import {
 } from 'indelible'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
+import { pending } from '../../src/session/index.ts'
 
 const startSession = async (): Promise<Session> => createSession(memoryStore(), { messages: [user('go')] })
 
@@ -29,10 +30,10 @@ const cut = async (): Promise<Session> => {
 describe.each([['an answer that was cut', cut, 2]] as const)('%s', (_, make, count) => {
   it('is a developer message of the kind conversation, and valid in every format', async () => {
     const session = await make()
-    await session.append(session.interrupted())
+    await session.append(pending(session).messages)
     const said = session.conversation()
     const notice = said.at(-1)
-    expect([said.length, notice?.role, classify(notice), session.pages().at(-1)]).toEqual([
+    expect([said.length, notice?.role, classify(notice), session.at().pages.at(-1)]).toEqual([
       1 + count,
       'developer',
       'conversation',
@@ -46,6 +47,6 @@ describe.each([['an answer that was cut', cut, 2]] as const)('%s', (_, make, cou
       const wire = orThrow<unknown, { readonly wire: readonly { readonly role: string }[] }>(codec.encode(settled))
       expect(wire.wire.at(-1)?.role).toBe('system')
     }
-    expect([session.interrupted(), session.openSteps()]).toEqual([[], []])
+    expect([pending(session).messages, pending(session).steps]).toEqual([[], []])
   })
 })

@@ -2,6 +2,8 @@ import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  appendUserMessage,
+  applyRunResultHistory,
   faultMessage,
   assistant,
   createHistory,
@@ -12,6 +14,7 @@ import {
   toolCall,
   toolCallsOf,
   toolResult,
+  toThreadHistory,
   user,
   type Message,
   type Part,
@@ -534,6 +537,53 @@ describe('an interrupt', () => {
     expect(cut.messages.slice(2)).toEqual([assistant('x')])
   })
 
+  it('before the first text records no message of the assistant, whatever the behavior', async () => {
+    for (const behavior of ['discard', 'savePartial', 'saveMarked'] as const)
+      for (const message of [undefined, 'stop, do this']) {
+        const { events, result } = await all(
+          { model: scriptedModel([assistant(reasoning('hm'), 'one'), assistant('fine')]) },
+          (event, stream) =>
+            void (
+              event.type === 'model_event' &&
+              event.step === 0 &&
+              event.event.type === 'block_start' &&
+              stream.interrupt({ behavior, ...(message !== undefined && { message }) })
+            ),
+        )
+        expect(events.find(({ type }) => type === 'interrupted')).toMatchObject({ behavior, partialText: '' })
+        const said = message === undefined ? [] : [user(message), assistant('fine')]
+        expect(result.messages.slice(2)).toEqual(said)
+        expect(types(events).filter((type) => type === 'history_delta').length).toBe(said.length)
+      }
+  })
+
+  it('with `discard` discards a complete answer whose calls have not started, with no delta', async () => {
+    const asked = Promise.withResolvers<boolean>()
+    const paid: string[] = []
+    const pay = tool({
+      name: 'pay',
+      parameters: {},
+      needsApproval: () => asked.promise,
+      run: () => void paid.push('paid'),
+    })
+    const script = () => scriptedModel([assistant('I pay.', toolCall('a', 'pay', '{}')), assistant('fine')])
+    const interrupting = (behavior: 'discard' | 'saveMarked' | 'cancel') =>
+      all({ model: script(), tools: [pay] }, (event, stream) => {
+        if (event.type !== 'model_event' || event.event.type !== 'finish') return
+        if (behavior === 'cancel') stream.cancel()
+        else stream.interrupt({ behavior })
+      })
+    const discarded = await interrupting('discard')
+    expect(types(discarded.events).filter((type) => type === 'history_delta')).toEqual([])
+    expect(discarded.events.find(({ type }) => type === 'interrupted')).toMatchObject({ partialText: 'I pay.' })
+    expect([discarded.result.stopReason, discarded.result.messages.length]).toEqual(['cancelled', 2])
+    for (const behavior of ['saveMarked', 'cancel'] as const) {
+      const { result } = await interrupting(behavior)
+      expect(result.messages.slice(2).map(({ role }) => role)).toEqual(['assistant', 'tool'])
+    }
+    expect(paid).toEqual([])
+  })
+
   it('again, before the first takes effect, adds its message: no word of the user is lost', async () => {
     const { result } = await all({ model: scriptedModel([talk, assistant('fine')]), tools: [add] }, (event, stream) => {
       if (!at(2)(event)) return
@@ -921,10 +971,37 @@ describe('built-in run handlers', () => {
   })
 })
 
-it('an unsettled view is refused before any request, naming the problem', async () => {
-  const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
-  const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
-  expect(isRight(ended) || faultMessage(ended.left)).toBe(
-    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; append what is missing, or send the copy that mend() derives',
-  )
+describe('a run on a text or on items', () => {
+  it('starts from the messages of its input, and its result goes back into the thread', async () => {
+    const thread = { id: 't1', title: 'Sums', history: toThreadHistory('1 + 1?') }
+    const script = scriptedModel([assistant(toolCall('c', 'add', '{"a": 1, "b": 1}')), assistant('2')])
+    const result = await run({ model: script, input: thread.history, tools: [add] }).result()
+    const after = applyRunResultHistory(thread, result)
+    expect(after.history.map(({ type }) => type)).toEqual([
+      'message',
+      'tool_call_item',
+      'tool_call_output_item',
+      'message',
+    ])
+    const input = appendUserMessage(after.history, 'and 2 + 2?')
+    const next = await run({ model: scriptedModel([assistant('4')]), input }).result()
+    expect(next.messages.slice(0, next.viewLength)).toEqual([...result.messages, user('and 2 + 2?')])
+    expect([after.title, applyRunResultHistory(after, next).history.length]).toEqual(['Sums', 6])
+    const said = await run({ model: scriptedModel([assistant('4')]), input: '2 + 2?' }).result()
+    expect(said.messages).toEqual([user('2 + 2?'), assistant('4')])
+  })
+
+  it('refuses what is no input, and says where', () => {
+    const bad: readonly (readonly [unknown, string])[] = [
+      [5, 'run: `input` is 5; expected a text, or an array of thread items'],
+      [{ history: [] }, 'expected a text, or an array of thread items'],
+      [[{ type: 'message', role: 'wizard', content: 'x' }], 'run: `input`: [0].role'],
+    ]
+    for (const [input, reason] of bad)
+      expect(() => run({ model: scriptedModel([]), input: input as string })).toThrow(reason)
+    expect(() => run({ model: scriptedModel([]), input: 'x', view: start } as never)).toThrow(
+      'either `view` or `input`',
+    )
+    expect(() => run({ model: scriptedModel([]) } as never)).toThrow('run: `view` is nothing')
+  })
 })

@@ -26,7 +26,7 @@ import {
   type ModelRequest,
   type RunEvent,
 } from 'indelible/run'
-import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { storeTask } from '../../src/store/kit.ts'
@@ -90,10 +90,33 @@ describe('sessionHandler', () => {
       { type: 'journal', step, lease, started: ['c1'] },
       { type: 'journal', step, lease, closed: true },
     ])
-    expect([session.openSteps(), session.unfinished(), session.interrupted()]).toEqual([[], [], []])
+    expect([pending(session).steps, pending(session).started, pending(session).messages]).toEqual([[], [], []])
     const again = await done(openSession(store, 's'))
     expect(again.view().toArray()).toEqual(session.view().toArray())
     expect(isRight(await verifySession(store, 's')())).toBe(true)
+  })
+
+  it('writes the receipt of an answer in the append of its messages; an interrupted one has its own', async () => {
+    const session = await startSession(memoryStore())
+    const writes: string[] = []
+    const counted = Object.create(session, {
+      append: { value: (...args: Parameters<Session['append']>) => (writes.push('append'), session.append(...args)) },
+      note: {
+        value: (...args: Parameters<Session['note']>) => (writes.push(`note ${args[0].type}`), session.note(...args)),
+      },
+    }) as Session
+    const handlers = [sessionHandler(counted, { journalEvery: { ms: Infinity } })]
+    const model = scriptedModel([calling, assistant('done')])
+    await run({ model, view: session.view(), tools: [deploy], receipts: true, handlers }).result()
+    // Each append has the receipt of its answer: no write of its own.
+    expect(writes).toEqual(['note journal', 'note journal', 'append', 'append'])
+    expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBe(2)
+    writes.length = 0
+    await done(session.append(user('and now?')))
+    const stream = run({ model: scriptedModel([assistant('one two')]), view: session.view(), receipts: true, handlers })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt()
+    expect(writes).toEqual(['note receipt', 'append'])
   })
 
   it('writes a receipt for each call, from which its context can be derived again', async () => {
@@ -226,7 +249,7 @@ describe('sessionHandler', () => {
       handlers: [sessionHandler(session)],
     }).result()()
     expect(isLeft(ended)).toBe(true)
-    expect((await done(openSession(memory, 's'))).interrupted().map(textIn)).toContain('deployed')
+    expect(pending(await done(openSession(memory, 's'))).messages.map(textIn)).toContain('deployed')
   })
 
   it('distinguishes a running run from a dead one, which leaves its answer and call states', async () => {
@@ -243,23 +266,23 @@ describe('sessionHandler', () => {
     const reader = dying[Symbol.asyncIterator]() // not a loop: leaving one would cancel the run
     while ((await reader.next()).value?.type !== 'tool_call_start');
     const resumed = await done(openSession(store, 's'))
-    expect(resumed.unfinished()).toEqual([{ callId: 'c1', name: 'deploy', arguments: '{}' }])
-    expect([resumed.interrupted(), session.interrupted()]).toEqual([[], []]) // it lives
+    expect(pending(resumed).started).toEqual([{ callId: 'c1', name: 'deploy', arguments: '{}' }])
+    expect([pending(resumed).messages, pending(session).messages]).toEqual([[], []]) // it lives
     expect(isRight(settle(resumed.conversation()))).toBe(true)
     now += 10_001
-    expect(resumed.interrupted()).toEqual([])
+    expect(pending(resumed).messages).toEqual([])
     await done(resumed.refresh())
-    const [answer, ...results] = resumed.interrupted()
+    const [answer, ...results] = pending(resumed).messages
     expect([answer?.role, answer?.content]).toEqual([calling.role, calling.content])
     expect(results.map(textIn)).toEqual([
       'The run was interrupted while this tool was running. The tool may have had side effects.',
     ])
-    expect(resumed.interrupted('Nobody knows').map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
+    expect(pending(resumed, { reason: 'Nobody knows' }).messages.map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
 
-    await done(resumed.append(resumed.interrupted()))
-    expect([resumed.interrupted(), resumed.unfinished(), resumed.openSteps()]).toEqual([[], [], []])
+    await done(resumed.append(pending(resumed).messages))
+    expect([pending(resumed).messages, pending(resumed).started, pending(resumed).steps]).toEqual([[], [], []])
     const again = await done(openSession(store, 's'))
-    expect([again.interrupted(), again.openSteps()]).toEqual([[], []])
+    expect([pending(again).messages, pending(again).steps]).toEqual([[], []])
     const ended = await run({
       model: scriptedModel([assistant('Then I look first.')]),
       view: settledView(resumed),
@@ -288,14 +311,14 @@ describe('sessionHandler', () => {
     const store = await done(sqliteStore({ path }))
     const session = await done(openSession(store, 's'))
     expect(session.view().toArray()).toEqual([user('deploy it')])
-    expect(session.unfinished()).toEqual([{ callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' }])
+    expect(pending(session).started).toEqual([{ callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' }])
     // Until the lease of the dead one ends.
-    while (session.interrupted().length === 0) {
+    while (pending(session).messages.length === 0) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       await done(session.refresh())
     }
-    await done(session.append(session.interrupted()))
-    expect([session.unfinished(), session.interrupted()]).toEqual([[], []])
+    await done(session.append(pending(session).messages))
+    expect([pending(session).started, pending(session).messages]).toEqual([[], []])
     expect(session.view().toArray().slice(1).map(textIn)).toEqual([
       'At once.',
       'ok',
@@ -309,7 +332,7 @@ describe('sessionHandler', () => {
       handlers: [sessionHandler(session)],
     }).result()()
     expect(isRight(ended) && ended.right.stopReason).toBe('end_turn')
-    expect(session.unfinished()).toEqual([])
+    expect(pending(session).started).toEqual([])
     expect(isRight(await verifySession(store, 's')())).toBe(true)
     await done(store.close())
     rmSync(folder, { recursive: true })

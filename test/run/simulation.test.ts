@@ -9,6 +9,7 @@ import { settle, textOf, verifySession, type Message } from 'indelible'
 import { inputOfStep, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { rounds } from '../rounds.ts'
 import { World, type WorldKind } from './simulated-world.ts'
+import { pending } from '../../src/session/index.ts'
 
 const schedules = rounds(100, 5000)
 
@@ -88,7 +89,7 @@ const follows = async (
   expect(new Set(asked).size).toBe(asked.length)
   marked += texts('assistant').filter((said) => said.endsWith('[interrupted]')).length
   cancelled += ids.length - answered.length
-  const openStates = session.openSteps().map(({ step }) => inputOfStep(session.notes(), step)?.state)
+  const openStates = pending(session).steps.map(({ step }) => inputOfStep(session.notes(), step)?.state)
   expect(isRight(settle(said))).toBe(true)
   // Whoever was stopped left its question, which the next run settles.
   for (const state of openStates) expect(['cancelled', 'waiting']).toContain(state)

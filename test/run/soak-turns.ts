@@ -15,7 +15,7 @@ import {
 } from '../../src/run/index.ts'
 import { anthropicModel } from '../../src/run/anthropic/index.ts'
 import { openaiChatModel, openaiResponsesModel } from '../../src/run/openai/index.ts'
-import { createSession, openSession, type Session } from '../../src/session/index.ts'
+import { createSession, openSession, type Session, pending } from '../../src/session/index.ts'
 import type { Store } from '../../src/store/index.ts'
 
 export const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
@@ -55,7 +55,8 @@ export const settledView = (session: Session): Settled<View<Message>> => {
 export const ready = async (store: Store, id: string): Promise<Session> => {
   const opened = await openSession(store, id)()
   const session = isLeft(opened) ? await done(createSession(store, { id })) : opened.right
-  if (openCalls(session.view()).length > 0) await done(session.append(session.interrupted('The process died.')))
+  if (openCalls(session.view()).length > 0)
+    await done(session.append(pending(session, { reason: 'The process died.' }).messages))
   return session
 }
 

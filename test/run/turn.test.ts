@@ -20,10 +20,20 @@ import {
   type RunStream,
   type TurnFault,
 } from 'indelible/run'
-import { createSession, forkSession, openSession, verifySession, type Note, type Session } from 'indelible/session'
+import {
+  createSession,
+  forkSession,
+  openSession,
+  verifySession,
+  type Note,
+  type Session,
+  pending,
+  eraseMessages,
+} from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/kit.ts'
 import { thawed } from '../thawed.ts'
+import { leaseOfSession } from '../../src/session/kit.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -341,7 +351,7 @@ describe('turn', () => {
     const second = await turn(other, 'and?', { model: echo }).result()()
     expect(isLeft(second) && second.left._tag).toBe('SessionBusy')
     await other.refresh()
-    expect([other.interrupted(), messageTexts(other)]).toEqual([[], ['user: deploy']])
+    expect([pending(other).messages, messageTexts(other)]).toEqual([[], ['user: deploy']])
     const plain = settle(other.conversation())
     if (isLeft(plain)) throw new Error('not settled')
     const third = await run({ model: echo, view: plain.right, handlers: [sessionHandler(other)] }).result()()
@@ -456,7 +466,7 @@ describe('turn', () => {
     await turn(other, 'c', { model: echo, id: 'c', whenBusy: 'queue', wait: 0 }).result()
     await one.refresh()
     const fork = await forkSession(store, 's', { id: 'fork' })
-    await (await openSession(store, 's')).erase({ inputs: ['b'] })
+    await eraseMessages(await openSession(store, 's'), { inputs: ['b'] })
     open()
     await first.result()
     expect((await waiting.result()).stopReason).toBe('cancelled')
@@ -504,12 +514,12 @@ describe('turn', () => {
     const abort = new AbortController()
     const aborts: Model = { name: 'aborts', stream: (...given) => (abort.abort(), echo.stream(...given)) }
     await turn(session, 'the second', { model: aborts, id: 'cancelled', signal: abort.signal }).result()
-    await session.erase({ inputs: ['failed', 'cancelled'] })
+    await eraseMessages(session, { inputs: ['failed', 'cancelled'] })
     const later = await openSession(store, 's')
     await turn(later, 'd', { model: echo }).result()
     expect(inputsOf(later).map(({ state }) => state)).toEqual(['failed', 'cancelled'])
     expect(messageTexts(later).slice(-2)).toEqual(['user: d', 'assistant: re: d'])
-    expect(JSON.stringify([...later.rows()])).not.toContain('the first')
+    expect(JSON.stringify([...later.at().rows()])).not.toContain('the first')
   })
 
   it('that is taken just when its note is erased is erased, too', async () => {
@@ -527,9 +537,9 @@ describe('turn', () => {
           })
         return done
       }, 'store.erase')
-    await (await openSession({ ...memory, erase }, 's')).erase({ inputs: ['b', 'c'] })
+    await eraseMessages(await openSession({ ...memory, erase }, 's'), { inputs: ['b', 'c'] })
     const read = await openSession(memory, 's')
-    expect(JSON.stringify([...read.rows()])).not.toContain('secret')
+    expect(JSON.stringify([...read.at().rows()])).not.toContain('secret')
     await holder.refresh()
     expect(inputsOf(holder).map(({ id, state }) => `${id} ${state}`)).toEqual(['b taken', 'c cancelled'])
     await verifySession(memory, 's')
@@ -667,7 +677,7 @@ const dead = async (
 ): Promise<void> => {
   const session = await createSession(store, { id: 's' })
   await upTo(turn(session, 'go', { model, tools: tools ?? [] }), stop)
-  await session.held()?.release() // as when its lease has expired; nothing that it does later is told to anybody
+  await leaseOfSession(session)?.release() // as when its lease has expired; nothing that it does later is told to anybody
 }
 
 describe('resume', () => {
@@ -687,7 +697,7 @@ describe('resume', () => {
     const ran: string[] = []
     await dead(store, calls(), [charge(ran), hanging], charged)
     const session = await openSession(store, 's')
-    expect(session.unfinished().map(({ name }) => name)).toEqual(['mail'])
+    expect(pending(session).started.map(({ name }) => name)).toEqual(['mail'])
     const again = { model: scriptedModel([assistant('I see.')]), tools: [charge(ran), mail(ran, true)] }
     expect((await resume(session, again).result()).stopReason).toBe('end_turn')
     const whole = [
@@ -700,7 +710,7 @@ describe('resume', () => {
     expect([messageTexts(session), ran]).toEqual([whole, ['charge']])
     expect((await resume(session, again).result()).stopReason).toBe('end_turn') // a repeated one does nothing
     expect(messageTexts(session)).toEqual(whole)
-    expect([session.openSteps(), session.interrupted()]).toEqual([[], []])
+    expect([pending(session).steps, pending(session).messages]).toEqual([[], []])
   })
 
   it('settles a cut answer whose model reuses call ids, each call under an id of its own', async () => {
@@ -724,7 +734,7 @@ describe('resume', () => {
       turn(session, 'again', { model: cut, tools: [charge([])] }),
       (event) => event.type === 'model_event' && event.event.type === 'block_end',
     )
-    await session.held()?.release()
+    await leaseOfSession(session)?.release()
     const next = await openSession(store, 's')
     await turn(next, 'and now?', { model: echo, tools: [] }).result()
     const calls = next
@@ -817,7 +827,7 @@ describe('resume', () => {
       expect(messageTexts(session).join('\n')).toContain(`Not run again. The run was cancelled.\n${mayHave}`)
     }
     const waits = await asked()
-    expect(waits.session.interrupted().map(textIn).join('\n')).toContain(mayHave)
+    expect(pending(waits.session).messages.map(textIn).join('\n')).toContain(mayHave)
   })
 
   it('finishes a step whose run a handler ended: no result is lost, and no call is reported as not run', async () => {
@@ -864,7 +874,7 @@ describe('resume', () => {
     const model = scriptedModel([({ messages }) => (seen.push(...messages), assistant('So.'))])
     await resume(session, { model }).result()
     expect([seen.at(-1)?.role, textOf(seen.at(-1) as Message)]).toEqual([view.role, view.text])
-    expect(session.pages().at(2)).toBe('conversation')
+    expect(session.at().pages.at(2)).toBe('conversation')
     expect(messageTexts(session).at(-1)).toBe('assistant: So.')
   })
 
@@ -892,9 +902,8 @@ describe('resume', () => {
     const other = await openSession(store, 's')
     while (
       (await other.refresh(),
-      other
-        .openSteps()
-        .map(({ said: text }) => text.join(''))
+      pending(other)
+        .steps.map(({ said: text }) => text.join(''))
         .join('') !== 'one two three')
     )
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -902,7 +911,7 @@ describe('resume', () => {
     open()
     await going.result()
     await other.refresh()
-    expect([messageTexts(other), other.openSteps()]).toEqual([['user: go', 'assistant: one two three'], []])
+    expect([messageTexts(other), pending(other).steps]).toEqual([['user: go', 'assistant: one two three'], []])
     const bytes = await createSession(memoryStore())
     await turn(bytes, 'go', { model: slow, journalEvery: { ms: Infinity, bytes: 4 }, receipts: false }).result()
     expect(
@@ -935,7 +944,7 @@ describe('resume', () => {
         ({ type, event }: { type: string; event?: ModelEvent }) =>
           type === 'model_event' && event?.type === 'block_end' && event.index === count - 1,
       )
-      const steps = (await openSession(store, 's')).openSteps()
+      const steps = pending(await openSession(store, 's')).steps
       expect(steps.map((step) => step.said)).toEqual([parts.slice(0, count)])
     }
   })
@@ -957,7 +966,7 @@ describe('resume', () => {
       _tag: 'SessionConflict',
     })
     expect(messageTexts(session)).toEqual(['user: go', 'user: hello?'])
-    expect(session.interrupted().map(textIn)).toEqual(['charge()', 'receipt 4711'])
+    expect(pending(session).messages.map(textIn)).toEqual(['charge()', 'receipt 4711'])
     await resume(session, { model: echo }).result()
     expect(messageTexts(session)).toEqual([
       'user: go',
@@ -998,7 +1007,7 @@ it.each(['this handle', 'another handle'])(
       expect(fault?.notes.at(0)).toEqual({ type: 'retraction', from: 2, to: 3 })
       await turn(session, 'three', { model: echo }).result()
       expect(messageTexts(session)).toEqual(['user: one', 'assistant: re: one', 'user: three', 'assistant: re: three'])
-      expect([session.held(), session.openSteps()]).toEqual([undefined, []])
+      expect([leaseOfSession(session), pending(session).steps]).toEqual([undefined, []])
     }
   },
 )
@@ -1039,7 +1048,10 @@ describe('tool approvals', () => {
     expect(thawed(first.open)).toBeUndefined()
 
     const session = await openSession(store, 's')
-    expect([messageTexts(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
+    expect([messageTexts(session), [...(pending(session).steps[0]?.waiting ?? [])]]).toEqual([
+      ['user: pay'],
+      ['c', 'd'],
+    ])
     const model = scriptedModel([assistant('Paid one.')])
     const [c = '', d = ''] = first.open?.calls.map(({ approval }) => approval) ?? []
     const half = await resume(session, { model, tools, approve: [c] }).result()
@@ -1064,10 +1076,10 @@ describe('tool approvals', () => {
       'tool: Not run: this call was denied. Reason: Too much.',
       'assistant: Paid one.',
     ])
-    expect([session.openSteps(), (await resume(session, { model, tools, approve: [d] }).result()).stopReason]).toEqual([
-      [],
-      'end_turn',
-    ])
+    expect([
+      pending(session).steps,
+      (await resume(session, { model, tools, approve: [d] }).result()).stopReason,
+    ]).toEqual([[], 'end_turn'])
   })
 
   it('apply to one call, not to another with the same id', async () => {
@@ -1129,7 +1141,7 @@ describe('tool approvals', () => {
       for await (const { type } of stream) events.push(type)
       expect(events).toEqual(['run_failed'])
       await expect(Promise.resolve(stream.result())).rejects.toThrow(why)
-      expect([session.held(), session.len]).toEqual([undefined, 1])
+      expect([leaseOfSession(session), session.len]).toEqual([undefined, 1])
     }
   })
 
@@ -1175,7 +1187,7 @@ describe('tool approvals', () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's' })
     await turn(session, 'pay', { model: scriptedModel([answer]), tools }).result()
-    const byHand = (await openSession(store, 's')).interrupted().map(textIn)
+    const byHand = pending(await openSession(store, 's')).messages.map(textIn)
     expect(byHand.slice(-2)).toEqual(
       Array.from({ length: 2 }, () => 'Not run: the call was waiting for approval when the run ended.'),
     )

@@ -14,6 +14,7 @@ import { openAt } from '../session/open-at.ts'
 import { startPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { program } from '../programs.ts'
+import { pending } from '../../src/session/index.ts'
 
 const [processes, turns] = [isFull ? 8 : 2, rounds(3, 60)]
 const kills = isFull ? 200 : Math.ceil(turns / 3)
@@ -86,7 +87,7 @@ it.each(cases)(
       )
     const answers = said.filter(({ role, content }) => role === 'assistant' && content[0]?.type === 'text').map(textOf)
     expect(answers).toEqual(inputs.map((input) => `re: ${input}`))
-    expect([isRight(settle(said)), session.openSteps()]).toEqual([true, []])
+    expect([isRight(settle(said)), pending(session).steps]).toEqual([true, []])
     const notes = [...session.notes()]
     if (whenBusy === 'queue') {
       const queued = notes.flatMap((note) => (note.type === 'input' && note.state === 'queued' ? [note.id] : []))

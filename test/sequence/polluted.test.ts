@@ -11,6 +11,7 @@ import {
   runLengthAt,
   sliceBounds,
   Span,
+  type Range,
   type SpanKind,
 } from '../../src/sequence/index.ts'
 import { changedBy } from '../pollution.ts'
@@ -37,7 +38,14 @@ it('nothing that sequence does reads a property of a prototype', () => {
     ])
     const map = new RecentMap<string, number>(2)
     for (const [value, key] of ['a', 'b', 'c'].entries()) map.set(key, value)
+    let refused = ''
+    try {
+      addGaps(undefined, [{ from: 1 } as Range])
+    } catch (error) {
+      refused = (error as Error).message
+    }
     return [
+      refused,
       [span.toArray(), [...span], span.at(-1), span.at(4) === undefined, itemAt(span, 0), span.toJSON()],
       [gaps, rankAt(gaps, 8), positionOfRank(gaps, 4), runLengthAt(gaps, 0), addGaps(undefined, []) === undefined],
       [sliceBounds(5, -2, undefined), countWhile(5, (index) => index < 3)],

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { copySession, describeSession, exportSession, importRecord, listUnfinished } from 'indelible/session'
+import {
+  copySession,
+  describeSession,
+  exportSession,
+  importRecord,
+  listUnfinished,
+  eraseMessages,
+} from 'indelible/session'
 import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { rounds } from '../rounds.ts'
@@ -154,7 +161,7 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(
     copied.stdout.replaceAll(/(?=\n)/g, ', already copied'),
   )
-  expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
+  expect(indelible(['prove', 'two', '--store', to]).stdout).toBe(indelible(['prove', 'two', '--store', from]).stdout)
   indelible(['append', 'one', 'hello', '--store', to])
   indelible(['append', 'two', 'hello', '--store', from])
   const both = indelible(['copy', 'none', 'one', 'two', '--from', from, '--to', to])
@@ -205,7 +212,7 @@ it.each([
 ])('an import of an erased message into %s is verified there, with the erasure in its ledger', async (_, open) => {
   const from = memoryStore()
   const session = await ok(createSession(from, { id: 's', messages: [user('secret'), user('b')], erasable: true }))
-  await ok(session.erase([0], { reason: 'asked to', by: 'ada' }))
+  await ok(eraseMessages(session, [0], { reason: 'asked to', by: 'ada' }))
   const to = open()
   await ok(importRecord(to, await exportSession(from, 's')))
   await ok(verifySession(to, 's'))

@@ -15,11 +15,20 @@ import {
 } from 'indelible'
 import { readLedger, updateLedger, verifyLedger } from '@indelible/evidence'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
+import {
+  checkErased,
+  checkErasure,
+  checkProof,
+  eraseMessages,
+  proveEntry,
+  proveErased,
+  pending,
+} from 'indelible/session'
 import type { ActionReason, Store } from 'indelible/store'
 import { rowLeaf } from '../../src/store/kit.ts'
 import type { InputNote, JournalNote } from '../../src/notes/kit.ts'
 import { describe, expect, it } from 'vitest'
+import { timesIn } from './times.ts'
 
 export const because: ActionReason = { reason: 'asked to', by: 'ann' }
 
@@ -36,9 +45,9 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked, erasable: true })
       await session.note({ type: 'page', position: 0, kind: 'preference' })
-      const before = { head: session.head(), times: [0, 1, 2, 3].map(session.timeOf), kinds: session.view().pages }
+      const before = { head: session.head(), times: timesIn(session), kinds: session.view().pages }
       const proofs = await Promise.all([0, 1, 2, 3].map((at) => proveEntry(store, 's', at)))
-      const receipt = await session.erase([0, 1, 2], because)
+      const receipt = await eraseMessages(session, [0, 1, 2], because)
       expect(session.view().at(0)).toEqual(asked[0]) // what was read stays
 
       const again = await openSession(store, 's')
@@ -49,13 +58,13 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         asked[3],
       ])
       expect(Object.isFrozen(again.view().at(0)?.content[0])).toBe(true)
-      expect([again.head(), [0, 1, 2, 3].map(again.timeOf), [...again.view().pages]]).toEqual([
+      expect([again.head(), timesIn(again), [...again.view().pages]]).toEqual([
         before.head,
         before.times,
         [...before.kinds],
       ])
-      expect(again.pages()[0]).toBe('preference')
-      expect(again.openCalls()).toEqual([])
+      expect(again.at().pages[0]).toBe('preference')
+      expect(pending(again).calls).toEqual([])
       expect(settle(again.view())._tag).toBe('Right')
       for (const proof of proofs) expect(checkProof(proof, before.head)._tag).toBe('Right')
       expect(orThrow(checkProof(await proveEntry(store, 's', 3), before.head)).message).toEqual(asked[3])
@@ -77,7 +86,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const { size } = (await updateLedger(store)).head
       const before = await proveEntry(store, 's', 1)
       expect(await proveErased(store, 's', 1)()).toMatchObject({ left: { _tag: 'BadProof' } })
-      await session.erase([1], because)
+      await eraseMessages(session, [1], because)
       await session.append(user('and on'))
       await forkSession(store, 's', { id: 'fork', at: 3 })
       for (const id of ['s', 'fork']) {
@@ -120,10 +129,10 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await session.note({ type: 'journal', step: 'one', closed: true })
       await session.note({ type: 'application', namespace: 'app', content: { title: 'Grace Hopper of Arlington' } })
       await session.note({ type: 'application', namespace: 'app', content: { title: 'a person' } })
-      await session.summarize({ from: 0, to: 4, text: 'about a person' })
+      await session.note({ type: 'summary', from: 0, to: 4, text: 'about a person' })
       await session.note({ type: 'pin', position: 3 })
       await session.note({ type: 'journal', step: 'two', said: [{ index: 0, text: 'I go on' }] })
-      await session.erase([1, 2], because)
+      await eraseMessages(session, [1, 2], because)
       const again = await openSession(store, 's')
       expect([...again.notes()].map((note) => (note.type === 'erased' ? `no ${note.was}` : note.type))).toEqual([
         'no tool_started',
@@ -136,7 +145,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         'pin',
         'journal',
       ])
-      expect(again.openSteps().map(({ step }) => step)).toEqual(['two'])
+      expect(pending(again).steps.map(({ step }) => step)).toEqual(['two'])
       expect(await verifySession(store, 's')).toMatchObject({ erased: [1, 2] })
       await store.close()
     })
@@ -145,7 +154,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked })
       const fork = await forkSession(store, 's', { at: 4, id: 'fork' })
-      await fork.summarize({ from: 0, to: 4, text: 'Grace lives in Arlington.' })
+      await fork.note({ type: 'summary', from: 0, to: 4, text: 'Grace lives in Arlington.' })
       await forkSession(store, 's', { at: 1, id: 'early' })
       await session.seal()
       const receipt = await eraseMessages(store, 'early', [0], because)
@@ -245,7 +254,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       })
       await session.append([assistant(toolCall('c2', 'transfer_money_to', '{}')), toolResult('c2', 'refused')])
       await session.note({ type: 'tool_started', callId: 'c3', name: 'transfer_money_to', arguments: given })
-      const receipt = await session.erase([0, 1], because)
+      const receipt = await eraseMessages(session, [0, 1], because)
       expect(receipt.remains).toEqual([{ what: 'text', rows: [{ id: 's', position: 4 }] }])
       expect([...(await openSession(store, 's')).notes()].filter(({ type }) => type === 'tool_started')).toMatchObject([
         { callId: 'c3' },
@@ -285,7 +294,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await fork.append(user('No.'))
       await fork.note(journalText('third', 'Then I do not know'))
       await fork.note(journalClose('third'))
-      const receipt = await session.erase([0], because)
+      const receipt = await eraseMessages(session, [0], because)
       expect(receipt.remains).toEqual([])
       expect(receipt).not.toHaveProperty('inputs')
       expect(checkErasure(receipt)._tag).toBe('Right')
@@ -322,12 +331,12 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         messages: [assistant('She is old')],
         notes: [{ type: 'journal', step: 'b', closed: true }],
       })
-      await session.erase([1], because)
+      await eraseMessages(session, [1], because)
       const left = [...(await readSession(store, 's')).notes()].map((note) =>
         note.type === 'journal' ? note.step : note.type,
       )
       expect(left).toEqual([...Array<string>(6).fill('erased'), ...Array<string>(4).fill('b')])
-      await session.erase([0], because) // no step of an answer goes with the question
+      await eraseMessages(session, [0], because) // no step of an answer goes with the question
       expect([...(await readSession(store, 's')).notes()].filter(({ type }) => type === 'journal')).toHaveLength(4)
       await store.close()
     })
@@ -350,16 +359,19 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         notes: [input('one', 'taken', { at: 1 })],
       })
       await session.note({ type: 'application', namespace: 'app', content: 'waits: and I of Boston, my friend' })
-      expect(await session.erase({ inputs: ['three'] })()).toMatchObject({
+      expect(await eraseMessages(session, { inputs: ['three'] })()).toMatchObject({
         left: { _tag: 'NoSuchInput', input: 'three' },
       })
-      const one = await session.erase({ inputs: ['two'] }, because)
+      const one = await eraseMessages(session, { inputs: ['two'] }, because)
       expect(one).toMatchObject({ messages: [], inputs: ['two'], remains: [] })
       expect(orThrow(checkErasure(one)).rows.map(({ row, kind }) => [row, kind])).toEqual([
         [2, 'note'],
         [6, 'note'],
       ])
-      expect(await session.erase({ inputs: ['two'] }, because)).toMatchObject({ messages: [], inputs: ['two'] })
+      expect(await eraseMessages(session, { inputs: ['two'] }, because)).toMatchObject({
+        messages: [],
+        inputs: ['two'],
+      })
       const both = await eraseMessages(store, 's', { messages: [0], inputs: ['one'] }, because)
       expect(both).toMatchObject({ messages: [0, 1], inputs: ['one'], remains: [] })
       expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
@@ -382,7 +394,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
           notes: [{ type: 'input', id, state: 'taken', at: at + 1 }],
         })
       await session.note({ type: 'input', id: 'one', state: 'failed', reason: 'the model is gone' })
-      await session.erase([1], because)
+      await eraseMessages(session, [1], because)
       const left = [...(await readSession(store, 's')).notes()]
       expect(left.map((note) => (note.type === 'input' ? `${note.id} ${note.state}` : note.type))).toEqual([
         ...['erased', 'two queued', 'one taken', 'two taken', 'erased'],
@@ -398,15 +410,15 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await session.note({ type: 'receipt', len: 4, contextDigest: 'ab'.repeat(32), model: 'm' })
       await session.note({ type: 'application', namespace: 'app', content: { a: 'b' } })
       await session.note({ type: 'input', id: 'i', state: 'queued', message: { role: 'user', content: [] } })
-      const receipt = await session.erase({ all: true }, because)
+      const receipt = await eraseMessages(session, { all: true }, because)
       expect(receipt).toMatchObject({ messages: [0, 1, 2, 3], inputs: ['i'], remains: [] })
       expect([...(await readSession(store, 's')).notes()].map(({ type }) => type)).toEqual([
         ...['pin', 'erased', 'erased', 'erased', 'erased', 'input'], // the last one withdraws the queued input
       ])
-      expect({ ...(await session.erase({ all: true })), inputs: ['i'] }).toEqual(receipt)
+      expect({ ...(await eraseMessages(session, { all: true })), inputs: ['i'] }).toEqual(receipt)
       expect((await verifySession(store, 's')).erased).toEqual([0, 1, 2, 3])
       for (const wrong of [{}, { all: false }, { inputs: 'i' }, { inputs: [3] }, { others: [] }])
-        expect(() => session.erase(wrong as never)).toThrow(TypeError)
+        expect(() => eraseMessages(session, wrong as never)).toThrow(TypeError)
       await store.close()
     })
 
@@ -427,14 +439,14 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('are erased once: a repeated call returns the same receipt without a new ledger row', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked })
-      await session.summarize({ from: 0, to: 2, text: 'a summary' })
-      const first = await session.erase([1], because)
-      const second = await session.erase([1], { reason: 'another', by: 'bob' })
+      await session.note({ type: 'summary', from: 0, to: 2, text: 'a summary' })
+      const first = await eraseMessages(session, [1], because)
+      const second = await eraseMessages(session, [1], { reason: 'another', by: 'bob' })
       expect({ ...second, remains: [] }).toEqual({ ...first, remains: [] })
       expect(first.rows.map(({ kind }) => kind)).toEqual(['entry', 'note'])
-      await session.erase([1, 3], because)
+      await eraseMessages(session, [1, 3], because)
       expect((await verifySession(store, 's')).erased).toEqual([1, 3])
-      expect(await session.erase([9])()).toMatchObject({ left: { _tag: 'BeyondEnd' } })
+      expect(await eraseMessages(session, [9])()).toMatchObject({ left: { _tag: 'BeyondEnd' } })
       await store.close()
     })
 
@@ -442,7 +454,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
       const first = await session.append(asked[0] as never, { operation: 'op', expectedLen: 0 })
-      await session.erase([0])
+      await eraseMessages(session, [0])
       const again = await openSession(store, 's')
       expect(await again.append(asked[0] as never, { operation: 'op', expectedLen: 0 })).toEqual(first)
       expect(again.len).toBe(1)

@@ -154,7 +154,8 @@ it('erased texts are in no file and all other proofs hold, whatever is done befo
             })
         } else if (deed.type === 'summary') {
           const of = on.texts[0]
-          if (of !== undefined && !gone.has(of)) await writer.summarize({ from: 0, to: 1, text: `it said ${of}` })
+          if (of !== undefined && !gone.has(of))
+            await writer.note({ type: 'summary', from: 0, to: 1, text: `it said ${of}` })
         } else {
           await writer.seal()
           on.sealed = true
@@ -183,7 +184,7 @@ it('an erasure killed at any step is complete or has no effect, and can be finis
   const texts = Array.from({ length: 12 }, (_, index) => words(`kill${index}`, 300 + index * 700))
   const made = await sqliteStore({ path: template })
   const session = await createSession(made, { id: 's', messages: texts.map((text) => user(text)) })
-  await session.summarize({ from: 0, to: 4, text: words('summary', 900) })
+  await session.note({ type: 'summary', from: 0, to: 4, text: words('summary', 900) })
   const head = session.head()
   await session.close()
   await made.close()

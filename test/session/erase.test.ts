@@ -78,17 +78,17 @@ it('removing a fork during an erasure does not stop it', async () => {
 it('an erasure receipt has no proof of a later erasure, even in the same millisecond', async () => {
   const store = memoryStore({ now: () => 1000 })
   const session = await createSession(store, { id: 's', messages: asked })
-  const first = await session.erase([0], because)
-  await session.erase([1], because)
-  const again = await session.erase([0], because)
+  const first = await eraseMessages(session, [0], because)
+  await eraseMessages(session, [1], because)
+  const again = await eraseMessages(session, [0], because)
   expect(again.proofs.map(({ row }) => row)).toEqual(first.proofs.map(({ row }) => row))
 })
 
 it('an erasure receipt is refused after any change', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
-  await session.erase([0], because)
-  const receipt = await session.erase([1, 2], because)
+  await eraseMessages(session, [0], because)
+  const receipt = await eraseMessages(session, [1, 2], because)
   type Draft = {
     session: string
     messages: number[]
@@ -135,7 +135,7 @@ it.each([
   const session = await createSession(store, { id: 's', messages })
   await session.note({ type: 'tool_started', callId: 'c1', name: 'look', arguments: '{}' })
   await session.note({ type: 'tool_started', callId: 'of another', name: 'look', arguments: '{}' })
-  await session.erase([at], because)
+  await eraseMessages(session, [at], because)
   const started = [...(await openSession(store, 's')).notes()].filter(({ type }) => type === 'tool_started')
   expect(started).toMatchObject([{ callId: 'of another' }])
 })
@@ -144,7 +144,7 @@ it('a ledger row of another type proves no erasure', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
   await updateLedger(store) // its row 0 says the head of the session
-  const receipt = await session.erase([1], because)
+  const receipt = await eraseMessages(session, [1], because)
   const proof = await proveErased(store, 's', 1)
   const other = orThrow(await untilFault(() => proofOf(store, 0, receipt.ledger.size)))
   const bad = { left: { _tag: 'BadProof', reason: 'row 0 of the ledger does not record an erasure' } }
@@ -156,7 +156,7 @@ it('an erasure in a copy proves nothing about the session: the head of its ledge
   const [store, mine] = [memoryStore(), memoryStore()]
   const session = await createSession(store, { id: 's', messages: asked, erasable: true })
   const head = session.head()
-  await session.erase([2])
+  await eraseMessages(session, [2])
   const ledger = (await readLedger(store)).head
   await importRecord(mine, await exportSession(store, 's'))
   await eraseMessages(mine, 's', [1], because)
@@ -173,7 +173,7 @@ it('an erasure in a copy proves nothing about the session: the head of its ledge
 it('invalid receipts and proofs are reported as such, whatever is wrong', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: asked })
-  const receipt = await session.erase([1, 2], because)
+  const receipt = await eraseMessages(session, [1, 2], because)
   const proof = await proveErased(store, 's', 1)
   const shapes = [
     [receipt, checkErasure, 'it is not a receipt of an erasure', ['session', 'ledger', 'messages', 'rows', 'proofs']],
@@ -216,7 +216,7 @@ it('erasing a result erases notes that know it only by call id', async () => {
   await session.note({ type: 'journal', step: 'one', results: [{ type: 'tool_result', callId: 'c1', content: [] }] })
   await session.note({ type: 'journal', step: 'two', results: [{ type: 'tool_result', callId: 'c2', content: [] }] })
   for (const step of ['one', 'two']) await session.note({ type: 'journal', step, closed: true })
-  await session.erase([2], because)
+  await eraseMessages(session, [2], because)
   const again = await openSession(store, 's')
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
@@ -228,7 +228,7 @@ it('erasing a message erases a note that has its text: as a whole from 4 charact
     const session = await createSession(store, { id: 's', messages: [user(said)] })
     for (const content of [`they like ${said}`, { deep: [said] }, 'they like none'])
       await session.note({ type: 'application', namespace: 'app', content })
-    await session.erase([0], because)
+    await eraseMessages(session, [0], because)
     const notes = [...(await openSession(store, 's')).notes()]
     left.push(notes.flatMap((note) => (note.type === 'application' ? [JSON.stringify(note.content)] : [])))
   }
@@ -282,7 +282,7 @@ it('no part of an erased long text stays in the files, compressed or not', async
     return all.filter((piece) => files.includes(piece)).length
   }
   expect([leftOf(pieces) > 100, leftOf(words) > 100]).toEqual([true, true])
-  expect(await session.erase([1], because)).toMatchObject({ remains: [], residue: [] })
+  expect(await eraseMessages(session, [1], because)).toMatchObject({ remains: [], residue: [] })
   expect([leftOf(pieces), leftOf(words)]).toEqual([0, 0])
   await store.close()
 })
@@ -306,7 +306,7 @@ it.each([false, true])(
     const contents = db.prepare('select bytes from content where size is not null').all()
     db.close()
     expect(contents.length).toBe(isPacked ? 10 : 0)
-    const receipt = await session.erase([2, 5, 7], because)
+    const receipt = await eraseMessages(session, [2, 5, 7], because)
     expect(receipt).toMatchObject({ remains: [], residue: [] })
     const files = filesIn(path)
     for (const turn of [2, 5, 7])
@@ -351,7 +351,7 @@ it('an erased text that compaction compressed for a since removed session leaves
   const session = await createSession(store, { id: 's', erasable: true, messages: [user(secret)] })
   for (const message of overwriting) await others.append(message)
   expect(left()).toBe(pieces.length)
-  expect(await session.erase([0], because)).toMatchObject({ remains: [], residue: [] })
+  expect(await eraseMessages(session, [0], because)).toMatchObject({ remains: [], residue: [] })
   expect(left()).toBe(0)
   await store.close()
 })
@@ -359,8 +359,8 @@ it('an erased text that compaction compressed for a since removed session leaves
 it('a copy has the messages erased too, with the reason', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
   const session = await createSession(from, { id: 's', messages: asked })
-  await session.summarize({ from: 0, to: 2, text: 'a summary' })
-  await session.erase([0, 2], because)
+  await session.note({ type: 'summary', from: 0, to: 2, text: 'a summary' })
+  await eraseMessages(session, [0, 2], because)
   await copySession(from, to, 's')
   expect((await verifySession(to, 's')).erased).toEqual([0, 2])
   expect((await to.info('s')).head).toEqual(session.head())
@@ -407,7 +407,7 @@ it("an encrypted session's receipt lists each place once, finds every salt, and 
   })
   await createSession(keyed, { id: 'lost', messages: [user(text)] })
   const fork = await forkSession(keyed, 's', { id: 'fork', at: 2 })
-  await fork.summarize({ from: 0, to: 1, text: 'about Grace' })
+  await fork.note({ type: 'summary', from: 0, to: 1, text: 'about Grace' })
   await createSession(store, { id: 'plain', messages: [user(text)] })
   await destroyKey(store, 'lost', ring)
   await destroyKey(store, 'fork', ring)

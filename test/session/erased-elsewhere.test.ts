@@ -41,8 +41,8 @@ const because = { reason: 'asked to', by: 'ann' }
 const erased = async (positions: readonly number[]) => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', messages: said, erasable: true })
-  await session.summarize({ from: 0, to: 3, text: 'about Grace Hopper' })
-  await session.erase(positions, because)
+  await session.note({ type: 'summary', from: 0, to: 3, text: 'about Grace Hopper' })
+  await eraseMessages(session, positions, because)
   return { store, session: await openSession(store, 's') }
 }
 
@@ -141,7 +141,7 @@ it('a receipt lists the rows of every sharing session, whatever the clock does',
   const store = memoryStore({ now: () => now++ })
   await createSession(store, { id: 's', messages: said })
   const fork = await forkSession(store, 's', { at: 4, id: 'fork' })
-  await fork.summarize({ from: 0, to: 3, text: 'about Grace Hopper' })
+  await fork.note({ type: 'summary', from: 0, to: 3, text: 'about Grace Hopper' })
   const { rows } = await eraseMessages(store, 's', [0], because)
   expect(rows.map(({ session, kind }) => `${session} ${kind}`).toSorted()).toEqual(['fork note', 's entry'])
 })
@@ -153,7 +153,7 @@ it('a waiting call stays known when another call of the same tool is erased', as
     messages: [user('Pay.'), assistant(toolCall('c1', 'send_money_to', '{"a":1}')), toolResult('c1', 'done')],
   })
   await session.note({ type: 'tool_started', callId: 'c2', name: 'send_money_to', arguments: '{"a":1}' })
-  await session.erase([1, 2], because)
+  await eraseMessages(session, [1, 2], because)
   expect([...(await openSession(store, 's')).notes()].filter(({ type }) => type === 'tool_started')).toMatchObject([
     { callId: 'c2' },
   ])

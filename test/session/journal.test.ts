@@ -4,6 +4,7 @@ import { assistant, createSession, memoryStore, openSession, toolCall, user, typ
 import type { JournalNote, Note } from '../../src/notes/kit.ts'
 import { stepsIn } from '../../src/session/record/journal.ts'
 import { ok } from '../task-results.ts'
+import { pending } from '../../src/session/index.ts'
 
 const journal = (step: string, more: Partial<JournalNote> = {}): JournalNote => ({ type: 'journal', step, ...more })
 const said = (text: string): Partial<JournalNote> => ({ said: [{ index: 0, text }] })
@@ -66,7 +67,7 @@ it('an open step has all that its notes have: text, whole parts, the answer, cal
     { lease: 2, results: [result('a')] },
   ] as readonly Partial<JournalNote>[])
     await ok(session.note(journal('x', more) as never))
-  const [step, ...others] = (await ok(openSession(store, 's'))).openSteps()
+  const [step, ...others] = pending(await ok(openSession(store, 's'))).steps
   expect(others).toEqual([])
   expect(step).toEqual({
     step: 'x',
@@ -88,8 +89,8 @@ it('an open step has all that its notes have: text, whole parts, the answer, cal
   )
   await ok(session.note(journal('y', said('Two')) as never))
   await ok(session.note(journal('y', { closed: true }) as never))
-  const [answered, ...more] = session.openSteps()
+  const [answered, ...more] = pending(session).steps
   expect([answered?.answer?.content.length, more]).toEqual([3, []])
   await ok(session.append(named('x', 'Done.')))
-  expect(session.openSteps()).toEqual([])
+  expect(pending(session).steps).toEqual([])
 })

@@ -18,7 +18,7 @@ import {
   type CallbackThrew,
   type FaultError,
 } from 'indelible'
-import { describeSession, eraseMessages, type SessionFault } from 'indelible/session'
+import { describeSession, eraseMessages, type SessionFault, pending } from 'indelible/session'
 import type { StoreFault } from 'indelible/store'
 import { root } from '../../scripts/run.ts'
 import { storeTask } from '../../src/store/kit.ts'
@@ -66,10 +66,10 @@ describe('a session lease', () => {
     const lease = await one.lease({ holder: 'one' })
     await one.note({ type: 'journal', step: 'x', lease: lease.number, said: [{ index: 0, text: 'Let me' }] })
     await other.refresh()
-    expect(other.interrupted()).toEqual([])
+    expect(pending(other).messages).toEqual([])
     await lease.release()
     await other.lease({ holder: 'other' })
-    expect(other.interrupted().map(({ role }) => role)).toEqual(['assistant', 'developer'])
+    expect(pending(other).messages.map(({ role }) => role)).toEqual(['assistant', 'developer'])
     await other.close()
   })
 
@@ -133,8 +133,8 @@ describe('a session lease', () => {
       () => session.pop(options),
       () => session.rewind(1, options),
       () => session.note({ type: 'pin', position: 0 }, options),
-      () => session.summarize({ from: 0, to: 1, text: 'x' }, options),
-      () => session.erase([1], options),
+      () => session.note({ type: 'summary', from: 0, to: 1, text: 'x' }, options),
+      () => eraseMessages(session, [1], options),
       () => session.update((metadata) => void (metadata['x'] = 1), options),
       () => session.seal(options),
     ]
@@ -143,7 +143,7 @@ describe('a session lease', () => {
     expect(await describeSession(store, 's')).toMatchObject({ head, metadata: {} })
     await lease.release()
     await session.update((metadata) => void (metadata['x'] = 1), options)
-    expect((await session.erase([1], { ...options, reason: 'asked to' })).messages).toEqual([1])
+    expect((await eraseMessages(session, [1], { ...options, reason: 'asked to' })).messages).toEqual([1])
     expect((await session.seal(options)).state).toBe('sealed')
   })
   it('taken by another holder blocks updates and erasures as well', async () => {
@@ -156,14 +156,14 @@ describe('a session lease', () => {
     now += 1000
     await store.lease('s', { holder: 'next', ttl: 1000 })
     const before = await store.info('s')
-    await fault('LeaseLost', session.erase([0]))
+    await fault('LeaseLost', eraseMessages(session, [0]))
     expect(lease.signal.aborted).toBe(true)
     await fault('LeaseLost', rename('a zombie'))
     expect(await store.info('s')).toEqual(before)
     expect(session.metadata()).toEqual({ by: 'its holder' })
     await lease.release()
     await rename('somebody without a lease')
-    expect((await session.erase([0])).messages.length).toBe(1)
+    expect((await eraseMessages(session, [0])).messages.length).toBe(1)
   })
   it('is renewed while it is held, and released when the session is closed', async () => {
     vi.useFakeTimers(clock)

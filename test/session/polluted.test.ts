@@ -43,6 +43,7 @@ import {
   findMessages,
   proveEntry,
   readRange,
+  pending,
 } from 'indelible/session'
 import { historyHandler, resume, run, scriptedModel, sessionHandler, turn, type RunOptions } from 'indelible/run'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
@@ -98,7 +99,7 @@ const everything = async (): Promise<string> => {
   await did(() => session.note({ type: 'page', position: 0, kind: 'plan' }))
   await did(() => session.note({ type: 'pin', position: 1 }))
   await did(() => session.note({ type: 'unpin', position: 1 }))
-  await did(() => session.summarize({ from: 0, to: 2, text: 'sum' }))
+  await did(() => session.note({ type: 'summary', from: 0, to: 2, text: 'sum' }))
   await did(() => session.rebase(() => [user('three')]))
   await did(() => session.rewind(4, { instead: [user('four')] }))
   await did(() => session.pop())
@@ -107,7 +108,13 @@ const everything = async (): Promise<string> => {
   await did(() => session.update(() => ({ title: 'x' }) as never))
   await did(async () => (await session.lease({ holder: 'h' })).release())
   await did(() => session.refresh())
-  await did(() => [session.info(), session.conversation(), session.pages(), [...session.rows()], session.openCalls()])
+  await did(() => [
+    session.forkedFrom,
+    session.conversation(),
+    session.at().pages,
+    [...session.at().rows()],
+    pending(session).calls,
+  ])
   await did(() => createSession(store, { id: 'first', messages: [user('a'), assistant('b')], metadata: { a: 1 } }))
   await did(async () => (await openOrCreateSession(store, 'any', { metadata: { a: 1 } })).metadata())
   await did(async () => (await openOrCreateSession(store, 'any', { metadata: { a: 2 } })).metadata())

@@ -16,6 +16,7 @@ import {
   proveGrowth,
   type EntryProof,
   type GrowthProof,
+  eraseMessages,
 } from 'indelible/session'
 import type { Head } from 'indelible/store'
 import { consistencyPath, headOf, rangeAt } from '../../src/store/kit.ts'
@@ -56,14 +57,14 @@ it('proofs, receipts and descriptions are frozen, all the way down', async () =>
   const proof = await proveEntry(store, 's', 0)
   await session.append(user('c'))
   const growth = await proveGrowth(store, 's', head)
-  const receipt = await session.erase([0])
+  const receipt = await eraseMessages(session, [0])
   const erased = await proveErased(store, 's', 0)
   const checked = orThrow(checkErasure(receipt))
   const checkedErased = orThrow(checkErased(erased))
   const results = {
     checkedErased,
     fork,
-    info: session.info(),
+    info: await ok(describeSession(store, 's')),
     log: await store.info('f'),
     proof,
     growth,

@@ -197,7 +197,7 @@ it.each([
           expect(again.view().pages.toArray()).toEqual(model.pages)
           const effective = [...model.pages]
           for (const { position, kind } of model.tags) effective[position] = kind
-          expect(again.pages()).toEqual(effective)
+          expect(again.at().pages).toEqual(effective)
         }
         for (const { session } of world.handles) {
           const { messages } = modelOf(world, session.id)

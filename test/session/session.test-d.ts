@@ -1,10 +1,14 @@
 /** What infers, and the typestate: what can't be appended to does not compile. */
 import { describe, expectTypeOf, it } from 'vitest'
 import {
+  applyDelta,
   createSession,
   openSession,
   readSession,
   user,
+  type Head,
+  type History,
+  type Position,
   type Task,
   type Message,
   type PageKind,
@@ -21,6 +25,17 @@ import type {
   SessionReader,
   WriteFault,
 } from 'indelible/session'
+import { historyHandler } from 'indelible/run'
+import { pending } from '../../src/session/index.ts'
+
+type Last<U> = (U extends unknown ? (of: () => U) => void : never) extends (of: infer I) => void
+  ? I extends () => infer L
+    ? L
+    : never
+  : never
+type UnionList<U, L = Last<U>> = [U] extends [never] ? [] : [...UnionList<Exclude<U, L>>, L]
+/** The number of members of a union. */
+type UnionSize<U> = UnionList<U>['length']
 
 declare const store: Store
 declare const session: Session
@@ -35,11 +50,37 @@ describe('inferred session types', () => {
     expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<WriteFault, AppendedMessages>>()
     expectTypeOf(session.seal()).toEqualTypeOf<Task<WriteFault, SealedSession>>()
   })
+  it('the history of a session is a history', () => {
+    expectTypeOf(session.history()).toEqualTypeOf<History<Message>>()
+    expectTypeOf(session.history().append(user('x'))).toEqualTypeOf<Position>()
+    expectTypeOf(session.flush()).toEqualTypeOf<Task<WriteFault, Head>>()
+    expectTypeOf(applyDelta(session.history(), { id: 'd', expectedLen: 0, append: [user('x')] })).not.toBeAny()
+    historyHandler(session.history())
+    // @ts-expect-error a readonly session has no history to append to
+    void (() => reading.history())
+    // @ts-expect-error nor has a sealed one
+    void (() => sealed.history())
+  })
+  it('a session has at most 22 members', () => {
+    expectTypeOf<UnionSize<keyof Session>>().toExtend<
+      1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22
+    >()
+  })
+  it('a view is appended with its page kinds', () => {
+    session.append(session.view())
+    session.append({ ...session.view() })
+    createSession(store, { from: session.view() })
+    createSession(store, { messages: session.conversation() })
+    session.rewind(0, { instead: session.view() })
+    session.rebase((view) => view)
+    // @ts-expect-error a page kind is one of six
+    session.append({ messages: [user('x')], pages: ['gossip'] })
+  })
   it('reading is synchronous', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
     expectTypeOf(reading.conversation()).toEqualTypeOf<View<Message>>()
     expectTypeOf(sealed.at(sealed.head())?.conversation).toEqualTypeOf<View<Message> | undefined>()
-    expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
+    expectTypeOf(session.at().pages).toEqualTypeOf<readonly PageKind[]>()
     expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
   })
   it('readers accept any kind of session', () => {
@@ -48,7 +89,7 @@ describe('inferred session types', () => {
   })
   it('recorded messages can be appended again', () => {
     session.append(session.view().toArray())
-    session.append(session.interrupted())
+    session.append(pending(session).messages)
   })
 })
 

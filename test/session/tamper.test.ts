@@ -165,12 +165,12 @@ describe('a session with an altered row', () => {
   })
   it('is readable with a marker in place of the row', async () => {
     const whole = await ok(sqliteStore({ path: original }))
-    const good = [...(await ok(readSession(whole, 's'))).rows()]
+    const good = [...(await ok(readSession(whole, 's'))).at().rows()]
     await ok(whole.close())
     for (const position of [0, 5, 8, 29])
       await altered(position, async (store) => {
         const read = await ok(readSession(store, 's'))
-        const rows = [...read.rows()]
+        const rows = [...read.at().rows()]
         expect(rows.filter((_, row) => row !== position)).toEqual(good.filter((_, row) => row !== position))
         const [damage] = read.damaged
         expect(read.damaged).toEqual([

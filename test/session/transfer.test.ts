@@ -45,7 +45,7 @@ const exported = async (): Promise<string> => {
       { page: ['plan', 'constraint', undefined] },
     ),
   )
-  await ok(session.summarize({ from: 0, to: 3, text: 'in short' }))
+  await ok(session.note({ type: 'summary', from: 0, to: 3, text: 'in short' }))
   await ok(session.seal())
   return [...exportLines(await exportSession(store, 'all of it'))].join('')
 }
@@ -59,7 +59,7 @@ describe('export and import', () => {
   it('copies from store to store without a file', async () => {
     const from = await withAttachment()
     const session = await ok(createSession(from, { id: 's', messages: [everyPart] }))
-    await ok(session.summarize({ from: 0, to: 1, text: 'in short' }))
+    await ok(session.note({ type: 'summary', from: 0, to: 1, text: 'in short' }))
     const record = await exportSession(from, 's')
     const to = await withAttachment()
     const info = await ok(importRecord(to, record, { id: 'elsewhere' }))
@@ -104,7 +104,7 @@ describe('export and import', () => {
     await session.note({ type: 'tool_started', callId: 'c', name: 'find', arguments: '{"of":"Grace Hopper"}' })
     const record = await exportSession(store, 's')
     await copySession(store, other, 's')
-    await session.erase([1], { reason: 'asked to' })
+    await eraseMessages(session, [1], { reason: 'asked to' })
     await store.remove('s')
     const reason = expect.stringMatching(/^has a text that was erased in this store at .* \(asked to\)/) as string
     for (const call of [

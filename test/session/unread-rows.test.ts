@@ -69,14 +69,13 @@ describe('a long session that is opened', () => {
       await ok(session.append([user('tagged')], { page: 'constraint' }))
       const opened = await ok(openSession(store, 's'))
       expect(opened.len).toBe(len + 1)
-      expect(opened.timeOf(len >> 1)).toBe(session.timeOf(len >> 1))
       await ok(opened.append([messageAt(len)]))
       expect(opened.view().toArray()).toEqual([...conversation(0, len), user('tagged'), messageAt(len)])
       expect(opened.view().slice(0, -1)).toEqual(session.view())
       expect(opened.notes().toArray()).toEqual(session.notes().toArray())
-      expect(opened.pages().at(len)).toBe('constraint')
+      expect(opened.at().pages.at(len)).toBe('constraint')
       await ok(session.refresh())
-      expect([...opened.rows()]).toEqual([...session.rows()])
+      expect([...opened.at().rows()]).toEqual([...session.at().rows()])
     }
   })
   it('does not open with an altered row anywhere: the fault names the row', async () => {
@@ -159,7 +158,7 @@ describe('an invalid row by another writer', () => {
       () => session.view().at(bad),
       () => session.view().toArray(),
       () => [...session.conversation()],
-      () => [...session.rows()],
+      () => [...session.at().rows()],
       () => JSON.stringify(session.view()),
     ])
       for (let again = 0; again < 2; again++) {
@@ -203,7 +202,7 @@ describe('an invalid row by another writer', () => {
     const answers: unknown[] = []
     const answered = (answer: unknown): unknown => answers.push(answer)
     void session.append(user('on'))().then(answered)
-    void session.summarize({ from: 0, to: 301, text: 'all' })().then(answered)
+    void session.note({ type: 'summary', from: 0, to: 301, text: 'all' })().then(answered)
     void session.rewind(100)().then(answered) // the last message is one of the first chunk then
     void session.pop()().then(answered)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate) // one without an answer never gets it

@@ -130,7 +130,7 @@ describe('a store file with erased rows', () => {
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
     await (await forkSession(store, 's', { id: 'f' })).append(user('c'))
     await eraseMessages(store, 'f', [2])
-    await session.erase([1])
+    await eraseMessages(session, [1])
     expect(await store.check()).toEqual([])
     const db = new DatabaseSync(path)
     const [{ id, body }] = db.prepare('select id, body from row where erased is null order by id limit 1').all() as [
@@ -154,7 +154,7 @@ describe('a store file with erased rows', () => {
   it("reports it in a memory store's check, also without the ledger", async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
-    await session.erase([1])
+    await eraseMessages(session, [1])
     expect(await store.check()).toEqual([])
     await ownStore(store).remove(ledgerId)
     expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 1' }])
@@ -165,7 +165,7 @@ describe('a store file with erased rows', () => {
     const store = await sqliteStore({ path })
     const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
     const before = new DatabaseSync(path).prepare('select id, body from row order by id limit 1').get() as object
-    await session.erase([0], { reason: 'asked to' })
+    await eraseMessages(session, [0], { reason: 'asked to' })
     expect(await store.check()).toEqual([])
     const db = new DatabaseSync(path)
     const { id, body } = before as { readonly id: number; readonly body: string }

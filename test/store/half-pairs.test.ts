@@ -97,7 +97,7 @@ describe.each(stores)('names in a %s store', (_, open) => {
     expect(await verifySession(store, other)).toMatchObject({ len: 1 })
     const session = await openSession(store, other)
     await session.note({ type: 'input', id: other, state: 'queued', message: { role: 'user', content: [] } })
-    expect(await session.erase({ inputs: [half] })()).toMatchObject({ left: { _tag: 'NoSuchInput' } })
+    expect(await eraseMessages(session, { inputs: [half] })()).toMatchObject({ left: { _tag: 'NoSuchInput' } })
     await store.close()
   })
 

@@ -16,6 +16,7 @@ import { leftOutIf } from '../skipped-tests.ts'
 import { smallDisk } from '../small-disk.ts'
 import { isFull } from '../rounds.ts'
 import { programUrl } from '../programs.ts'
+import { eraseMessages } from '../../src/session/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-packed-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -256,7 +257,7 @@ it('a block with a damaged size does not prevent finding or erasing other texts,
     expect(await store.containing(['short secret'])).toMatchObject({ rows: [{ id: 's' }], blocks: [] })
     expect((await compactSqlite({ path })).readers).toBe(undefined)
   }
-  expect(await session.erase([0, 1], { reason: 'asked to' })).toMatchObject({ remains: [], residue: [] })
+  expect(await eraseMessages(session, [0, 1], { reason: 'asked to' })).toMatchObject({ remains: [], residue: [] })
   expect(db.prepare('select * from content').all()).toEqual([])
   db.close()
   await store.close()

@@ -195,20 +195,20 @@ const sessions: { readonly [name: string]: Case } = {
       return session.note(note, options)
     },
   ),
-  'session.summarize': of(
-    () => [{ from: 0, to: 2, text: 'all', model: 'm' }],
-    ({ session }, summary) => session.summarize(summary),
+  'session.note, a summary': of(
+    () => [{ type: 'summary' as const, from: 0, to: 2, text: 'all', model: 'm' }],
+    ({ session }, summary) => session.note(summary),
   ),
-  'session.summarize, behind others': of(
-    () => [{ from: 0, to: 4, text: 'all' }],
+  'session.note, a summary behind others': of(
+    () => [{ type: 'summary' as const, from: 0, to: 4, text: 'all' }],
     ({ session }, summary) => {
       void session.append(user('before'))
-      return session.summarize(summary)
+      return session.note(summary)
     },
   ),
-  'session.erase': of(
+  'eraseMessages, of a session': of(
     () => [[1], { reason: 'asked' }],
-    ({ session }, positions, because) => session.erase(positions, because),
+    ({ session }, positions, because) => eraseMessages(session, positions, because),
   ),
   'session.update': of(
     () => [],

@@ -186,9 +186,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.note, page': async () => [
     (await started()).session.note({ type: 'page', position: 0, kind: 'gossip' as never }),
   ],
-  'session.summarize': async () => [(await started()).session.summarize({ from: 1, to: 0, text: '' })],
+  'session.note, summary': async () => [(await started()).session.note({ type: 'summary', from: 1, to: 0, text: '' })],
   'session.refresh': async () => [(await started()).session.refresh()],
-  'session.erase': async () => [(await started()).session.erase([0])],
+  'eraseMessages, of a session': async () => [eraseMessages((await started()).session, [0])],
   findMessages: async () => [findMessages((await started()).store, 's', { matching: /x/ })],
   holdSession: async () => [holdSession((await started()).store, 's')],
   listHolds: async () => [listHolds(memoryStore(), 'none')],
@@ -376,7 +376,7 @@ const stored = async () => await persist(memoryStore(), createPendingHistory({ f
 /** Everything that has methods which give tasks. */
 const things: { readonly [name: string]: () => Promise<object> } = {
   session: async () => (await started()).session,
-  'session.readonly': async () => (await started()).session.readonly(),
+  'readonly session': async () => await readSession((await started()).store, 's'),
   lease: async () => await (await started()).session.lease({ holder: 'h', ttl: 60_000 }),
   store: async () => (await started()).store,
   'sqlite store': async () => await sqliteStore({ path: join(folder, `${Math.random()}.db`) }),
@@ -398,6 +398,7 @@ const given = (bad: Bad): readonly (readonly unknown[])[] => {
   const everywhere = new Proxy({}, { get: () => bad })
   return [
     [bad],
+    [[bad]],
     [bad, bad, bad],
     ['s', bad],
     ['s', everywhere],

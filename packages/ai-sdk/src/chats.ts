@@ -1,7 +1,6 @@
 /** Stores chats of the AI SDK as records, with the functions of its persistence guide. */
 import type { UIMessage } from 'ai'
 import {
-  ownField,
   isLeft,
   jsonEqual,
   optionsOf,
@@ -11,10 +10,8 @@ import {
   plainOf,
   type Tag,
 } from 'indelible/json/kit'
-import { codecs, type CodecFault } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
 import type { Message } from 'indelible/message'
-import { countWhile, type Sequence } from 'indelible/sequence/kit'
+import { countWhile, RecentMap, type Sequence } from 'indelible/sequence/kit'
 import {
   createSession,
   listSessions,
@@ -23,10 +20,22 @@ import {
   type SessionReader,
   type MessagesAndNotes,
 } from 'indelible/session'
-import type { Store, Where } from 'indelible/store'
+import type { Head, Store, Where } from 'indelible/store'
+import { waitingStep } from 'indelible/run/kit'
 import { pagesOf, FaultError } from 'indelible/task/kit'
 import { adapterSessions, requireMark, type SessionMark } from 'indelible/session/kit'
-import { reasoningId } from './stream.ts'
+import {
+  faultOf,
+  identityOf,
+  isOwnRequest,
+  isToolPart,
+  uiCodec,
+  uiMessagesOf,
+  waitingMessages,
+  withRequests,
+  type AnyToolPart,
+  type UIPart,
+} from './ui.ts'
 
 /** The options of a new chat. */
 export interface NewChat {
@@ -63,7 +72,8 @@ export interface ChatStore {
    * then both exchanges stay, in the order of the saves. A save that replaces messages of a chat that another request
    * changed since rejects with `ChatChanged`, and nothing is stored.
    *
-   * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
+   * Cost    one append, of the messages that changed; O(chat) to compare the given messages. The last saves are remembered,
+   *         up to 10,000 messages in all: a save that only adds messages decodes only those
    *
    * @param chat the id, the messages, and `loaded`: what `loadChat` returned when the request began. Default: not compared
    */
@@ -97,14 +107,68 @@ export interface ChatStore {
  */
 export const chatStore = (store: Store): ChatStore => {
   const open = adapterSessions(store)
-  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages, loaded }) => {
-    const target = decodeMessages(messages, 'saveChat')
-    const before = loaded && encodeMessages(decodeMessages(loaded, 'saveChat'))
-    await open(chatId, mark).change((session) =>
-      before === undefined || jsonEqual(encodeMessages(session.conversation()), before)
-        ? replaceMessages(session, messages, target)
-        : addToChanged(session, messages, target, before),
-    )
+  const remembered = new RecentMap<string, SavedChat>(mostRemembered, ({ messages }) => 1 + messages.length)
+
+  /** Saves messages that follow those of the last save, if the chat is as that one left it. Returns whether it did. */
+  const saveMore = async (
+    known: SavedChat,
+    { chatId, messages, loaded }: Parameters<ChatStore['saveChat']>[0],
+  ): Promise<boolean> => {
+    const { length } = known.messages
+    if (loaded !== undefined && (loaded.length !== length || !isSameStart(known.messages, loaded))) return false
+    if (!isSameStart(known.messages, messages) || !messages.slice(length).every((message) => isNew(known, message)))
+      return false
+    // The message before is decoded too: another message of the assistant that follows it is marked.
+    const [before, after] = [messages.slice(length - 1, length), messages.slice(Math.max(0, length - 1))]
+    const added = decodeMessages(after, 'saveChat').slice(decodeMessages(before, 'saveChat').length)
+    let isAsLeft = true
+    const session = await open(chatId, mark).change((session) => {
+      isAsLeft = sameHead(session.head(), known.head) && waitingStep(session) === undefined
+      return isAsLeft && added.length > 0 ? { messages: added, notes: [] } : undefined
+    })
+    if (!isAsLeft) return false
+    remember(chatId, session, [...known.messages, ...messages.slice(length)], known.head.size + added.length)
+    return true
+  }
+  const remember = (id: string, session: Session, messages: readonly UIMessage[], size: number): void => {
+    const head = session.head()
+    const old = new Set(remembered.get(id)?.messages)
+    remembered.delete(id)
+    if (head.size !== size || !messages.every((message) => typeof message.id === 'string')) return // another save was faster
+    const copies = messages.map((message) => (old.has(message) ? message : structuredClone(message)))
+    remembered.set(id, { messages: copies, ids: new Set(messages.map(({ id }) => id)), head })
+  }
+
+  const saveChat: ChatStore['saveChat'] = async (chat) => {
+    const { chatId, messages, loaded } = chat
+    const known = remembered.get(chatId)
+    if (known !== undefined && Array.isArray(messages) && (await saveMore(known, chat))) return
+    const decoded = decodeMessages(messages, 'saveChat')
+    const decodedLoaded = loaded && decodeMessages(loaded, 'saveChat')
+    let isAsGiven = false
+    const change = (session: Session): MessagesAndNotes | undefined => {
+      const saved = savedMessages(session, messages)
+      const target = saved === messages ? decoded : decodeMessages(saved, 'saveChat')
+      const savedLoaded = loaded && savedMessages(session, loaded)
+      const before =
+        savedLoaded &&
+        uiMessagesOf(savedLoaded === loaded ? (decodedLoaded ?? []) : decodeMessages(savedLoaded, 'saveChat'))
+      isAsGiven = saved === messages && waitingStep(session) === undefined
+      if (before === undefined || jsonEqual(uiMessagesOf(session.conversation()), before))
+        return replaceMessages(session, saved, target)
+      isAsGiven = false // another request's messages are between
+      return addToChanged(session, saved, target, before)
+    }
+    const chatSession = open(chatId, mark)
+    const session = await chatSession.change(change).catch(async (error: unknown) => {
+      if (!(error instanceof FaultError) || (error.fault as { readonly _tag: string })._tag !== 'ChatChanged')
+        throw error
+      await chatSession.read() // perhaps only this handle had not read what another one saved
+      return chatSession.change(change)
+    })
+    remembered.delete(chatId)
+    if (isAsGiven && session.conversation().length === decoded.length)
+      remember(chatId, session, messages, session.head().size)
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -116,8 +180,7 @@ export const chatStore = (store: Store): ChatStore => {
       })
       return session.id
     },
-    loadChat: async <M extends UIMessage>(id: string) =>
-      restoreTagged(encodeMessages((await openChat(id)).conversation())) as M[],
+    loadChat: async <M extends UIMessage>(id: string) => restoreTagged(shownMessages(await openChat(id))) as M[],
     saveChat,
     openChat,
     importChats: async (chats) => {
@@ -132,13 +195,48 @@ export const chatStore = (store: Store): ChatStore => {
     },
     exportChats: async function* () {
       for await (const { sessions } of pagesOf((from) => listSessions(store, { where: mark as Where, ...from })))
-        for (const { id } of sessions)
-          yield { id, messages: restoreTagged(encodeMessages((await openChat(id)).conversation())) }
+        for (const { id } of sessions) yield { id, messages: restoreTagged(shownMessages(await openChat(id))) }
     },
   })
 }
 
-const codec = codecs['ai-sdk-ui']
+/** A chat as the last save left it: copies of the messages, and the head. */
+interface SavedChat {
+  readonly messages: readonly UIMessage[]
+  readonly ids: ReadonlySet<string>
+  readonly head: Head
+}
+
+/** The number of chats and their messages that are remembered: the most recently saved. */
+const mostRemembered = 10_000
+
+const sameHead = (left: Head, right: Head): boolean => left.size === right.size && left.root === right.root
+
+const isNew = ({ ids }: SavedChat, message: UIMessage): boolean =>
+  typeof (message as Partial<UIMessage> | null)?.id === 'string' && !ids.has(message.id)
+
+const isSameStart = (known: readonly UIMessage[], messages: readonly UIMessage[]): boolean =>
+  messages.length >= known.length && known.every((message, index) => isSame(message, messages[index]))
+
+/** Whether two values are the same data. As in JSON, an `undefined` field is absent. Other objects differ: dates, bytes. */
+const isSame = (left: unknown, right: unknown): boolean => {
+  if (Object.is(left, right)) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  const prototype: unknown = Object.getPrototypeOf(left)
+  if (prototype !== Object.getPrototypeOf(right)) return false
+  if (Array.isArray(left) && Array.isArray(right))
+    return left.length === right.length && left.every((value, index) => isSame(value, right[index]))
+  if (prototype !== Object.prototype) return false
+  const [before, after] = [Object.entries(left), Object.entries(right)].map((fields) =>
+    fields.filter(([, value]) => value !== undefined),
+  ) as [[string, unknown][], [string, unknown][]]
+  return (
+    before.length === after.length &&
+    before.every(
+      ([name, value]) => Object.hasOwn(right, name) && isSame(value, (right as { [name: string]: unknown })[name]),
+    )
+  )
+}
 
 /** The metadata that identifies chats. */
 const mark: SessionMark = { 'ai-sdk': 'chat' }
@@ -156,32 +254,57 @@ const decodeMessages = (messages: readonly UIMessage[], call: string): readonly 
       )
     known.set(id, index)
   }
-  const read = codec.decode(messages.map(tagMessage))
+  const read = uiCodec.decode(messages.map(tagMessage))
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
 }
 
-const encodeMessages = (messages: Sequence<Message>): UIMessage[] => {
-  const encodedLength = codec.encode(messages, { allow: 'unsettled' })
-  if (isLeft(encodedLength)) throw faultOf(encodedLength.left as CodecFault) // `unsettled` allows any pairing
-  return withReasoningIds(messages, encodedLength.right.wire as UIMessage[])
+/** The chat as a page shows it: the conversation, and the step that waits for an approval. */
+const shownMessages = (session: Session): UIMessage[] => {
+  const open = waitingStep(session)
+  if (open === undefined) return uiMessagesOf(session.conversation())
+  const shown = uiMessagesOf([...session.conversation(), ...waitingMessages(open)])
+  return shown.map((message, index) => (index === shown.length - 1 ? withRequests(message, open) : message))
 }
 
-/** Gives reasoning from a run the ids that its stream used. */
-const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
-  wire.map((message) => {
-    const first = messages.at(Number(/^msg-(\d+)$/.exec(message.id)?.[1]))
-    const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
-    if (message.role !== 'assistant' || !isOfRun) return message
-    let [step, next] = [-1, 0]
-    const parts = message.parts.map((part) => {
-      if (part.type === 'step-start') [step, next] = [step + 1, 0]
-      else if (part.type === 'reasoning' && ownField(part, 'id') === undefined)
-        return { ...part, id: reasoningId(step, next++) }
-      else next += 1
-      return part
-    })
-    return { ...message, parts }
+/**
+ * The messages to save of those that a page has. A step that waits is in the record already, as notes; and a copy of an
+ * answer from before its calls were approved is replaced by the answer.
+ */
+const savedMessages = (session: Session, messages: readonly UIMessage[]): readonly UIMessage[] => {
+  const open = waitingStep(session)
+  const waiting = new Set(
+    open?.response.message.content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
+  )
+  const isWaiting = (part: UIPart): boolean => isToolPart(part) && waiting.has(part.toolCallId)
+  const isOfRun = (part: UIPart): boolean => isToolPart(part) && (isOwnRequest(part) || isWaiting(part))
+  if (!messages.some(({ parts }) => parts.some(isOfRun))) return messages
+  const answers = new Map(uiMessagesOf(session.conversation()).map((message) => [message.id, message]))
+  return messages.flatMap((message) => {
+    const first = message.parts.findIndex(isWaiting)
+    if (first === -1) {
+      const answer = answers.get(message.id)
+      return [answer !== undefined && isEarlierCopy(message, answer) ? answer : message]
+    }
+    const step = message.parts.slice(0, first).findLastIndex(({ type }) => type === 'step-start')
+    const parts = message.parts.slice(0, Math.max(0, step))
+    return parts.length === 0 ? [] : [{ ...message, parts }]
+  })
+}
+
+/** Whether a page's message is an answer as it was before a call of it was approved or denied. */
+const isEarlierCopy = (message: UIMessage, answer: UIMessage): boolean =>
+  message.parts.length <= answer.parts.length &&
+  message.parts.every((part, index) => identityOf(part) === identityOf(answer.parts[index] as UIPart)) &&
+  message.parts.some((part, index) => {
+    const now = answer.parts[index] as UIPart
+    return (
+      isToolPart(part) &&
+      isOwnRequest(part) &&
+      isToolPart(now) &&
+      !(part as AnyToolPart).state.startsWith('output-') &&
+      (now as AnyToolPart).state.startsWith('output-')
+    )
   })
 
 /** The field of a stored message that locates its bytes and unpaired surrogates, which JSON can't express. */
@@ -204,8 +327,6 @@ const restoreTagged = (messages: readonly UIMessage[]): UIMessage[] =>
     return Array.isArray(tags) ? (revivePlain(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
   })
 
-const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
-
 /**
  * The change that makes these the chat's messages; undefined if nothing changes. If `run` wrote the
  * conversation, its messages differ from those decoded from the equivalent UI messages. So UI
@@ -221,8 +342,8 @@ const replaceMessages = (
   const known = equalCountFrom(conversation, 0, messages, 0)
   if (known === conversation.length)
     return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
-  const wire = encodeMessages(messages) as unknown as readonly Json[]
-  const there = encodeMessages(conversation) as unknown as readonly Json[]
+  const wire = uiMessagesOf(messages) as unknown as readonly Json[]
+  const there = uiMessagesOf(conversation) as unknown as readonly Json[]
   let same = 0
   while (same < there.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
@@ -244,7 +365,7 @@ const addToChanged = (
   before: readonly UIMessage[],
 ): MessagesAndNotes | undefined => {
   const { length } = before
-  const [there, wire] = [encodeMessages(session.conversation()), encodeMessages(messages)]
+  const [there, wire] = [uiMessagesOf(session.conversation()), uiMessagesOf(messages)]
   const added = wire.slice(length)
   const saved = there.findIndex((message, index) => index >= length && jsonEqual(message, added[0]))
   const isSaved = saved === -1 ? added.length === 0 : jsonEqual(there.slice(saved, saved + added.length), added)
@@ -276,10 +397,9 @@ const equalCountFrom = (
 
 /** The number of messages for a conversation's first `count` UI messages, `likely` if the guess is right. */
 const messagesFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
-  const encodedLength = (length: number): number =>
-    encodeMessages(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
-  if (likely < conversation.length && encodedLength(likely) === count && encodedLength(likely + 1) > count)
-    return likely
+  const encodedCount = (length: number): number =>
+    uiMessagesOf(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
+  if (likely < conversation.length && encodedCount(likely) === count && encodedCount(likely + 1) > count) return likely
   // The longest prefix that encodes to `count` UI messages.
-  return countWhile(conversation.length, (index) => encodedLength(index + 1) <= count)
+  return countWhile(conversation.length, (index) => encodedCount(index + 1) <= count)
 }

@@ -3,7 +3,7 @@
  *
  * Source  the types of `ai` 7
  */
-import { present, optionsOf } from 'indelible/json/kit'
+import { present, optionsOf, type Json, type JsonObject } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages } from 'indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
@@ -60,10 +60,20 @@ export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> 
   })
 }
 
+interface Block {
+  readonly index: number
+  readonly block: BlockType
+  text: string
+  /** Whether the final message lacks it, as `ai` leaves out empty texts. */
+  isLeftOut: boolean
+}
+
 type Step = Extract<TextStreamPart<ToolSet>, { type: 'finish-step' }>
 
 class AiSdkAnswer {
-  readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType; text: string }>()
+  readonly #blocks = new Map<string, Block>()
+  /** The sources, each with the number of parts of the final message before it: `ai` leaves them out of that. */
+  readonly #sources: { readonly before: number; readonly part: Part }[] = []
   #step: Step | undefined
 
   /** For a stream that ends early, `ai` reports the reason `other`, which the provider never sent. */
@@ -83,7 +93,7 @@ class AiSdkAnswer {
     const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
     return {
       type: 'finish',
-      message: this.#withRawArguments(joinMessages(messagesOf(aiModelMessages.decode(own)))),
+      message: this.#withSources(this.#withRawArguments(joinMessages(messagesOf(aiModelMessages.decode(own))))),
       reason: reasons[finishReason] ?? 'other',
       usage: {
         input: usage.inputTokens ?? 0,
@@ -99,6 +109,13 @@ class AiSdkAnswer {
     return { ...message, content: message.content.map((part) => this.#raw(part)) }
   }
 
+  #withSources(message: Message): Message {
+    if (this.#sources.length === 0) return message
+    const content = [...message.content]
+    for (const [count, { before, part }] of this.#sources.entries()) content.splice(before + count, 0, part)
+    return { ...message, content }
+  }
+
   #raw(part: Part): Part {
     const text = part.type === 'tool_call' ? this.#blocks.get(`call ${part.id}`)?.text : undefined
     return part.type !== 'tool_call' || text === undefined || text === '' ? part : { ...part, arguments: text }
@@ -106,14 +123,28 @@ class AiSdkAnswer {
 
   #begin(key: string, block: BlockType, named: { readonly callId?: string; readonly name?: string } = {}): ModelEvent {
     const index = this.#blocks.size
-    this.#blocks.set(key, { index, block, text: '' })
+    this.#blocks.set(key, { index, block, text: '', isLeftOut: block === 'text' })
     return { type: 'block_start', index, block, ...named }
+  }
+
+  /** A block that arrives whole: a file, a source, the result of a tool that the provider ran. */
+  *#whole(part: Part): Generator<ModelEvent> {
+    const key = `whole ${this.#blocks.size}`
+    const start = this.#begin(key, 'provider')
+    yield start
+    yield { type: 'block_end', index: this.#grow(key, ''), block: 'provider', part }
+  }
+
+  /** A part of the assistant's message in the wire format of `ai`. */
+  #part(content: object): Part {
+    return partOf(aiModelMessages, [{ role: 'assistant', content: [content] }])
   }
 
   #grow(key: string, text: string): number {
     const found = this.#blocks.get(key)
     if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
     found.text += text
+    if (text !== '') found.isLeftOut = false
     return found.index
   }
 
@@ -137,19 +168,69 @@ class AiSdkAnswer {
         return yield deltaOf('tool_call', this.#grow(`call ${part.id}`, part.delta), part.delta)
       case 'tool-call':
         return yield* this.#call(part)
+      case 'tool-result':
+      case 'tool-error':
+        return yield* this.#result(part)
+      case 'file':
+      case 'reasoning-file': {
+        const { mediaType, base64: data } = part.file
+        const providerOptions = part.providerMetadata
+        return yield* this.#whole(this.#part({ type: part.type, data, mediaType, ...present({ providerOptions }) }))
+      }
+      case 'custom': {
+        const { kind, providerMetadata: providerOptions } = part
+        return yield* this.#whole(this.#part({ type: 'custom', kind, ...present({ providerOptions }) }))
+      }
+      case 'source':
+        return yield* this.#source(part)
       case 'finish-step':
         this.#step = part
         return
       case 'error':
         throw part.error
       default:
-        return // sources and files are in the final messages
+        return
     }
+  }
+
+  /** A source: part of the answer that people read, which no provider expects back. */
+  *#source(given: Extract<TextStreamPart<ToolSet>, { type: 'source' }>): Generator<ModelEvent> {
+    const { sourceType, id: sourceId, title, providerMetadata } = given
+    const raw =
+      sourceType === 'url'
+        ? { type: 'source-url', sourceId, url: given.url, ...present({ title, providerMetadata }) }
+        : {
+            type: 'source-document',
+            sourceId,
+            mediaType: given.mediaType,
+            title,
+            ...present({ filename: given.filename, providerMetadata }),
+          }
+    const part: Part = { type: 'provider', provider: 'ai-sdk-ui', raw: raw as JsonObject }
+    const blocks = [...this.#blocks.values()]
+    this.#sources.push({ before: blocks.filter(({ isLeftOut }) => !isLeftOut).length - this.#sources.length, part })
+    yield* this.#whole(part)
+  }
+
+  /** The result of a tool that the provider ran. The loop runs all others, so they have none here. */
+  *#result(given: Extract<TextStreamPart<ToolSet>, { type: 'tool-result' | 'tool-error' }>): Generator<ModelEvent> {
+    if (given.providerExecuted !== true) return
+    if (given.type === 'tool-result' && given.preliminary === true) return
+    const { toolCallId, toolName, providerMetadata: providerOptions } = given
+    const isText = given.type === 'tool-result' && typeof given.output === 'string'
+    const value: unknown = given.type === 'tool-result' ? given.output : given.error
+    const type = given.type === 'tool-error' ? 'error-json' : isText ? 'text' : 'json'
+    const output = { type, value: JSON.parse(JSON.stringify(value ?? null)) as Json } // as `ai` does
+    yield* this.#whole(
+      this.#part({ type: 'tool-result', toolCallId, toolName, output, ...present({ providerOptions }) }),
+    )
   }
 
   #end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): ModelEvent {
     const index = this.#grow(key, '')
-    const text = this.#blocks.get(key)?.text ?? ''
+    const block = this.#blocks.get(key)
+    const text = block?.text ?? ''
+    if (block !== undefined && providerOptions !== undefined) block.isLeftOut = false
     return {
       type: 'block_end',
       index,

@@ -5,9 +5,9 @@
 import { checkStore } from 'indelible/session/kit'
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, optionsOf, parseJson, type JsonObject } from 'indelible/json/kit'
-import { amount, longestTimer } from 'indelible/task/kit'
+import { amount, FaultError, longestTimer } from 'indelible/task/kit'
 import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
-import { ownStore, streamLogOf } from 'indelible/store/kit'
+import { ownStore, storeFaultText, streamLogOf, streamLogs } from 'indelible/store/kit'
 
 /** The options of a published stream. */
 export interface StreamOptions {
@@ -28,7 +28,7 @@ export interface ResumeOptions {
 export interface ChatStreams {
   /**
    * Store the chunks of a chat's stream as they arrive, and return a stream that follows them. The
-   * source is read to its end even if nobody reads. Replaces the chat's earlier stream.
+   * source is read to its end even if nobody reads. A chat can have several streams at a time: none ends another.
    */
   readonly publish: (
     chatId: string,
@@ -36,7 +36,8 @@ export interface ChatStreams {
     options?: StreamOptions,
   ) => Promise<ReadableStream<UIMessageChunk>>
   /**
-   * The chat's running stream from a chunk on; undefined (HTTP 204) if there is none.
+   * The chat's running stream from a chunk on; undefined (HTTP 204) if there is none. Of several, the oldest one whose
+   * first chunk is a `start`: the answer that is being given, not one that waits for it, and not a title.
    *
    * @param options the number of chunks to skip
    * @returns the stream; undefined if the chat has none
@@ -71,43 +72,66 @@ export const chatStreams: (store: Store) => ChatStreams = (given: Store, ...more
     publish: async (chatId, source, options) => {
       const { ttl = 15_000 } = optionsOf('publish', options, { ttl: true })
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
-      const id = streamLogOf(chatId)
-      await store.remove(id)() // the earlier stream, if any
-      const name = crypto.randomUUID()
-      const { head } = await openStreamLog(store, chatId, { [mark]: { ttl, name } })
+      const id = streamLogOf(chatId, crypto.randomUUID())
+      const { head } = await openStreamLog(store, chatId, id, { [mark]: { ttl } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })
-      void publishStream(store, id, head, source, { number, ttl, name })
+      void publishStream(store, id, head, source, { number, ttl })
+      void runningStreams(store, chatId).catch(() => undefined) // removes those whose publisher died
       return reader(store, id, 0, ttl)
     },
     resume: async (chatId, options) => {
       const { from = 0 } = optionsOf('resume', options, { from: true })
-      const id = streamLogOf(chatId)
-      const log = await store.info(id)()
-      if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? undefined : void (await store.info(id))
-      const { ttl, name } = markIn(log.right.meta)
-      const [last] = await store.read(id, { from: -1 })
-      if ((await store.leaseOf(id)) === undefined) {
-        const isOld = store.now() - log.right.appended > ttl
-        if (isOld) await removeStream(store, id, name) // its publisher died, or could not remove it
-        return undefined
-      }
-      if (last?.kind === 'note') return undefined
-      return reader(store, id, from, ttl)
+      const running = await runningStreams(store, chatId)
+      const found = running.find(({ isAnswer }) => isAnswer) ?? running[0]
+      return found && reader(store, found.id, from, found.ttl)
     },
   })
+}
+
+/** A stream that has not ended. */
+interface RunningStream {
+  readonly id: string
+  readonly ttl: number
+  /** Whether its first chunk starts a message. */
+  readonly isAnswer: boolean
+}
+
+/** The streams of a chat that have not ended, the oldest first. Streams whose publisher died are removed. */
+const runningStreams = async (store: Store, chatId: string): Promise<readonly RunningStream[]> => {
+  const logs = await streamLogs(store, chatId)
+  if (isLeft(logs)) throw new FaultError(logs.left, storeFaultText(logs.left))
+  const running: RunningStream[] = []
+  for (const { id, appended, created, meta } of logs.right) {
+    const ttl = ttlIn(meta)
+    const [first, last, lease] = await Promise.all([
+      store.read(id, { from: 0, to: 1 })(),
+      store.read(id, { from: -1 })(),
+      store.leaseOf(id)(),
+    ])
+    const fault = [first, last, lease].find((answer) => isLeft(answer))
+    if (fault !== undefined) {
+      if (fault.left._tag === 'NoSuchLog') continue // it was removed meanwhile
+      throw new FaultError(fault.left, storeFaultText(fault.left))
+    }
+    if (isLeft(first) || isLeft(last) || isLeft(lease)) continue
+    if (lease.right === undefined) {
+      if (store.now() - (appended ?? created) > ttl) await store.remove(id)()
+    } else if (last.right[0]?.kind !== 'note')
+      running.push({ id, ttl, isAnswer: first.right[0]?.body.startsWith('{"type":"start"') === true })
+  }
+  return running
 }
 
 /** The metadata key of a stream. */
 const mark = 'indelible.stream'
 
-const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string } => {
-  const { ttl, name } = isObject(meta[mark]) ? meta[mark] : {}
-  return { ttl: typeof ttl === 'number' ? ttl : 15_000, name: String(name) }
+const ttlIn = (meta: JsonObject): number => {
+  const { ttl } = isObject(meta[mark]) ? meta[mark] : {}
+  return typeof ttl === 'number' ? ttl : 15_000
 }
 
 /** The log of a chat's stream. In a store with keys it uses the chat's key, so destroying that key destroys both. */
-const openStreamLog = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
-  const id = streamLogOf(chatId)
+const openStreamLog = async (store: Store, chatId: string, id: string, meta: JsonObject): Promise<LogInfo> => {
   if (store.encryption !== undefined) {
     const forked = await store.fork(chatId, { id, at: 0, meta, sameKey: true })()
     if (!isLeft(forked)) return forked.right
@@ -122,17 +146,11 @@ const publishStream = async (
   id: string,
   head: Head,
   source: ReadableStream<UIMessageChunk>,
-  { name, ...times }: { readonly number: number; readonly ttl: number; readonly name: string },
+  times: { readonly number: number; readonly ttl: number },
 ): Promise<void> => {
   await storeChunks(store, id, head, source, times)
-  const timer: unknown = setTimeout(() => void removeStream(store, id, name), times.ttl)
+  const timer: unknown = setTimeout(() => void store.remove(id)(), times.ttl)
   ;(timer as { readonly unref?: () => void }).unref?.()
-}
-
-/** Remove a stream, unless another one has replaced it. */
-const removeStream = async (store: Store, id: string, name: string): Promise<void> => {
-  const log = await store.info(id)()
-  if (!isLeft(log) && markIn(log.right.meta).name === name) await store.remove(id)()
 }
 
 /** Store every chunk. Chunks that arrive during an append are stored together by the next one. */

@@ -1,14 +1,38 @@
 /** Converts a run to a stream of UI message chunks for `useChat`. */
-import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
-import { aiUiMessages } from 'indelible/codecs/ai-sdk'
-import { isLeft, jsonOrText, optionsOf, present } from 'indelible/json/kit'
-import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { ModelEvent, RunEvent, RunFailure, RunStream } from 'indelible/run'
+import type { FinishReason as AiFinishReason, UIMessage, UIMessageChunk } from 'ai'
+import { optionsOf, present } from 'indelible/json/kit'
+import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
+import type { ModelEvent, OpenAnswer, RunEvent, RunFailure, RunResult, RunStream } from 'indelible/run'
+import {
+  blockId,
+  chunksOf,
+  identityOf,
+  inputChunks,
+  isToolPart,
+  requestChunks,
+  responseChunks,
+  resultChunks,
+  toolPartOf,
+  uiMessagesOf,
+  waitingMessages,
+  withRequests,
+  type AnyToolPart,
+  type UIPart,
+} from './ui.ts'
 
 /** The options of a UI message stream. */
 export interface UIStreamOptions {
-  /** The id of the streamed message. Default: `msg-` and the length of the run's view, as in `loadChat`. */
+  /**
+   * The id of the streamed message. Default: that of the message that the run continues; otherwise `msg-` and the
+   * length of the run's view, as in `loadChat`.
+   */
   readonly messageId?: string
+  /**
+   * The messages that the page has, as in `toUIMessageStream` of the AI SDK. If the last one is the assistant's, the
+   * stream continues it and sends only what is new: pass them in the route that receives an approval. Default: the
+   * stream of a run that continues an answer starts with the whole message, so that a page that lacks it can read it.
+   */
+  readonly originalMessages?: readonly UIMessage[]
   /** The error text for the reader. Default: "The answer failed." */
   readonly onError?: (error: unknown) => string
 }
@@ -17,12 +41,16 @@ export interface UIStreamOptions {
  * The events of a run as UI message chunks, for `createUIMessageStreamResponse` and `useChat`. Steps stay steps, and
  * the resulting client message equals the one that `loadChat` returns once a `sessionHandler` has stored the run.
  *
- * Reading the stream reads the run, and cancelling it cancels the run. To keep a run going without
- * its reader, pass the stream to `chatStreams(store).publish`.
+ * A call that waits for an approval is a `tool-approval-request`, whose id is the call's token. A turn whose input was
+ * answered before, also by another request, streams that answer from the record.
+ *
+ * Reading the stream reads the run. Cancelling it, as the stop button does, interrupts the run: what was shown is
+ * recorded, marked as interrupted. To keep a run going without its reader, pass the stream to
+ * `chatStreams(store).publish`.
  *
  * Source  `ai` 7.0.173, `UIMessageChunk`
  *
- * @param options the id of the message, and the text for errors
+ * @param options the id of the message, the page's messages, and the text for errors
  * @example
  * const answer = turn(session, message, { model, tools, whenBusy: 'wait' })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer) })
@@ -31,12 +59,16 @@ export const toUIMessageStream = <F = RunFailure>(
   stream: RunStream<F>,
   options: UIStreamOptions = {},
 ): ReadableStream<UIMessageChunk> => {
-  const { messageId, onError = () => 'The answer failed.' } = optionsOf('toUIMessageStream', options, {
-    messageId: true,
-    onError: true,
-  })
+  const {
+    messageId,
+    originalMessages = [],
+    onError = () => 'The answer failed.',
+  } = optionsOf('toUIMessageStream', options, { messageId: true, originalMessages: true, onError: true })
+  if (!Array.isArray(originalMessages))
+    throw new TypeError('toUIMessageStream: `originalMessages` is not an array of UI messages')
+  const last = originalMessages.at(-1) as UIMessage | undefined
   const events = stream[Symbol.asyncIterator]()
-  const writer = new Chunks(messageId, onError)
+  const writer = new Chunks(messageId, last?.role === 'assistant' ? last : undefined, onError)
   let ready: UIMessageChunk[] = []
   return new ReadableStream<UIMessageChunk>({
     pull: async (controller) => {
@@ -53,67 +85,105 @@ export const toUIMessageStream = <F = RunFailure>(
       for (const chunk of ready) controller.enqueue(chunk)
       ready = []
     },
-    cancel: () => void events.return?.(),
+    cancel: () => {
+      stream.interrupt()
+      void events.return?.()
+    },
   })
+}
+
+/** A part that the page has of the current step. `index`: that of its block, if it came in a block. */
+interface ShownPart {
+  readonly index: number | undefined
+  identity: string
 }
 
 class Chunks {
   readonly #id: string | undefined
+  /** The assistant message that the page has and the run continues. */
+  readonly #original: UIMessage | undefined
   readonly #onError: (error: unknown) => string
-  #begun = false
+  #started = false
   #ended = false
   #inStep = false
+  /** Whether the step's answer was interrupted, and what is kept of it is not known yet. */
+  #isCut = false
+  /** The index of the step in the message, and the parts that the page has of it. */
+  #step = -1
+  #shown: ShownPart[] = []
   /** Open blocks of text and reasoning, by index. */
   readonly #open = new Map<number, { readonly id: string; readonly block: 'text' | 'reasoning' }>()
-  /** Calls whose input, and results whose output, was sent. */
-  readonly #told = new Set<string>()
-  readonly #calls = new Map<number, string>()
-  /** The index of the step in the message, and the number of parts in the step. */
-  #step = -1
-  #parts = 0
+  /** Streaming calls by block index, and all calls of the step by id. */
+  readonly #streaming = new Map<number, string>()
+  readonly #calls = new Map<string, ToolCallPart>()
+  /** The ids of the calls, requests, responses and results that were sent. */
+  readonly #sent = {
+    call: new Set<string>(),
+    request: new Set<string>(),
+    response: new Set<string>(),
+    result: new Set<string>(),
+  }
+  /** The tokens of waiting calls, by call id. */
+  readonly #tokens = new Map<string, string>()
 
-  constructor(id: string | undefined, onError: (error: unknown) => string) {
+  constructor(id: string | undefined, original: UIMessage | undefined, onError: (error: unknown) => string) {
     this.#id = id
+    this.#original = original
     this.#onError = onError
   }
 
   *of(event: RunEvent): Generator<UIMessageChunk> {
     switch (event.type) {
       case 'step_start':
-        if (!this.#begun) yield { type: 'start', messageId: this.#id ?? `msg-${event.len}` }
-        this.#begun = true
-        this.#parts = 0
-        if (this.#inStep) return // its first answer was discarded
-        this.#step += 1
-        this.#inStep = true
-        yield { type: 'start-step' }
+        if (this.#isCut) yield* this.#settle(undefined)
+        if (!this.#started) yield* this.#start(event)
         return
       case 'model_event':
         return yield* this.#model(event.event)
-      case 'tool_call_start':
-        return yield* this.#input(event.call)
+      case 'tool_call_start': {
+        yield* this.#input(event.call)
+        const id = this.#tokens.get(event.call.id)
+        if (id !== undefined) yield* this.#response({ ...toolPartOf(event.call), approval: { id, approved: true } })
+        return
+      }
       case 'tool_result':
         return yield* this.#output(event.result)
       case 'step_complete':
-        for (const part of event.response.message.content) if (part.type === 'tool_call') yield* this.#input(part)
+        yield* this.#settle(event.response.message)
         for (const result of event.results) yield* this.#output(result)
         return yield* this.#endStep()
+      case 'approval':
+        yield* this.#settle(event.open.response.message)
+        yield* this.#waiting(event.open)
+        return yield* this.#endStep()
       case 'interrupted':
-        // An answer is only discarded while it streams: with tools running it is complete.
-        if (event.behavior !== 'discard' || !this.#inStep) return yield* this.#endStep()
-        for (const sent of [this.#open, this.#calls, this.#told]) sent.clear()
-        yield { type: 'reset-step' }
+        // With tools running, the answer is complete, and its step has ended.
+        if (!this.#inStep) return
+        this.#isCut = true
+        if (event.behavior === 'discard') yield* this.#settle(undefined)
         return
-      case 'history_delta':
-        return
+      case 'history_delta': {
+        if (!this.#inStep) return // its step is shown
+        const messages = event.append as readonly Message[]
+        const answer = messages.find(({ role }) => role === 'assistant')
+        yield* this.#settle(answer)
+        if (answer === undefined) return // the next answer takes the place of the step
+        for (const { content } of messages)
+          for (const part of content) if (part.type === 'tool_result') yield* this.#output(part)
+        return yield* this.#endStep()
+      }
       case 'run_complete': {
         const { stopReason } = event.result
+        if (this.#isCut) yield* this.#settle(undefined)
+        if (!this.#started) yield* this.#recorded(event.result)
         yield* this.#endStep()
         this.#ended = true
         if (stopReason === 'error') yield { type: 'error', errorText: this.#onError(event.result) }
         else if (stopReason === 'cancelled') yield { type: 'abort' }
         else yield { type: 'finish', finishReason: reasons[stopReason] ?? 'other' }
+        return
       }
+      default: // a run that could not start: `end` reports it
     }
   }
 
@@ -124,34 +194,169 @@ class Chunks {
     yield { type: 'error', errorText: this.#onError(fault) }
   }
 
+  /** Starts the message: a new one, or the one that the run continues. */
+  *#start({
+    len,
+    continues = [],
+    open,
+  }: Extract<RunEvent, { readonly type: 'step_start' }>): Generator<UIMessageChunk> {
+    const whole = continuedMessage(continues, len)
+    yield* this.#startMessage(whole?.id ?? `msg-${len}`)
+    if (this.#original === undefined) {
+      yield* this.#show(whole?.parts ?? [])
+      yield* this.#endStep()
+    } else this.#has(this.#original, open)
+    if (open === undefined) return
+    for (const call of open.calls) this.#tokens.set(call.id, call.approval)
+    for (const part of open.response.message.content) if (part.type === 'tool_call') this.#calls.set(part.id, part)
+    if (this.#original !== undefined) return
+    yield* this.#settle(open.response.message)
+    yield* this.#waiting(open)
+  }
+
+  *#startMessage(id: string): Generator<UIMessageChunk> {
+    this.#started = true
+    yield { type: 'start', messageId: this.#id ?? this.#original?.id ?? id }
+  }
+
+  /** An answer that another run gave, or a step that waits, from the record. */
+  *#recorded({ response, messages, stopReason, open }: RunResult): Generator<UIMessageChunk> {
+    if (stopReason === 'approval' && open !== undefined) {
+      const continues = trailingAnswer(messages)
+      const message = continuedMessage(
+        [...continues, ...waitingMessages(open)],
+        messages.length + waitingMessages(open).length,
+      )
+      if (message === undefined) return
+      yield* this.#startMessage(message.id)
+      return yield* this.#show(withRequests(message, open).parts)
+    }
+    if (response === undefined || (stopReason !== 'answered' && stopReason !== 'end_turn')) return
+    const at = messages.lastIndexOf(response)
+    if (at === -1) return
+    const before = trailingAnswer(messages.slice(0, at))
+    const after = messages.slice(at).findIndex(({ role }) => role !== 'assistant' && role !== 'tool')
+    const answer = [...before, ...messages.slice(at, after === -1 ? undefined : at + after)]
+    const index = uiMessagesOf(answer.slice(0, before.length + 1)).length - 1
+    const message = uiMessagesOf(answer, at - before.length)[index]
+    if (message === undefined) return
+    yield* this.#startMessage(message.id)
+    yield* this.#show(message.parts)
+  }
+
+  /** Sends whole parts, with their steps. */
+  *#show(parts: readonly UIPart[]): Generator<UIMessageChunk> {
+    for (const part of parts) {
+      if (part.type === 'step-start') {
+        yield* this.#endStep()
+        yield* this.#beginStep()
+      } else {
+        yield* chunksOf(part, blockId(this.#step, this.#shown.length))
+        this.#remember(part)
+      }
+    }
+  }
+
+  /** The page has this message. If its last step waits, the run continues that step. */
+  #has({ parts }: UIMessage, open: OpenAnswer | undefined): void {
+    const last = parts.findLastIndex(({ type }) => type === 'step-start')
+    this.#step = parts.filter(({ type }) => type === 'step-start').length - 1
+    for (const part of parts) if (isToolPart(part)) this.#remember(part)
+    this.#shown = []
+    this.#inStep = open !== undefined
+    if (open !== undefined) for (const part of parts.slice(last + 1)) this.#remember(part)
+  }
+
+  #remember(part: UIPart): void {
+    this.#shown.push({ index: undefined, identity: identityOf(part) })
+    if (!isToolPart(part)) return
+    const { toolCallId, state, approval } = part as AnyToolPart
+    this.#sent.call.add(toolCallId)
+    if (approval !== undefined) this.#sent.request.add(toolCallId)
+    if (approval?.approved !== undefined) this.#sent.response.add(toolCallId)
+    if (state.startsWith('output-')) this.#sent.result.add(toolCallId)
+  }
+
+  *#beginStep(): Generator<UIMessageChunk> {
+    if (this.#inStep) return
+    this.#inStep = true
+    this.#step += 1
+    this.#shown = []
+    yield { type: 'start-step' }
+  }
+
   *#endStep(): Generator<UIMessageChunk> {
     for (const index of [...this.#open.keys()]) yield* this.#close(index)
-    this.#calls.clear()
+    this.#streaming.clear()
+    this.#isCut = false
     if (!this.#inStep) return
     this.#inStep = false
+    this.#shown = []
     yield { type: 'finish-step' }
   }
 
-  *#close(index: number, part?: Part): Generator<UIMessageChunk> {
+  /** Makes the page's step that of the recorded answer. It differs if the answer was cut, or has parts that were not streamed. */
+  *#settle(answer: Message | undefined): Generator<UIMessageChunk> {
+    this.#isCut = false
+    const whole = answer === undefined || answer.content.length === 0 ? undefined : uiMessagesOf([answer])[0]
+    const parts = (whole?.parts ?? []).filter(({ type }) => type !== 'step-start')
+    for (const part of answer?.content ?? []) if (part.type === 'tool_call') this.#calls.set(part.id, part)
+    const isShown =
+      this.#open.size === 0 &&
+      parts.length === this.#shown.length &&
+      parts.every((part, index) => identityOf(part) === this.#shown[index]?.identity)
+    if (isShown) return
+    if (this.#shown.length > 0) {
+      this.#open.clear()
+      this.#streaming.clear()
+      for (const ids of Object.values(this.#sent)) for (const id of this.#calls.keys()) ids.delete(id)
+      this.#shown = []
+      yield { type: 'reset-step' }
+    }
+    if (parts.length > 0) yield* this.#beginStep()
+    for (const part of parts) yield* this.#whole(part)
+  }
+
+  /** Sends a whole part that was not streamed. */
+  *#whole(part: UIPart): Generator<UIMessageChunk> {
+    yield* this.#beginStep()
+    const id = blockId(this.#step, this.#shown.length)
+    yield* chunksOf(part.type === 'reasoning' ? { ...part, id } : part, id)
+    this.#remember(part)
+  }
+
+  /** The results and the requests of a waiting step. */
+  *#waiting({ results, calls }: OpenAnswer): Generator<UIMessageChunk> {
+    for (const result of results) yield* this.#output(result)
+    for (const call of calls) {
+      this.#tokens.set(call.id, call.approval)
+      yield* this.#request({ ...toolPartOf(call), approval: { id: call.approval } })
+    }
+  }
+
+  *#close(index: number, part?: UIPart): Generator<UIMessageChunk> {
     const open = this.#open.get(index)
     this.#open.delete(index)
     if (open === undefined) return
-    const providerMetadata = part?.type === 'reasoning' ? reasoningMetadata(part) : undefined
-    yield { type: `${open.block}-end`, id: open.id, ...present({ providerMetadata }) }
+    const metadata = part?.type === 'text' || part?.type === 'reasoning' ? part.providerMetadata : undefined
+    yield { type: `${open.block}-end`, id: open.id, ...present({ providerMetadata: metadata }) }
   }
 
   *#model(event: ModelEvent): Generator<UIMessageChunk> {
     switch (event.type) {
       case 'block_start': {
         const { index, block, callId, name } = event
-        this.#parts += 1
         if (block === 'tool_call' && callId !== undefined && name !== undefined) {
-          this.#calls.set(index, callId)
+          yield* this.#beginStep()
+          this.#streaming.set(index, callId)
+          this.#shown.push({ index, identity: '' })
           yield { type: 'tool-input-start', toolCallId: callId, toolName: name }
         } else if (block === 'text' || block === 'refusal' || block === 'reasoning') {
+          yield* this.#beginStep()
           const kind = block === 'reasoning' ? 'reasoning' : 'text'
-          const id = reasoningId(this.#step, this.#parts - 1)
+          const id = blockId(this.#step, this.#shown.length)
           this.#open.set(index, { id, block: kind })
+          this.#shown.push({ index, identity: '' })
           yield { type: `${kind}-start`, id }
         }
         return
@@ -163,53 +368,81 @@ class Chunks {
         return
       }
       case 'arguments_delta': {
-        const toolCallId = this.#calls.get(event.index)
+        const toolCallId = this.#streaming.get(event.index)
         if (toolCallId !== undefined) yield { type: 'tool-input-delta', toolCallId, inputTextDelta: event.text }
         return
       }
       case 'block_end':
-        yield* this.#close(event.index, event.part)
-        if (event.part.type === 'tool_call') yield* this.#input(event.part)
-        return
+        return yield* this.#block(event.index, event.part)
       default: // signatures; the end of the answer, which `step_complete` handles
     }
   }
 
+  /** A complete block. */
+  *#block(index: number, part: Part): Generator<UIMessageChunk> {
+    if (part.type === 'tool_result') return yield* this.#output(part) // of a tool that the provider ran
+    if (part.type === 'tool_call') this.#calls.set(part.id, part)
+    const [message] = uiMessagesOf([{ role: 'assistant', content: [part] }])
+    const shown = message?.parts.find(({ type }) => type !== 'step-start')
+    if (shown === undefined) return yield* this.#close(index) // the format can't say it
+    const known = this.#shown.find((each) => each.index === index)
+    if (known === undefined) {
+      yield* this.#beginStep()
+      if (!isToolPart(shown)) return yield* this.#whole(shown)
+      this.#shown.push({ index, identity: identityOf(shown) })
+    } else known.identity = identityOf(shown)
+    yield* this.#close(index, shown)
+    if (part.type === 'tool_call') yield* this.#input(part)
+  }
+
   /** The complete input of a call, sent once. */
-  *#input({ id, name, arguments: args }: ToolCallPart): Generator<UIMessageChunk> {
-    if (this.#told.has(id)) return
-    this.#told.add(id)
-    yield { type: 'tool-input-available', toolCallId: id, toolName: name, input: parseInput(args) }
+  *#input(call: ToolCallPart): Generator<UIMessageChunk> {
+    this.#calls.set(call.id, call)
+    if (this.#sent.call.has(call.id)) return
+    this.#sent.call.add(call.id)
+    yield* inputChunks(toolPartOf(call))
   }
 
-  *#output({ callId, content, isError }: ToolResultPart): Generator<UIMessageChunk> {
-    const key = `result ${callId}`
-    if (this.#told.has(key)) return
-    this.#told.add(key)
-    const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-    yield isError === true
-      ? { type: 'tool-output-error', toolCallId: callId, errorText: text }
-      : { type: 'tool-output-available', toolCallId: callId, output: text }
+  *#request(part: AnyToolPart): Generator<UIMessageChunk> {
+    if (this.#sent.request.has(part.toolCallId)) return
+    this.#sent.request.add(part.toolCallId)
+    yield* requestChunks(part)
+  }
+
+  *#response(part: AnyToolPart): Generator<UIMessageChunk> {
+    if (this.#sent.response.has(part.toolCallId)) return
+    this.#sent.response.add(part.toolCallId)
+    yield* responseChunks(part)
+  }
+
+  /** The result of a call, with the decision about it, sent once. */
+  *#output(result: ToolResultPart): Generator<UIMessageChunk> {
+    const call = this.#calls.get(result.callId)
+    if (call === undefined || this.#sent.result.has(result.callId)) return
+    this.#sent.result.add(result.callId)
+    const part = toolPartOf(call, result)
+    if (part.approval !== undefined) {
+      yield* this.#request(part)
+      yield* this.#response(part)
+    }
+    yield* resultChunks(part)
   }
 }
 
-/** The id of a reasoning part from a run: its step in the message, and its part in the step. `loadChat` uses it too. */
-export const reasoningId = (step: number, part: number): string => `${step}-${part}`
+/** The messages at the end that are part of one answer. */
+const trailingAnswer = (messages: readonly Message[]): readonly Message[] =>
+  messages.slice(messages.findLastIndex(({ role }) => role !== 'assistant' && role !== 'tool') + 1)
 
-/** The provider metadata of reasoning, in the form of a stored chat. */
-const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined => {
-  const written = aiUiMessages.encode([{ role: 'assistant', content: [part] }], { allow: 'unsettled' })
-  const parts = isLeft(written) ? [] : (written.right.wire[0]?.parts ?? [])
-  const found = parts.find(({ type }) => type === 'reasoning') as { readonly providerMetadata?: ProviderMetadata }
-  return found?.providerMetadata
-}
+/** The UI message of an answer so far, whose messages are the last of a record. */
+const continuedMessage = (answer: readonly Message[], len: number): UIMessage | undefined =>
+  uiMessagesOf(answer, len - answer.length).at(-1)
 
 const reasons: { readonly [reason: string]: AiFinishReason } = {
   end_turn: 'stop',
+  answered: 'stop',
   refusal: 'content-filter',
   max_tokens: 'length',
   max_steps: 'tool-calls',
   max_tool_calls: 'tool-calls',
+  approval: 'tool-calls',
 }
-
-const parseInput = (text: string): unknown => (text.trim() === '' ? {} : jsonOrText(text))

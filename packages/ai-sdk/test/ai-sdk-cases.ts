@@ -19,7 +19,7 @@ import {
 } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn, type Model } from 'indelible/run'
-import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
+import { ownStore, storeTask, streamLogOf, streamLogs } from '../../../src/store/kit.ts'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -404,7 +404,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     expect(await chunksOf(again as ReadableStream<UIMessageChunk>)).toEqual(chunks.slice(7))
     expect(await chunksOf(replayed as ReadableStream<UIMessageChunk>)).toEqual(chunks)
     expect(await streams.resume('c')).toBeUndefined()
-    await expect.poll(() => store.leaseOf(streamLogOf('c'))).toBeUndefined() // it is released, long before it would end
+    const [log] = orThrow(await streamLogs(store, 'c'))
+    await expect.poll(() => store.leaseOf(log?.id ?? '')).toBeUndefined() // it is released, long before it would end
     // No timer keeps the process alive.
     const running = new Set<unknown>(started.mock.results.map(({ value }) => value as unknown))
     for (const [timer] of cleared.mock.calls) running.delete(timer)
@@ -412,7 +413,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     started.mockRestore()
     cleared.mockRestore()
     const next = await streams.publish('c', streamOf(chunks.slice(0, 2)))
-    expect((await store.info(streamLogOf('c'))).meta['indelible.stream']).toMatchObject({ ttl: 15_000 })
+    expect(orThrow(await streamLogs(store, 'c')).at(-1)?.meta['indelible.stream']).toEqual({ ttl: 15_000 })
     expect(await chunksOf(next)).toEqual(chunks.slice(0, 2))
   })
 
@@ -440,9 +441,8 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     end()
   })
 
-  it('ends a stream whose source fails with an error, and replaces it by the next', async () => {
-    const store = ownStore(await fresh())
-    const streams = chatStreams(store)
+  it('ends a stream whose source fails with an error', async () => {
+    const streams = chatStreams(await fresh())
     for (const ttl of [0, Infinity, 2 ** 31])
       await expect(streams.publish('c', streamOf([]), { ttl })).rejects.toThrow('ttl')
     const failing = new ReadableStream<UIMessageChunk>({
@@ -451,35 +451,74 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     })
     const cut = { type: 'error', errorText: 'The answer was cut off.' }
     expect((await chunksOf(await streams.publish('c', failing))).at(-1)).toEqual(cut)
-    let end!: () => void
-    const open = new ReadableStream<UIMessageChunk>({ start: (controller) => void (end = () => controller.close()) })
-    const first = (await streams.publish('c', open)).getReader()
-    const second = await streams.publish('c', streamOf([{ type: 'start' }, { type: 'finish' }]))
-    expect(await chunksOf(second)).toEqual([{ type: 'start' }, { type: 'finish' }])
-    expect(await first.read()).toEqual({ done: false, value: cut })
-    expect((await first.read()).done).toBe(true)
-    end()
   })
 
-  it('removes an ended stream after its time, but not the one that replaced it', async () => {
+  it('no stream of a chat ends another one, and a page that comes back gets the answer that is being given', async () => {
+    const streams = chatStreams(await fresh())
+    const text = (delta: string): UIMessageChunk[] => [
+      { type: 'start', messageId: delta },
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta },
+      { type: 'text-end', id: '1' },
+      { type: 'finish' },
+    ]
+    const title: UIMessageChunk[] = [{ type: 'data-title', data: 'Ships', transient: true }]
+    const refused: UIMessageChunk[] = [{ type: 'error', errorText: 'busy' }]
+    const controlled = (): {
+      readonly stream: ReadableStream<UIMessageChunk>
+      readonly write: (chunk: UIMessageChunk) => void
+      readonly end: () => void
+    } => {
+      let controller!: ReadableStreamDefaultController<UIMessageChunk>
+      const stream = new ReadableStream<UIMessageChunk>({ start: (given) => void (controller = given) })
+      return { stream, write: (chunk) => controller.enqueue(chunk), end: () => controller.close() }
+    }
+    const [first, queued, named] = [controlled(), controlled(), controlled()]
+    const ttl = 600_000
+    const pages = [await streams.publish('c', named.stream, { ttl })]
+    named.write(title[0] as UIMessageChunk)
+    pages.push(await streams.publish('c', first.stream, { ttl }))
+    const [start, ...rest] = text('Argo')
+    first.write(start as UIMessageChunk)
+    const reader = (pages[1] as ReadableStream<UIMessageChunk>).getReader()
+    expect((await reader.read()).value).toEqual(start) // stored: it is the answer that is being given
+    pages.push(await streams.publish('c', queued.stream, { ttl })) // waits for the first one
+    expect(await chunksOf(await streams.publish('c', streamOf(refused), { ttl }))).toEqual(refused)
+    expect(await chunksOf(await streams.publish('c', streamOf(text('again')), { ttl }))).toEqual(text('again'))
+    const back = (await streams.resume('c')) as ReadableStream<UIMessageChunk>
+    for (const chunk of rest) first.write(chunk)
+    first.end()
+    expect(await chunksOf(back)).toEqual(text('Argo'))
+    reader.releaseLock()
+    expect(await chunksOf(pages[1] as ReadableStream<UIMessageChunk>)).toEqual(rest)
+    for (const chunk of text('Jason')) queued.write(chunk)
+    queued.end()
+    named.end()
+    expect(await chunksOf(pages[2] as ReadableStream<UIMessageChunk>)).toEqual(text('Jason'))
+    expect(await chunksOf(pages[0] as ReadableStream<UIMessageChunk>)).toEqual(title)
+    expect(await streams.resume('c')).toBeUndefined()
+  })
+
+  it('removes an ended stream after its time, and no other one', async () => {
     const store = ownStore(await fresh())
     const streams = chatStreams(store)
+    const bodies = async (): Promise<readonly string[]> => {
+      const logs = orThrow(await streamLogs(store, 'c'))
+      const rows = await Promise.all(logs.map(({ id }) => store.read(id, { from: 0 })))
+      return rows.flat().map(({ body }) => body)
+    }
     await chunksOf(await streams.publish('c', streamOf([{ type: 'start' }]), { ttl: 1 }))
-    await expect.poll(async () => (await store.info(streamLogOf('c'))())._tag).toBe('Left')
+    await expect.poll(bodies).toEqual([])
     await chunksOf(await streams.publish('c', streamOf([{ type: 'start' }]), { ttl: 30 }))
     await chunksOf(await streams.publish('c', streamOf([{ type: 'finish' }]), { ttl: 600_000 }))
-    await setTimeout(60)
-    expect((await store.read(streamLogOf('c'), { from: 0 })).map(({ body }) => body)).toEqual([
-      '{"type":"finish"}',
-      '{"end":true}',
-    ])
+    await expect.poll(bodies).toEqual(['{"type":"finish"}', '{"end":true}'])
   })
 
   it('ends a stream whose process died with an error', async () => {
     const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
     const dead = await store.create({
-      id: streamLogOf('c'),
+      id: streamLogOf('c', 'x'),
       meta: { 'indelible.stream': { ttl: 40 } },
       encrypt: false,
     })
@@ -498,7 +537,11 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
 
   it('a stream that ended whole before its reader got on is not cut off', async () => {
     const store = ownStore(await fresh())
-    const log = await store.create({ id: streamLogOf('c'), meta: { 'indelible.stream': { ttl: 2 } }, encrypt: false })
+    const log = await store.create({
+      id: streamLogOf('c', 'x'),
+      meta: { 'indelible.stream': { ttl: 2 } },
+      encrypt: false,
+    })
     const { number } = await store.lease(log.id, { holder: 'stream', ttl: 600_000 })
     const rows = ['{"type":"start"}', '{"type":"finish"}'].map((body) => ({ kind: 'entry' as const, body }))
     const { head } = await store.append(log.id, { expected: log.head, rows })
@@ -513,9 +556,9 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   it('takes the log of a stream without its mark for an abandoned one', async () => {
     const store = ownStore(await fresh())
     for (const meta of [{}, { 'indelible.stream': null }, { 'indelible.stream': { ttl: '1' } }]) {
-      await store.create({ id: streamLogOf('c'), meta, encrypt: false })
+      await store.create({ id: streamLogOf('c', 'x'), meta, encrypt: false })
       expect(await chatStreams(store).resume('c')).toBeUndefined()
-      await store.remove(streamLogOf('c')) // it is there: its time is the default
+      await store.remove(streamLogOf('c', 'x')) // it is there: its time is the default
     }
   })
 

@@ -39,6 +39,7 @@ import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-
 import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
+import { pending } from 'indelible/session'
 
 const files = inFiles()
 afterAll(files.leave)
@@ -130,7 +131,7 @@ it('a stored call waits for its approval and continues once approved', async () 
     await saved
   }
   await post({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Clean up.' }] })
-  expect((await openChat(chatId)).openCalls().map(({ id }) => id)).toEqual(['c1'])
+  expect(pending(await openChat(chatId)).calls.map(({ id }) => id)).toEqual(['c1'])
   const chat = await loadChat(chatId)
   const [, waiting] = chat
   const part = waiting?.parts.find(({ type }) => type === 'tool-remove') as { state: string; approval: { id: string } }
@@ -148,7 +149,7 @@ it('a stored call waits for its approval and continues once approved', async () 
     'text done',
   ])
   const session = await openChat(chatId)
-  expect(session.openCalls()).toEqual([])
+  expect(pending(session).calls).toEqual([])
   expect(settle(session.conversation())._tag).toBe('Right')
 })
 
@@ -355,7 +356,7 @@ it('the functions of the AI SDK name a wrong option, and chatStreams what it got
   )
   const answer = run({ model: scriptedModel([assistant('so')]), view: orThrow(settle([user('hi')])) })
   expect(() => toUIMessageStream(answer, wrong)).toThrow(
-    new TypeError('toUIMessageStream has no option "other". Its options: messageId, onError'),
+    new TypeError('toUIMessageStream has no option "other". Its options: messageId, originalMessages, onError'),
   )
   await answer.result()
   expect(() => aiSdkModel('openai/gpt-5', wrong)).toThrow(
@@ -368,7 +369,11 @@ it('the functions of the AI SDK name a wrong option, and chatStreams what it got
 
 it('a stream goes on while its publisher lives, however often its reader looks', async () => {
   const inner = ownStore(await inMemory.fresh())
-  const log = await inner.create({ id: streamLogOf('c'), meta: { 'indelible.stream': { ttl: 2 } }, encrypt: false })
+  const log = await inner.create({
+    id: streamLogOf('c', 'x'),
+    meta: { 'indelible.stream': { ttl: 2 } },
+    encrypt: false,
+  })
   const { number } = await inner.lease(log.id, { holder: 'stream', ttl: 600_000 })
   let looks = 0
   const leaseOf: Store['leaseOf'] = (id) => ((looks += 1), inner.leaseOf(id))
@@ -400,11 +405,11 @@ it('chat streams return the fault of a store that fails', async () => {
   const fails = { fault: { _tag: 'Io' } }
   for (const wrong of [{ create: () => io<never>('create') }, { lease: () => io<never>('lease') }])
     await expect(chatStreams({ ...inner, ...wrong }).publish('c', streamOf())).rejects.toMatchObject(fails)
-  await inner.remove(streamLogOf('c'))()
+  await inner.remove(streamLogOf('c', 'x'))()
   expect(await chatStreams(inner).resume('c')).toBeUndefined()
-  await inner.create({ id: streamLogOf('c'), meta: {}, encrypt: false })
+  await inner.create({ id: streamLogOf('c', 'x'), meta: {}, encrypt: false })
   for (const wrong of [
-    { info: () => io<never>('info') },
+    { list: () => io<never>('list') },
     { read: () => io<never>('read') },
     { leaseOf: () => io<never>('leaseOf') },
   ])

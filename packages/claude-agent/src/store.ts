@@ -95,12 +95,12 @@ export const claudeSessionStore = (store: Store, options: ClaudeStoreOptions = {
       const before = known && { sessionId: key.sessionId, mtime, data: known.data }
       if (known?.folded === size) return before
       const summary = fold(before, key, entriesIn(session, known?.folded ?? 0), { mtime })
-      const updated = session.update((metadata) => {
-        metadata['summary'] = { data: JSON.parse(JSON.stringify(summary.data)), folded: size }
+      const last = [...session.at().rows(-1)][0]?.at ?? mtime
+      await session.update((metadata) => {
+        if (session.notes().length !== size) return // another process has appended, and perhaps folded
+        const data = JSON.parse(JSON.stringify(summary.data))
+        metadata['summary'] = { data, folded: size + 1, mtime: Math.floor(last) } // folded: with the note of this change
       })
-      const answer = await updated()
-      if (!isLeft(answer)) return summary
-      if (answer.left._tag !== 'MetadataConflict') await updated // throws; after a conflict, another process has folded
     }
   }
 
@@ -192,10 +192,20 @@ async function* listSessionsWhere(store: Store, where: JsonObject): AsyncGenerat
 // Safe cast: listed sessions are found by their mark.
 const markIn = (metadata: JsonObject): JsonObject => metadata[namespace] as JsonObject
 
-const mtimeOf = ({ metadata, appended }: SessionInfo): { readonly sessionId: string; readonly mtime: number } => ({
-  sessionId: String(markIn(metadata)['sessionId']),
-  mtime: Math.floor(appended),
-})
+/** The time of the last line. If a summary was written behind it, the summary has that time. */
+const mtimeOf = ({
+  metadata,
+  appended,
+  head,
+  len,
+}: SessionInfo): { readonly sessionId: string; readonly mtime: number } => {
+  const { summary } = metadata
+  const time = isObject(summary) && summary['folded'] === head.size - len ? summary['mtime'] : undefined
+  return {
+    sessionId: String(markIn(metadata)['sessionId']),
+    mtime: Math.floor(typeof time === 'number' ? time : appended),
+  }
+}
 
 /** A summary, with the number of notes that it includes; undefined if there is none that `fold` can continue. */
 const summaryIn = ({

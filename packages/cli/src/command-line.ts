@@ -2,8 +2,9 @@
 import { parseArgs } from 'node:util'
 import { reasonOf } from 'indelible/task/kit'
 import { didYouMean, withPlace } from './sources/advice.ts'
-import { Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
+import { formOf, Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
+import { formerNames } from './former-names.ts'
 import { commandHelp, firstHelp, programHelp } from './help.ts'
 import { version } from './terminal/version.ts'
 import { terminalOf, type Surroundings } from './terminal/output.ts'
@@ -24,6 +25,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     if (values['help'] === true) return (await terminal.printWhole(commandHelp(command, terminal.columns))) ?? 0
     if (positionals.length > 0 && command.usage.every((usage) => usage === `${command.name} [options]`))
       throw new Misuse(`${command.name} takes no arguments, but got ${positionals.join(', ')}`)
+    checkForm(command, values)
     const { tell, tellDamage } = terminal
     const advice = (line: string): string => withPlace(line, values, commands)
     terminal = {
@@ -58,10 +60,17 @@ const runGeneralOption = async ([first, named]: readonly string[], terminal: Ter
   return terminal.printWhole(command === undefined ? programHelp(groups, columns) : commandHelp(command, columns))
 }
 
-const commandPrefix = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
+/** The name of the command, or of the one that a former name stands for, for a line of help. */
+const commandPrefix = (name = ''): string => {
+  const successor = Object.hasOwn(formerNames, name) ? formerNames[name] : undefined
+  const known = successor === undefined ? name : /^"indelible (\S+)/.exec(successor)?.[1]
+  return commands.some((command) => command.name === known) ? `${known} ` : ''
+}
 
 const find = (name: string): Command => {
   const command = commands.find((known) => known.name === name)
+  const successor = Object.hasOwn(formerNames, name) ? formerNames[name] : undefined
+  if (successor !== undefined) throw new Misuse(`"${name}" is now ${successor}`)
   if (command === undefined)
     throw new Misuse(
       name.startsWith('-')
@@ -72,6 +81,19 @@ const find = (name: string): Command => {
           )}`,
     )
   return command
+}
+
+/** Throws Misuse for an option that does not go with the form that the options choose. */
+const checkForm = (command: Command, values: Call['values']): void => {
+  const form = formOf(command, (option) => values[option] !== undefined)
+  const other = form && Object.keys(values).find((option) => !form.options.includes(option))
+  if (form === undefined || other === undefined) return
+  const forms = Object.entries(command.forms ?? {}).filter(([, options]) => options.includes(other))
+  throw new Misuse(
+    form.chosenBy === ''
+      ? `${command.name} --${other} goes with ${forms.map(([option]) => `--${option}`).join(' or ')}`
+      : `${command.name} --${form.chosenBy} takes no --${other}`,
+  )
 }
 
 const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' | 'positionals'> => {
@@ -100,8 +122,8 @@ const parse = (command: Command, args: readonly string[]): Pick<Call, 'values' |
 
 /** The parser's error in our own words. */
 const parseErrorText = (error: unknown, { name: command, options }: Command): string => {
-  const said = reasonOf(error)
-  const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
+  const reason = reasonOf(error)
+  const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(reason) ?? []
   const value = options[name.slice(2)]?.value
   switch ((error as { readonly code?: unknown }).code) {
     case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
@@ -115,9 +137,9 @@ const parseErrorText = (error: unknown, { name: command, options }: Command): st
     case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
       return value === undefined
         ? `${name} takes no value`
-        : `${name} takes a value: ${name} ${value}${said.includes('ambiguous') ? `; one that begins with a dash is given as ${name}=-x` : ''}`
+        : `${name} takes a value: ${name} ${value}${reason.includes('ambiguous') ? `; one that begins with a dash is given as ${name}=-x` : ''}`
     default:
-      return said
+      return reason
   }
 }
 

@@ -53,7 +53,7 @@ const rowOf = (name: string, text: string, column: number, columns: number): rea
 const leastBeside = 30
 
 export const general: readonly string[] = [
-  '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it.',
+  '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of an id if only one session has it. A command that only reads one session takes the latest one if you name none.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
   "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 failed or only partly done (the input can't be read, part of a session or file is damaged, or you did not answer yes); standard error says what is damaged; 2 wrong arguments; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
 ]

@@ -51,5 +51,7 @@ it('advice is complete in errors and messages', () => {
   const file = writeTestFile('calls.json', JSON.stringify([{ role: 'user', content: 'go' }]))
   indelible(['import', file, '--id', 'a', ...place])
   expect(indelible(['show', 'none', ...place]).stderr).toContain(`"indelible list --store ${store} --scope mine"`)
-  expect(indelible(['tree', ...place]).stderr).toContain(`"indelible fork SESSION --store ${store} --scope mine"`)
+  expect(indelible(['list', '--tree', ...place]).stderr).toContain(
+    `"indelible fork SESSION --store ${store} --scope mine"`,
+  )
 })

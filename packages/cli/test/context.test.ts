@@ -9,7 +9,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
 import type { ContextSource } from 'indelible/context'
 import type { PageKind, ResidencyLevel } from 'indelible/pages'
-import { residencyReason } from '../src/model/residency-reason.ts'
+import { residencyReason } from '../../view/src/texts/residency-reason.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 

@@ -16,8 +16,9 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { isOfSubAgent } from '../src/agents/machine-sessions.ts'
+import { isOfSubAgent } from '../src/sources/machine-sessions.ts'
 import { lossLines } from '../src/terminal/report.ts'
+import { shellWord } from '../src/terminal/screen.ts'
 import { faultMessage, user, type Message } from 'indelible'
 import { estimateTokens, modelSummarizer, prepareSummaries } from 'indelible/context'
 import { openSession } from 'indelible/session'
@@ -154,7 +155,7 @@ it.each(nativePrograms)('a Claude Code session continues in %s in a new file', (
   expect(readdirSync(join(home, 'temporary'))).toEqual([])
   // It is found again, and a second one stands beside it, in the same folder.
   if (program === 'opencode') return
-  const listed = indelible(['sessions', '--of', program, '--json'], { env })
+  const listed = indelible(['list', '--machine', '--of', program, '--json'], { env })
   const found = listed.stdout
     .trim()
     .split('\n')
@@ -331,7 +332,7 @@ it('a session that its program may still write, and one with other conversations
     `${text([{ type: 'session', id: 's', timestamp: 't' }])}{"type":"message","n":1e999,"timestamp":"t","message":{"role":"user","content":"go"}}\nnope\n`,
   )
   expect(run([pi, '--print']).stderr).toMatch(
-    /^pi\.jsonl: 1 damaged line skipped \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
+    /^pi\.jsonl: 1 damaged line \(line 3\).*\nchanged while reading: 1 value\n.*1e999.*\n.*line 2\npi\.jsonl: written for pi as /,
   )
   write([...lines, aside('v1')])
   expect(ends()).toMatch(/has 1 other conversation, which is not in the new session; --pick N continues another/)
@@ -364,6 +365,31 @@ it('continue starts the program in the given folder with the remaining arguments
   expect(readFileSync(join(home, 'started'), 'utf8')).toMatch(
     /else where claude --resume [0-9a-f-]{36} -p And now\?\n$/,
   )
+})
+
+it('continue --print uses the folder of the session if it exists here, and --cwd over it', () => {
+  const { home, run, original } = madeHome()
+  const own = join(home, "its 'own'")
+  mkdirSync(own)
+  const printed = (folder: string, ...args: readonly string[]): string => {
+    writeFileSync(
+      original,
+      readFileSync(original, 'utf8').replaceAll(/"cwd":"(?:[^"\\]|\\.)*"/g, `"cwd":${JSON.stringify(folder)}`),
+    )
+    return run([session, '--print', ...args]).stdout
+  }
+  expect(printed(own)).toContain(`cd ${shellWord(own)} && claude --resume `)
+  expect(printed(own, '--cwd', home)).toContain(`cd ${home} && claude --resume `)
+  writeFileSync(join(home, 'file'), '')
+  for (const other of [join(home, 'gone'), 'work', '', join(home, 'file'), `${own}\u0000`, 'C:\\work'])
+    expect(printed(other)).toContain(`cd ${join(home, 'work')} && claude --resume `)
+  const unsafe = join(home, 'a\u001b]0;b')
+  mkdirSync(unsafe)
+  expect(printed(unsafe)).toContain(`cd ${join(home, 'work')} && claude --resume `)
+  rmSync(join(home, 'started'), { force: true })
+  printed(own)
+  expect(run([session]).status).toBe(0)
+  expect(readFileSync(join(home, 'started'), 'utf8')).toMatch(/work claude --resume /)
 })
 
 it('continues from an earlier message and answers its open calls, with a notice', () => {
@@ -489,15 +515,19 @@ it("lists all programs' sessions by project and title", () => {
   const { home, env, original, write, run } = madeHome()
   run([session, '--in', 'codex', '--print'])
   run([session, '--in', 'gemini', '--print'])
-  const { lines: printed } = indelible(['sessions', '--limit', '2'], { env, columns: 160 })
+  const { lines: printed } = indelible(['list', '--machine', '--limit', '2'], { env, columns: 160 })
   expect(printed.length).toBe(3)
   for (const line of printed.slice(0, 2)) expect(line).toMatch(/ (?:codex|gemini) .* work +What is in the picture\?/)
-  expect(indelible(['sessions', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(/gone +What is in/)
-  expect(indelible(['sessions'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(/found no sessions of agents/)
+  expect(indelible(['list', '--machine', '--of', 'claude-code'], { env, columns: 160 }).stdout).toMatch(
+    /gone +What is in/,
+  )
+  expect(indelible(['list', '--machine'], { env: { HOME: join(home, 'nobody') } }).stderr).toMatch(
+    /found no sessions of agents/,
+  )
   // Without a title, the first 200 characters of the conversation; of a file that can't be read, the reason.
   write([{ ...lines[0], message: { role: 'user', content: 'long '.repeat(100) } }])
   writeFileSync(join(dirname(original), `${other}.jsonl`), '')
-  const { lines: described } = indelible(['sessions', '--of', 'claude-code', '--json'], { env })
+  const { lines: described } = indelible(['list', '--machine', '--of', 'claude-code', '--json'], { env })
   expect(described.slice(0, 2).map((line) => JSON.parse(line) as object)).toMatchObject([
     { id: other, unreadable: 'InvalidJson' },
     { id: session, title: 'long '.repeat(100).slice(0, 200), messages: 1 },
@@ -509,7 +539,7 @@ it('the list of sessions fits its terminal, and ends at --limit', () => {
   const again = join(dirname(original), 'older.jsonl')
   writeFileSync(again, text([{ ...lines[0], cwd: '/a-long-folder' }]))
   utimesSync(again, new Date('2025-01-01T12:34:56Z'), new Date('2025-01-01T12:34:56Z'))
-  const list = (...args: readonly string[]) => indelible(['sessions', ...args], { env, columns: 160 })
+  const list = (...args: readonly string[]) => indelible(['list', '--machine', ...args], { env, columns: 160 })
   const newer = `2026-01-01 00:00  claude-code  ${session}  gone`
   const older = `2025-01-01 12:34  claude-code  ${'older'.padEnd(session.length)}`
   const title = '  What is in the picture?'
@@ -522,7 +552,7 @@ it('the list of sessions fits its terminal, and ends at --limit', () => {
   expect(list('--limit', '0')).toMatchObject({ stdout: '', stderr: '2 more: --limit 2\n' })
   expect(list('--of', 'vim').status).toBe(2)
   expect(list('--of', 'pi')).toMatchObject({ stdout: '', stderr: 'found no sessions of agents on this machine\n' })
-  const narrow = (terminal: number) => indelible(['sessions', '--limit', '1'], { env, terminal }).lines[0]
+  const narrow = (terminal: number) => indelible(['list', '--machine', '--limit', '1'], { env, terminal }).lines[0]
   expect([narrow(59), narrow(60)]).toEqual([
     '2026-01-01  claude-code  11111111…  What is in the picture?',
     '2026-01-01 00:00  claude-code  11111111…  gone  What is in …',
@@ -542,7 +572,7 @@ it('a name that is the whole id of one session is that session, however many beg
     /^indelible: the sessions run\d?, run\d?, run\d?, run\d?, run\d? begin with "ru"; give more of the id\n$/,
   )
   for (let index = 0; index < 14; index++) written('-more', `more${index}`)
-  const listed = indelible(['sessions'], { env })
+  const listed = indelible(['list', '--machine'], { env })
   expect([listed.lines.length, listed.stderr]).toEqual([20 + 1, '2 more: --limit 22\n'])
   written('-there', 'run6')
   expect(run(['run6', '--print']).stderr).toMatch(/run6\.jsonl: written for/)
@@ -591,7 +621,7 @@ it('sub-agent sessions are not listed but continue by id, with a notice', () => 
     mkdirSync(join(home, dirname(path)), { recursive: true })
     writeFileSync(join(home, path), text(values))
   }
-  const { stdout, stderr } = indelible(['sessions', '--json'], { env })
+  const { stdout, stderr } = indelible(['list', '--machine', '--json'], { env })
   expect(
     stdout
       .trim()
@@ -615,7 +645,7 @@ it('a project with a long path gets its own Claude Code folder, which is found a
   expect(run([session, '--cwd', long, '--print']).status).toBe(0)
   const added = files().find((path) => !before.includes(path)) ?? ''
   expect(added.split('/')[2]).toMatch(/^.{200}-[0-9a-z]{1,6}$/)
-  const { stdout } = indelible(['sessions', '--limit', '1', '--json'], { env })
+  const { stdout } = indelible(['list', '--machine', '--limit', '1', '--json'], { env })
   expect(JSON.parse(stdout)).toMatchObject({ project: long, title: all[0] })
 })
 
@@ -656,13 +686,13 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
   fails(1, /opencode: no model is configured; --model PROVIDER\/MODEL names one/, [session, '--in', 'opencode'])
   // Half a file, and one with kinds of lines that a newer version has: what can be read continues.
   writeFileSync(original, text(lines).slice(0, -20))
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line/)
   write([
     ...lines,
     { ...at('n1', 'u3'), type: 'hologram', message: { role: 'user', content: 'new' } },
     ...[{ ...at('u4', 'n1'), type: 'user', message: { role: 'user', content: 'ok' } }],
   ])
-  expect(run([session, '--print']).stderr).toMatch(/1 damaged line skipped/)
+  expect(run([session, '--print']).stderr).toMatch(/1 damaged line/)
   write(lines, new Date())
   expect(run([session, '--print']).stderr).toMatch(
     /changed \d+ s ago; anything that its program writes from now on will be missing in/,
@@ -750,7 +780,12 @@ it('continue reports a folder without permissions in one clear line', noNobody, 
   expect(files()).toEqual(before)
   // The folder of another program that can't be read is a line beside what is listed.
   chmodSync(join(home, '.codex'), 0)
-  const listed = spawnSync(process.execPath, [main, 'sessions'], { encoding: 'utf8', env, uid: nobody, gid: nobody })
+  const listed = spawnSync(process.execPath, [main, 'list', '--machine'], {
+    encoding: 'utf8',
+    env,
+    uid: nobody,
+    gid: nobody,
+  })
   expect([listed.status, listed.stdout.split('\n').length, listed.stderr]).toEqual([
     0,
     2,

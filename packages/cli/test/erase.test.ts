@@ -42,10 +42,10 @@ describe('indelible erase', () => {
     const { size, root } = (
       JSON.parse(receipt) as { readonly ledger: { readonly size: number; readonly root: string } }
     ).ledger
-    const checked = indelible(['check-proof', file, '--head', `${size}:${root}`])
+    const checked = indelible(['prove', '--check', file, '--head', `${size}:${root}`])
     const line = `2 messages erased for "a" by ann (request 812), in the ledger with the head ${size}:${root}`
     expect(checked.stderr).toBe(`${line}\n`)
-    expect(indelible(['check-proof', file]).stderr).toBe(
+    expect(indelible(['prove', '--check', file]).stderr).toBe(
       `${line}, as the receipt itself states; pass --head to compare it with a head that you know\n`,
     )
   })
@@ -61,7 +61,7 @@ describe('indelible erase', () => {
     expect(some).toMatchObject({ status: 0, stderr: 'a: held by ann (case 14); 2 messages (0-1) skipped\n' })
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 1 })
     expect(indelible(['ledger', 'verify', ...store]).stdout).toContain('1 held, 2 rows erased')
-    expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
+    expect(indelible(['hold', '--release', 'a', ...store]).stdout).toBe('a: released\n')
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 0 })
   })
   it('lists mark every session that has the erased messages, also forks and originals', async () => {
@@ -115,19 +115,19 @@ describe('indelible erase', () => {
   })
   it('reports which messages were held and which were not', async () => {
     const store = await filled()
-    expect(indelible(['release', 'a', ...store])).toMatchObject({
+    expect(indelible(['hold', '--release', 'a', ...store])).toMatchObject({
       status: 1,
       stdout: '',
       stderr: 'a: was not held\nindelible: 1 session was not held\n',
     })
     indelible(['hold', 'a', '--by', 'ann', ...store])
     expect(indelible(['hold', 'a', '--by', 'bob', ...store]).stdout).toBe('a: held by ann already\n')
-    const both = indelible(['release', 'a', 'b', ...store])
+    const both = indelible(['hold', '--release', 'a', 'b', ...store])
     expect([both.status, both.stdout]).toEqual([1, 'a: released\n'])
   })
   it('proves when and why a message was erased', async () => {
     const store = await filled()
-    const head = indelible(['head', 'a', ...store]).stdout.trim()
+    const head = indelible(['prove', 'a', ...store]).stdout.trim()
     const before = indelible(['prove', 'a', '1', ...store]).stdout
     const done = indelible(['erase', 'a', '1', '--yes', ...why, ...store]).stdout
     const ledger = /recorded in the ledger at (\S+)/.exec(done)?.[1] ?? ''
@@ -137,7 +137,7 @@ describe('indelible erase', () => {
       expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
     ])
     const file = writeTestFile('erased.json', proved.stdout)
-    const checked = indelible(['check-proof', file, '--head', head, '--ledger-head', ledger])
+    const checked = indelible(['prove', '--check', file, '--head', head, '--ledger-head', ledger])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
     expect(checked.stderr).toMatch(
       /^row 1 of the record of messages and notes with the head 3:\w+ has this leaf, and was erased at 20\d\d-\S+ by ann \(request 812\), according to the ledger with the head 1:\w+\n$/,
@@ -145,15 +145,15 @@ describe('indelible erase', () => {
     expect(indelible(['verify', 'a', ...store]).stdout).toMatch(
       /^a: good, 1 of 3 messages erased \(position 1\), head 3:/,
     )
-    expect(indelible(['check-proof', writeTestFile('before.json', before), '--head', head])).toMatchObject({
+    expect(indelible(['prove', '--check', writeTestFile('before.json', before), '--head', head])).toMatchObject({
       status: 0,
     })
     const other = `3:${'ab'.repeat(32)}`
-    const own = indelible(['check-proof', file])
+    const own = indelible(['prove', '--check', file])
     expect([own.status, own.stderr]).toEqual([0, expect.stringContaining('both heads come from the proof itself')])
-    expect(indelible(['check-proof', file, '--head', other, '--ledger-head', ledger])).toMatchObject({ status: 1 })
-    expect(indelible(['check-proof', file, '--head', head, '--ledger-head', other])).toMatchObject({ status: 1 })
-    expect(indelible(['check-proof', file, '--head', head])).toMatchObject({ status: 2 })
+    expect(indelible(['prove', '--check', file, '--head', other, '--ledger-head', ledger])).toMatchObject({ status: 1 })
+    expect(indelible(['prove', '--check', file, '--head', head, '--ledger-head', other])).toMatchObject({ status: 1 })
+    expect(indelible(['prove', '--check', file, '--head', head])).toMatchObject({ status: 2 })
   })
   it('reports remaining copies of a text by message position or note row', async () => {
     const path = join(folder, 'remains.db')
@@ -219,7 +219,7 @@ describe('indelible erase', () => {
       'i: held; 1 message (0) and the rest of its content would stay',
     )
     expect(indelible(['erase', 'i', '--all', '--yes', ...at])).toMatchObject({ status: 1, stdout: '' })
-    indelible(['release', 'i', ...at])
+    indelible(['hold', '--release', 'i', ...at])
     const all = indelible(['erase', 'i', '--all', '--yes', ...at])
     expect(all.stdout).toMatch(/^i: erased 1 message \(0\) and 1 note, recorded in the ledger at 4:/)
     const again = await sqliteStore({ path })
@@ -228,7 +228,9 @@ describe('indelible erase', () => {
     await other.close()
     await again.close()
     const receipt = writeTestFile('all.json', indelible(['erase', 'j', '--all', '--yes', '--json', ...at]).stdout)
-    expect(indelible(['check-proof', receipt]).stderr).toMatch(/^1 message and 1 note erased for "j", in the ledger/)
+    expect(indelible(['prove', '--check', receipt]).stderr).toMatch(
+      /^1 message and 1 note erased for "j", in the ledger/,
+    )
     for (const wrong of [['i', '0', '--all'], ['i', '--all', '--input', 'x'], ['--all'], ['--input', 'x']])
       expect(indelible(['erase', ...wrong, '--yes', ...at]).status).toBe(2)
   })

@@ -188,7 +188,7 @@ it('import --from reports what it cannot do', () => {
     1,
     ['', 's2: 1 message stored, 1 in all', 's3: 1 message stored, 1 in all'],
   ])
-  expect(some.stderr).toContain('s3.jsonl: 1 damaged line skipped')
+  expect(some.stderr).toContain('s3.jsonl: 1 damaged line')
   expect(some.stderr).toContain('1 session of claude-code can')
 })
 
@@ -244,7 +244,7 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
   write(pathOf(lost as string), lines(meta(lost as string, base('gone', 10)), said('user', 'alone')))
   const { status, stderr } = from('codex')
   expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
-  const checked = indelible(['check', join(home, pathOf(lost as string))])
+  const checked = indelible(['show', '--check', join(home, pathOf(lost as string))])
   expect(checked.stdout + checked.stderr).toContain('continues session gone, whose file was not found')
   expect(status).toBe(1)
   expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
@@ -254,8 +254,8 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
       .flatMap((line) => /"text":"([^"]*)"/.exec(line)?.[1] ?? [])
   expect(texts(second)).toEqual(['one', 'first é', 'two', 'not in its fork'])
   expect(texts(third)).toEqual(['one', 'first é', 'two', 'three'])
-  expect(indelible(['check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
-  expect(indelible(['check', path]).stdout).toContain('3 messages')
+  expect(indelible(['show', '--check', join(home, pathOf(third as string))]).stdout).toContain('4 messages')
+  expect(indelible(['show', '--check', path]).stdout).toContain('3 messages')
 })
 
 it('import --from finds pi sessions by its environment and settings, and every opencode database', () => {
@@ -345,14 +345,14 @@ it('results that Claude Code stores in files are imported, and no other file', a
 
 it('an id that looks like a path is not followed but kept', () => {
   const { write, from, list } = madeHome()
-  const evil = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/evil' }
-  write('.claude/projects/-work/f.jsonl', lines(evil))
+  const hostile = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/hostile' }
+  write('.claude/projects/-work/f.jsonl', lines(hostile))
   expect(from('claude-code').stdout).toMatch(/^f: 1 message/)
   expect(list()).toEqual(['f 1'])
-  const read = readTranscript(lines(evil))
+  const read = readTranscript(lines(hostile))
   expect(isLeft(read) ? read : [read.right.origin.id, read.right.origin.metadata['sessionId']]).toEqual([
     undefined,
-    '../../../../tmp/evil',
+    '../../../../tmp/hostile',
   ])
 })
 
@@ -377,4 +377,93 @@ it('a folder or file without permissions is one line, and the others are importe
   expect(stderr.split('\n').filter((line) => line.includes('permission') || line.includes("can't be")).length).toBe(3)
   expect(stderr).toContain("1 session and 1 folder of claude-code can't be read")
   expect(status).toBe(1)
+})
+
+const inAgent = (name: string): string => `.claude/projects/-work/${name}.jsonl`
+const complete = (text: string) => ({
+  ...says('a1', 'u1', text),
+  message: { ...says('a1', 'u1', text).message, stop_reason: 'end_turn' },
+})
+
+it("import --from passes over empty files and a workflow's journal, and exits with 0", () => {
+  const { write, from } = madeHome()
+  write(inAgent('s1'), lines(asks('u1', null, 'Look.')))
+  write(inAgent('s2'), '')
+  write('.claude/projects/-work/s1/subagents/workflows/w1/journal.jsonl', lines({ type: 'started', key: 'a' }))
+  const { status, stdout, stderr } = from('claude-code')
+  expect([status, stdout.split('\n').length]).toEqual([0, 2])
+  expect(stderr).toContain('claude-code: 1 session, 0 unchanged')
+})
+
+it('import --from imports the last answer of a file that just changed if it is complete, and says what waits', () => {
+  const { write, from } = madeHome()
+  write(inAgent('s1'), lines(asks('u1', null, 'Look.'), complete('A cat.')), new Date())
+  write(inAgent('s2'), lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A c')).replaceAll('"s1"', '"s2"'), new Date())
+  const { stdout, stderr } = from('claude-code')
+  expect(stdout).toContain('s1: 2 messages stored')
+  expect(stdout).toContain('s2: 1 message stored')
+  expect(stderr).toContain('the last answer of 1 session may still grow; the next import has it')
+})
+
+it('import --from follows links, reads a linked file once, and names a link to nothing', () => {
+  const { home, write, from } = madeHome()
+  write('elsewhere/-work/s1.jsonl', lines(asks('u1', null, 'Look.')))
+  mkdirSync(join(home, '.claude'))
+  symlinkSync(join(home, 'elsewhere'), join(home, '.claude/projects'))
+  symlinkSync(join(home, 'elsewhere/-work'), join(home, 'elsewhere/-other'))
+  symlinkSync(join(home, 'nowhere.jsonl'), join(home, 'elsewhere/-work/s2.jsonl'))
+  const { stdout, stderr } = from('claude-code')
+  expect(stdout.match(/stored/g)).toHaveLength(1)
+  expect(stderr).toContain("s2.jsonl: is a link to something that can't be read")
+})
+
+it("import names a sub-agent's session after its own id, in any order of the files", () => {
+  const { home, store, write } = madeHome()
+  const side = { isSidechain: true, agentId: 'a1b2' }
+  write(inAgent('s1'), lines(asks('u1', null, 'Look.')))
+  write('.claude/projects/-work/s1/subagents/agent-a1b2.jsonl', lines({ ...asks('x1', null, 'Search.'), ...side }))
+  const files = [join(home, '.claude/projects/-work/s1/subagents/agent-a1b2.jsonl'), join(home, inAgent('s1'))]
+  const { stdout, status } = indelible(['import', ...files, ...store])
+  expect([status, stdout.split('\n').map((line) => line.split(':')[0])]).toEqual([0, ['s1.agent-a1b2', 's1', '']])
+})
+
+it('import --from opencode reads its earlier JSON files, and names the tables of a later version', () => {
+  const { home, write, from } = madeHome()
+  const folderOf = (path: string): string => `.local/share/opencode/storage/${path}`
+  write(
+    folderOf('session/p1/ses_1.json'),
+    JSON.stringify({ id: 'ses_1', projectID: 'p1', version: '1.0', title: 'A look', time: { created: 1, updated: 2 } }),
+  )
+  write(
+    folderOf('message/ses_1/msg_1.json'),
+    JSON.stringify({ id: 'msg_1', sessionID: 'ses_1', role: 'user', time: { created: 1 } }),
+  )
+  write(
+    folderOf('part/msg_1/prt_1.json'),
+    JSON.stringify({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1', type: 'text', text: 'Look.' }),
+  )
+  expect(from('opencode').stdout).toContain('ses_1: 1 message stored')
+  const db = new DatabaseSync(join(home, '.local/share/opencode/opencode.db'))
+  db.exec("create table session_v3 (id text); insert into session_v3 values ('a'), ('b')")
+  db.exec(
+    'create table session_message (id text, session_id text, type text, seq integer, time_updated integer, data text)',
+  )
+  db.close()
+  const { status, stderr } = from('opencode')
+  expect(status).toBe(1)
+  expect(stderr).toContain("opencode.db: 2 rows of the table session_v3 can't be read")
+})
+
+it('an imported session is listed by the time of its conversation', () => {
+  const { home, store, write, from } = madeHome()
+  const timed = { ...asks('u1', null, 'Look.'), timestamp: '2026-01-01T00:00:00.000Z' }
+  write(inAgent('s1'), lines(timed))
+  indelible(['append', 'new', '--create', 'Hello.', ...store], { env: { HOME: home } })
+  from('claude-code')
+  const { lines: listed } = indelible(['list', '--json', ...store])
+  const s1 = listed
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { readonly [field: string]: unknown })
+    .find(({ session, id }) => (session ?? id) === 's1')
+  expect(JSON.stringify(s1)).toContain('2026-01-01T00:00:00.000Z')
 })

@@ -45,11 +45,11 @@ it.each([
     const file = writeTestFile(`cut ${which}.jsonl`, of(good))
     const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
     expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
-    const told = `cut ${which}.jsonl: 1 damaged line skipped (line ${line}); "indelible check" says why\n`
+    const told = `cut ${which}.jsonl: 1 damaged line (line ${line}); "indelible show --check" says why\n`
     expect(imported).toMatchObject({ status: 1, stderr: told })
-    for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
+    for (const args of [['show'], ['stats'], ['context'], ['context', '--compare', '--budget', '8k', '--policy', 'window']])
     expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
-    expect(indelible(['convert', file, '--to', 'anthropic'])).toMatchObject({
+    expect(indelible(['export', file, '--to', 'anthropic'])).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('Hello?') as string,
       stderr: expect.stringContaining(`  line     ${line}  is`) as string,
@@ -96,8 +96,11 @@ it('list marks held, encrypted and erased sessions', () => {
   expect(ids('encrypted=false')).toEqual(['cut', 'fork', 'kept', 'plain'])
   expect(ids('erased>0')).toEqual(['cut'])
   expect(ids('constructor~a')).toEqual([])
-  expect(run('tree').lines[0]).toMatch(/^kept {2}\[held\] 2 messages/)
-  expect(jsonLines(['tree', '--json', '--store', store])).toMatchObject([{ id: 'kept', held: true }, { id: 'fork' }])
+  expect(run('list', '--tree').lines[0]).toMatch(/^kept {2}\[held\] 2 messages/)
+  expect(jsonLines(['list', '--tree', '--json', '--store', store])).toMatchObject([
+    { id: 'kept', held: true },
+    { id: 'fork' },
+  ])
 })
 
 it.each([
@@ -130,7 +133,7 @@ it("an error says that an output file's folder is missing", () => {
 
 it('import reports changed values in the words of check', () => {
   const file = writeTestFile('half.json', '[{"role":"user","content":"a\\ud800b"},{"role":"assistant","content":"ok"}]')
-  const changed = indelible(['check', file]).lines.slice(2, 5)
+  const changed = indelible(['show', '--check', file]).lines.slice(2, 5)
   expect(changed[0]).toBe('changed while reading: 1 value')
   expect(indelible(['import', file, '--store', join(folder, 'half.db')])).toMatchObject({
     status: 0,

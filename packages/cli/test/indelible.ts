@@ -86,10 +86,13 @@ export const indelibleProcess = (args: readonly string[], options: CommandOption
   return { status, stdout, stderr, lines: stdout.split('\n') }
 }
 
+/** The home of a user without agents. */
+const emptyHome = mkdtempSync(join(tmpdir(), 'indelible-home-'))
 const compiled = join(root, '.cache/compiled')
 
 export const environment = ({ columns, env }: CommandOptions = {}): NonNullable<CommandLine['env']> => ({
   PATH: process.env['PATH'],
+  HOME: emptyHome, // the agents of who runs the tests are not there
   COLUMNS: String(columns ?? 100),
   NODE_COMPILE_CACHE: compiled,
   ...env,

@@ -195,7 +195,7 @@ describe('a ledger on the command line', () => {
 
   it('checks a bundle with only the keys', () => {
     const bundle = inFile('bundle.json', indelible(['prove', 'a', '3', '--ledger', ...store]).stdout)
-    const checked = indelible(['check-proof', bundle, '--trust', trustFile])
+    const checked = indelible(['prove', '--check', bundle, '--trust', trustFile])
     expect(checked).toMatchObject({ status: 0 })
     const line = `row 3 of session "a", in the ledger ${origin} of 2 rows, signed by ${origin}`
     expect(checked.stderr).toBe(`${line}\n`)
@@ -203,18 +203,18 @@ describe('a ledger on the command line', () => {
       'witnessed.json',
       JSON.stringify({ origin, keys: [vkey], witnesses: [witnessKey], quorum: 1 }),
     )
-    expect(indelible(['check-proof', bundle, '--trust', witnessed]).stderr).toBe(`${line}, witness\n`)
+    expect(indelible(['prove', '--check', bundle, '--trust', witnessed]).stderr).toBe(`${line}, witness\n`)
     expect(JSON.parse(checked.stdout)).toEqual(
       (JSON.parse(indelible(['show', 'a', '--json', ...store]).lines[3] as string) as { message: unknown }).message,
     )
-    expect(indelible(['check-proof', bundle])).toMatchObject({ status: 2 })
+    expect(indelible(['prove', '--check', bundle])).toMatchObject({ status: 2 })
     const plain = inFile('plain.json', indelible(['prove', 'a', '3', ...store]).stdout)
-    expect(indelible(['check-proof', plain, '--trust', trustFile])).toMatchObject({
+    expect(indelible(['prove', '--check', plain, '--trust', trustFile])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('--trust is for a bundle of "prove --ledger"') as string,
     })
-    expect(indelible(['check-proof', plain, '--ledger-head', `1:${'0'.repeat(64)}`]).status).toBe(2)
-    expect(indelible(['check-proof', inFile('null.json', 'null')])).toMatchObject({ status: 1, stdout: '' })
+    expect(indelible(['prove', '--check', plain, '--ledger-head', `1:${'0'.repeat(64)}`]).status).toBe(2)
+    expect(indelible(['prove', '--check', inFile('null.json', 'null')])).toMatchObject({ status: 1, stdout: '' })
     const others = inFile(
       'others.json',
       JSON.stringify({
@@ -222,7 +222,7 @@ describe('a ledger on the command line', () => {
         keys: [indelible(['key', 'new', origin, '--out', join(folder, 'b.key')]).stdout.trim()],
       }),
     )
-    expect(indelible(['check-proof', bundle, '--trust', others])).toMatchObject({
+    expect(indelible(['prove', '--check', bundle, '--trust', others])).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('no signature by a trusted key') as string,
     })

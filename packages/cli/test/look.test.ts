@@ -112,7 +112,7 @@ describe('show of one message', () => {
     [['retag', 'mine', '1', 'gossip']],
     [['rename', 'mine']],
     [['diff', 'mine']],
-    [['tree', 'a', 'b']],
+    [['list', '--tree', 'a', 'b']],
     [['stats', 'a', 'b']],
     [['stats', '--by', 'size']],
     [['prove', 'mine', '--consistency']],
@@ -154,17 +154,17 @@ describe('fork commands', () => {
   it('draw forks as trees', () => {
     run('fork', 'mine', '--at', '1', '--id', 'a')
     run('fork', 'a', '--id', 'b')
-    expect(run('tree').lines).toEqual([
+    expect(run('list', '--tree').lines).toEqual([
       'mine  4 messages  The fix',
       '├─ cut  from 4, 4 messages',
       '└─ a  from 1, 1 message',
       '   └─ b  from 1, 1 message',
       '',
     ])
-    expect(run('tree', 'failing').lines[0]).toBe('failing  1 message')
+    expect(run('list', '--tree', 'failing').lines[0]).toBe('failing  1 message')
     run('remove', 'a', '--yes')
     expect(
-      run('tree', '--json')
+      run('list', '--tree', '--json')
         .lines.slice(-3, -1)
         .map((line) => JSON.parse(line) as object),
     ).toEqual([
@@ -187,12 +187,12 @@ describe('fork commands', () => {
       await forkSession(opened, of, { id })
     await opened.close()
     const lines = (...args: readonly string[]): readonly string[] =>
-      indelible(['tree', ...args, ...own]).lines.map((line) => line.replace(/(?<=\w) {2}.*/, ''))
+      indelible(['list', '--tree', ...args, ...own]).lines.map((line) => line.replace(/(?<=\w) {2}.*/, ''))
     const root = ['root', '├─ a', '│  └─ b', '│     └─ c', '└─ d']
     expect(lines()).toEqual([...root, 'second', '└─ e', ''])
     for (const id of ['root', 'b', 'd']) expect(lines(id)).toEqual([...root, ''])
     expect(lines('alone')).toEqual(['alone', ''])
-    const json = indelible(['tree', 'd', '--json', ...own]).lines.slice(0, -1)
+    const json = indelible(['list', '--tree', 'd', '--json', ...own]).lines.slice(0, -1)
     expect(json.map((line) => JSON.parse(line) as object)).toEqual([
       { id: 'root', depth: 0, messages: 1 },
       { id: 'a', depth: 1, parent: 'root', at: 1, messages: 1 },
@@ -404,7 +404,7 @@ describe('stats', () => {
         '1 answer may have more tokens than were counted: output and dollars are at least those shown\n',
       )
     }
-    expect(indelible(['check', file]).stdout).toContain('at least 1 out')
+    expect(indelible(['show', '--check', file]).stdout).toContain('at least 1 out')
   })
   it("counts a file's recorded usage by model and day", () => {
     const line = (id: string, day: string, model: string, usage: object) =>
@@ -505,14 +505,14 @@ describe('stats', () => {
 
 describe('a proof of growth', () => {
   it('shows without the store that a record extends an earlier head', () => {
-    const head = run('head', 'failing').lines[0] as string
+    const head = run('prove', 'failing').lines[0] as string
     run('append', 'failing', 'More.')
     const proof = writeTestFile('growth.json', run('prove', 'failing', '--consistency', '--head', head).stdout)
-    expect(indelible(['check-proof', proof, '--head', head])).toMatchObject({
+    expect(indelible(['prove', '--check', proof, '--head', head])).toMatchObject({
       status: 0,
-      stdout: `the record with the head ${run('head', 'failing').lines[0]} continues ${head}\n`,
+      stdout: `the record with the head ${run('prove', 'failing').lines[0]} continues ${head}\n`,
     })
-    expect(indelible(['check-proof', proof]).stdout).toMatch(
+    expect(indelible(['prove', '--check', proof]).stdout).toMatch(
       / continues \d+:\w+; pass --head to compare one of them with a head that you know\n$/,
     )
     expect(run('prove', 'nobody', '--consistency', '--head', head)).toMatchObject({ status: 1, stdout: '' })
@@ -521,9 +521,9 @@ describe('a proof of growth', () => {
       stderr: expect.stringContaining('do not have that head: they were changed, or') as string,
     })
     const other = `${head.slice(0, -1)}${head.endsWith('0') ? '1' : '0'}`
-    expect(indelible(['check-proof', proof, '--head', other]).status).toBe(1)
+    expect(indelible(['prove', '--check', proof, '--head', other]).status).toBe(1)
     // Also a head of as many rows as there are.
-    const now = run('head', 'failing').lines[0]?.split(':')[0]
+    const now = run('prove', 'failing').lines[0]?.split(':')[0]
     for (const size of [now, 1])
       expect(run('prove', 'failing', '--consistency', '--head', `${size}:${'0'.repeat(64)}`)).toMatchObject({
         status: 1,
@@ -533,18 +533,18 @@ describe('a proof of growth', () => {
       })
     const [message] = [writeTestFile('message.json', run('prove', 'failing', '0').stdout)]
     run('note', 'failing', 'later')
-    const later = run('head', 'failing', '--full').stdout.trim()
-    const [own = ''] = /(?<=the head )\d+:\w{64}/.exec(indelible(['check-proof', message]).stderr) ?? []
+    const later = run('prove', 'failing', '--full').stdout.trim()
+    const [own = ''] = /(?<=the head )\d+:\w{64}/.exec(indelible(['prove', '--check', message]).stderr) ?? []
     const row = `the message is row 0 of the session with the head ${own}`
-    expect(indelible(['check-proof', message])).toMatchObject({
+    expect(indelible(['prove', '--check', message])).toMatchObject({
       status: 0,
       stderr: `${row}; that head comes from the proof itself: pass --head to compare with one that you know\n`,
     })
-    expect(indelible(['check-proof', message, '--head', own])).toMatchObject({ status: 0, stderr: `${row}\n` })
+    expect(indelible(['prove', '--check', message, '--head', own])).toMatchObject({ status: 0, stderr: `${row}\n` })
     // The advice names the shorter of the two records, whichever is the proof's.
     const advice = (proof: string, known: string): string | undefined =>
       /if the session grew in between, "indelible prove SESSION --consistency --head (\d+:\w{64})" proves/.exec(
-        indelible(['check-proof', proof, '--head', known]).stderr,
+        indelible(['prove', '--check', proof, '--head', known]).stderr,
       )?.[1]
     expect(advice(message, later)).toBe(own)
     expect(advice(writeTestFile('newer.json', run('prove', 'failing', '0').stdout), own)).toBe(own)
@@ -556,7 +556,7 @@ describe('a proof of growth', () => {
       'but the head has 99: the session was truncated',
     )
     expect(run('verify', 'failing', '--head', `${head.slice(0, 14)}…`).stderr).toContain(
-      '"indelible head --full --store ',
+      '"indelible prove SESSION --full --store ',
     )
   })
   it('is refused after any change', async () => {

@@ -12,218 +12,214 @@ import { folder, indelible, indelibleProcess, type CommandOptions } from './inde
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Escape sequences with 7 and 8 bits, a bell, new lines of all kinds, and characters that turn or hide what follows. */
-const evil = '\u001b[5m\u0007\u009b5m\u0085\u2028\u2029\r\n\u202e\u2066\u200b\ufeff\u007f'
+const hostile = '\u001b[5m\u0007\u009b5m\u0085\u2028\u2029\r\n\u202e\u2066\u200b\ufeff\u007f'
 const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
 /** What of it can be in the id of a session. */
-const evilId = 'evil\u202eid\u2028\u200b\u2066'
+const hostileId = 'hostile\u202eid\u2028\u200b\u2066'
 
-const place = join(folder, `a${evil}folder`)
+const place = join(folder, `a${hostile}folder`)
 mkdirSync(place)
 const inPlace = (name: string, content: string): string => {
-  const path = join(place, `${name}${evil}.json`)
+  const path = join(place, `${name}${hostile}.json`)
   writeFileSync(path, content)
   return path
 }
 const conversation = [
-  { role: 'system', content: `rules ${evil}` },
-  { role: 'user', content: `question ${evil}`, name: `ada${evil}` },
+  { role: 'system', content: `rules ${hostile}` },
+  { role: 'user', content: `question ${hostile}`, name: `ada${hostile}` },
   {
     role: 'assistant',
-    content: `answer ${evil}`,
-    tool_calls: [{ id: `c${evil}`, type: 'function', function: { name: `tool${evil}`, arguments: `{"a":"${'b'}"}` } }],
+    content: `answer ${hostile}`,
+    tool_calls: [
+      { id: `c${hostile}`, type: 'function', function: { name: `tool${hostile}`, arguments: `{"a":"${'b'}"}` } },
+    ],
   },
-  { role: 'tool', tool_call_id: `other${evil}`, content: `result ${evil}` },
+  { role: 'tool', tool_call_id: `other${hostile}`, content: `result ${hostile}` },
 ]
 const file = inPlace('chat', JSON.stringify(conversation))
 const damaged = inPlace(
   'damaged',
-  `{"type":"session","id":"s${evil.replaceAll(/\s/g, '')}","timestamp":"t","cwd":"/"}\n{"type":"what${'\\u001b'}[5m","x":1}\n{"nothing\n`.replaceAll(
+  `{"type":"session","id":"s${hostile.replaceAll(/\s/g, '')}","timestamp":"t","cwd":"/"}\n{"type":"what${'\\u001b'}[5m","x":1}\n{"nothing\n`.replaceAll(
     /[\u0000-\u0009\u000b-\u001f]/g, // oxlint-disable-line no-control-regex -- JSON strings hold none
     '',
   ),
 )
-const notJson = inPlace('broken', `not json ${evil}`)
-const calls = inPlace(
-  'calls',
-  JSON.stringify([
-    {
-      callId: `c${evil}`,
-      methodName: `m${evil}`,
-      programSource: `const a = conversationHistory.filter((r) => '${evil.replaceAll(/[\r\n\u2028\u2029]/g, '')}')`,
-    },
-    { historyAccessDetected: true, historyQueryPatterns: [`map${evil}`] },
-    { msg: evil },
-  ]),
-)
-const nowhere = join(place, `nothing${evil}.json`)
-const store = join(place, `store${evil}.db`)
-const gone = join(place, `gone${evil}.db`)
-const out = join(place, `out${evil}.json`)
-/** The folders of agents: one has a session, whose title is evil. */
+const notJson = inPlace('broken', `not json ${hostile}`)
+const nowhere = join(place, `nothing${hostile}.json`)
+const store = join(place, `store${hostile}.db`)
+const gone = join(place, `gone${hostile}.db`)
+const out = join(place, `out${hostile}.json`)
+/** The folders of agents: one has a session, whose title is hostile. */
 const home = join(folder, 'home')
 for (const of of ['.claude/projects/-work', '.codex', '.pi/agent']) mkdirSync(join(home, of), { recursive: true })
 writeFileSync(
   join(home, '.claude/projects/-work/0b0f5e8a-6c1d-4f2e-9a3b-112233445566.jsonl'),
-  `${JSON.stringify({ type: 'user', uuid: 'a', parentUuid: null, cwd: `/${evil}`, message: { role: 'user', content: evil } })}\n`,
+  `${JSON.stringify({ type: 'user', uuid: 'a', parentUuid: null, cwd: `/${hostile}`, message: { role: 'user', content: hostile } })}\n`,
 )
-const proof = (): string => inPlace('proof', indelible(['prove', evilId, '1', '--store', store]).stdout)
+const proof = (): string => inPlace('proof', indelible(['prove', hostileId, '1', '--store', store]).stdout)
 
-/** For each command, lines that make it print what is evil: in names, in content, in errors. */
+/** For each command, lines that make it print what is hostile: in names, in content, in errors. */
 const lines: { readonly [command: string]: () => readonly (readonly string[])[] } = {
   show: () => [
     [file],
     [damaged],
     [nowhere],
     [notJson],
-    [evilId, '--store', store],
-    [evilId, '--store', gone],
+    [hostileId, '--store', store],
+    [hostileId, '--store', gone],
     [file, '2'],
     [file, '1', '--full'],
-    [evilId, '3', '--store', store],
-    [evilId, evil, '--store', store],
+    [hostileId, '3', '--store', store],
+    [hostileId, hostile, '--store', store],
     [file, '--json'],
-    [file, '--kind', evil],
-    [file, evil],
-  ],
-  check: () => [[file], [damaged], [nowhere], [notJson], [file, '--json'], [damaged, '--json']],
-  convert: () => [
-    ...['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui', 'indelible'].flatMap((to) => [
-      [file, '--to', to],
-      [file, '--to', to, '--json'],
-    ]),
-    [damaged, '--to', 'anthropic'],
-    [nowhere, '--to', 'anthropic'],
-    [file, '--to', evil],
-    [file, '--to', 'anthropic', '--out', out],
-    [file, '--to', 'anthropic', '--out', out],
-    [file, '--to', 'anthropic', '--out', file],
+    [file, '--kind', hostile],
+    [file, hostile],
+    ['--check', file],
+    ['--check', damaged],
+    ['--check', nowhere],
+    ['--check', notJson],
+    ['--check', file, '--json'],
+    ['--check', damaged, '--json'],
+    [hostile, '--follow', '--store', store],
+    [hostileId, '--follow', '--store', gone],
+    [hostileId, '--follow', '--from', hostile, '--store', store],
   ],
   import: () => [
     [file, '--store', store],
     [file, '--store', store, '--json'],
     [damaged, '--store', store],
     [nowhere, '--store', store],
-    [file, '--id', evilId, '--store', store],
-    [file, '--id', evil, '--store', store],
+    [file, '--id', hostileId, '--store', store],
+    [file, '--id', hostile, '--store', store],
     [file, '--store', join(gone, 'no folder')],
   ],
   list: () => [
     ['--store', store],
     ['--store', store, '--json'],
     ['--store', gone],
-    [evil, '--store', store],
+    [hostile, '--store', store],
+    ['--tree', '--store', store],
+    ['--tree', hostileId, '--store', store],
+    ['--tree', hostileId, '--store', store, '--json'],
+    ['--tree', hostile, '--store', store],
+    ['--scopes', '--store', store],
+    ['--scopes', '--store', store, '--json'],
+    ['--scopes', '--store', gone],
+    ['--scopes', hostile, '--store', store],
+    ['--machine'],
+    ['--machine', '--json'],
+    ['--machine', '--of', hostile],
+    ['--machine', hostile],
   ],
   note: () => [
-    [evilId, evil, '--store', store],
-    [evil, evil, '--store', store],
+    [hostileId, hostile, '--store', store],
+    [hostile, hostile, '--store', store],
   ],
   pin: () => [
-    [evilId, '0', '--store', store],
-    [evilId, evil, '--store', store],
-    [evilId, '9999', '--store', store],
+    [hostileId, '0', '--store', store],
+    [hostileId, hostile, '--store', store],
+    [hostileId, '9999', '--store', store],
   ],
   retag: () => [
-    [evilId, '0', 'plan', '--store', store],
-    [evilId, '0', evil, '--store', store],
+    [hostileId, '0', 'plan', '--store', store],
+    [hostileId, '0', hostile, '--store', store],
   ],
   rename: () => [
-    [evilId, evil, '--store', store],
-    [evil, evil, '--store', store],
+    [hostileId, hostile, '--store', store],
+    [hostile, hostile, '--store', store],
   ],
-  diff: () => [[file, damaged], [file, nowhere], [evilId, file, '--json'], [evilId, evilId, '--store', store], [evil]],
-  tree: () => [
-    ['--store', store],
-    [evilId, '--store', store],
-    [evilId, '--store', store, '--json'],
-    [evil, '--store', store],
+  diff: () => [
+    [file, damaged],
+    [file, nowhere],
+    [hostileId, file, '--json'],
+    [hostileId, hostileId, '--store', store],
+    [hostile],
   ],
-  stats: () => [[file], [damaged], ['--store', store], ['--by', evil], [evil, '--store', store]],
-  scopes: () => [
-    ['--store', store],
-    ['--store', store, '--json'],
-    ['--store', gone],
-    [evil, '--store', store],
-  ],
+  stats: () => [[file], [damaged], ['--store', store], ['--by', hostile], [hostile, '--store', store]],
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],
-    [evil, 'answer', '--store', store, '--all-scopes'],
-    [evil, '--store', store],
+    [hostile, 'answer', '--store', store, '--all-scopes'],
+    [hostile, '--store', store],
     ['question', '--store', gone],
-    ['question', '--in', evil, '--store', store],
-    ['question', '--since', evil, '--store', store],
-    ['question', '--session', evil, '--store', store],
+    ['question', '--in', hostile, '--store', store],
+    ['question', '--since', hostile, '--store', store],
+    ['question', '--session', hostile, '--store', store],
   ],
   index: () => [
     ['--store', store],
     ['--store', gone],
-    [evil, '--store', store],
+    [hostile, '--store', store],
     ['--drop', '--store', store],
   ],
   append: () => [
-    [evilId, evil, '--store', store],
-    [evil, 'x', '--store', store],
-    [evilId, 'x', '--role', evil, '--store', store],
-    [evilId, 'x', '--page', evil, '--store', store],
+    [hostileId, hostile, '--store', store],
+    [hostile, 'x', '--store', store],
+    [hostileId, 'x', '--role', hostile, '--store', store],
+    [hostileId, 'x', '--page', hostile, '--store', store],
   ],
   rewind: () => [
-    [evilId, '--to', '-1', '--store', store],
-    [evil, '--to', '0', '--store', store],
-    [evilId, '--to', evil, '--store', store],
-  ],
-  tail: () => [
-    [evil, '--store', store],
-    [evilId, '--store', gone],
-    [evilId, '--from', evil, '--store', store],
+    [hostileId, '--to', '-1', '--store', store],
+    [hostile, '--to', '0', '--store', store],
+    [hostileId, '--to', hostile, '--store', store],
   ],
   fork: () => [
-    [evilId, '--at', '1', '--id', `fork${evilId}`, '--store', store],
-    [evil, '--store', store],
-    [evilId, '--id', evil, '--store', store],
+    [hostileId, '--at', '1', '--id', `fork${hostileId}`, '--store', store],
+    [hostile, '--store', store],
+    [hostileId, '--id', hostile, '--store', store],
   ],
   copy: () => [
-    ['--from', store, '--to', join(place, `copy${evil}.db`)],
-    [evil, evilId, '--from', store, '--to', join(place, `copy${evil}.db`)],
+    ['--from', store, '--to', join(place, `copy${hostile}.db`)],
+    [hostile, hostileId, '--from', store, '--to', join(place, `copy${hostile}.db`)],
     ['--from', gone, '--to', store],
   ],
   export: () => [
-    [evilId, '--to', 'anthropic', '--store', store],
-    [evilId, '--to', 'indelible', '--store', store],
-    [evil, '--to', 'indelible', '--store', store],
-    [evilId, '--to', evil, '--store', store],
+    [hostileId, '--to', 'anthropic', '--store', store],
+    [hostileId, '--to', 'indelible', '--store', store],
+    [hostile, '--to', 'indelible', '--store', store],
+    [hostileId, '--to', hostile, '--store', store],
+    ...['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui', 'indelible'].flatMap((to) => [
+      [file, '--to', to],
+      [file, '--to', to, '--json'],
+    ]),
+    [damaged, '--to', 'anthropic'],
+    [nowhere, '--to', 'anthropic'],
+    [file, '--to', hostile],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', out],
+    [file, '--to', 'anthropic', '--out', file],
   ],
   verify: () => [
-    [evilId, '--store', store],
+    [hostileId, '--store', store],
     ['--all', '--store', store],
-    [evil, '--store', store],
-    [evilId, '--store', store, '--head', evil],
+    [hostile, '--store', store],
+    [hostileId, '--store', store, '--head', hostile],
   ],
   repair: () => [
     ['--store', store],
     ['--store', gone],
-    [evil, '--store', store],
+    [hostile, '--store', store],
   ],
   compact: () => [
     ['--store', store],
     ['--store', gone],
-    [evil, '--store', store],
+    [hostile, '--store', store],
   ],
   backup: () => [
-    [join(place, `backup${evil}.db`), '--store', store],
-    [join(place, `backup${evil}.db`), '--store', gone],
-    [evil, evil],
-  ],
-  head: () => [
-    [evilId, '--store', store],
-    [evil, '--store', store],
-    [evilId, evil, '--store', store],
+    [join(place, `backup${hostile}.db`), '--store', store],
+    [join(place, `backup${hostile}.db`), '--store', gone],
+    [hostile, hostile],
   ],
   prove: () => [
-    [evilId, '1', '--store', store],
-    [evil, '1', '--store', store],
-    [evilId, evil, '--store', store],
+    [hostileId, '1', '--store', store],
+    [hostile, '1', '--store', store],
+    [hostileId, hostile, '--store', store],
+    [hostileId, '--store', store],
+    ['--check', proof()],
+    ['--check', file],
+    ['--check', notJson],
+    ['--check', nowhere],
   ],
-  'check-proof': () => [[proof()], [file], [notJson], [nowhere]],
   ledger: () => [
     ['update', '--store', store],
     ['update', '--json', '--store', store],
@@ -231,81 +227,79 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['show', '--json', '--store', store],
     ['verify', '--store', store],
     ['verify', '--store', store, '--trust', notJson],
-    ['sign', '--key', notJson, '--origin', evil, '--store', store],
-    ['witness', evil, '--store', store],
+    ['sign', '--key', notJson, '--origin', hostile, '--store', store],
+    ['witness', hostile, '--store', store],
     ['show', '--store', gone],
-    [evil],
+    [hostile],
   ],
   encryption: () => [
-    ['new', join(place, `${evil}none`, 'a.keys')],
-    ['destroy', evilId, '--yes', '--store', store],
-    ['destroy', evilId, '--yes', '--store', store, '--key-file', notJson],
-    ['rotate', '--store', store, '--key-file', join(place, evil)],
-    ['new', join(place, 'evil.keys'), '--keys-in', evil],
-    [evil],
+    ['new', join(place, `${hostile}none`, 'a.keys')],
+    ['destroy', hostileId, '--yes', '--store', store],
+    ['destroy', hostileId, '--yes', '--store', store, '--key-file', notJson],
+    ['rotate', '--store', store, '--key-file', join(place, hostile)],
+    ['new', join(place, 'hostile.keys'), '--keys-in', hostile],
+    [hostile],
   ],
   key: () => [
-    ['new', evil, '--out', join(place, 'a.key')],
-    ['new', 'name', '--out', join(place, `${evil}none`, 'a.key')],
-    [evil],
+    ['new', hostile, '--out', join(place, 'a.key')],
+    ['new', 'name', '--out', join(place, `${hostile}none`, 'a.key')],
+    [hostile],
   ],
   chat: () => [
-    ['--session', evilId, '--store', store],
-    [evil],
-    ['--session', evil, '--store', store],
+    ['--session', hostileId, '--store', store],
+    [hostile],
+    ['--session', hostile, '--store', store],
     ['--folder', nowhere, '--store', store],
-    ['--model', evil, '--type', evil],
+    ['--model', hostile, '--type', hostile],
   ],
   record: () => [
-    ['--store', store, '--', join(place, `none${evil}`)],
-    ['--upstream', evil, '--', 'x'],
-    ['--listen', evil],
-    [evil, '--store', join(place, `${evil}no`, 'folder.db')],
-  ],
-  replay: () => [
-    [file],
-    [evilId, '--store', store],
-    [file, '--json'],
-    [nowhere],
-    [file, '--policy', evil],
-    [file, '--budget', evil],
+    ['--store', store, '--', join(place, `none${hostile}`)],
+    ['--upstream', hostile, '--', 'x'],
+    ['--listen', hostile],
+    [hostile, '--store', join(place, `${hostile}no`, 'folder.db')],
   ],
   context: () => [
     [file],
     [file, '--explain'],
-    [evilId, '--store', store, '--budget', '50'],
+    [hostileId, '--store', store, '--budget', '50'],
     [file, '--json'],
     [file, '--explain', '--json'],
     [nowhere],
-    [file, '--policy', evil],
+    [file, '--policy', hostile],
+    ['--compare', file],
+    ['--compare', hostileId, '--store', store],
+    ['--compare', file, '--json'],
+    ['--compare', nowhere],
+    ['--compare', file, '--policy', hostile],
+    ['--compare', file, '--budget', hostile],
   ],
-  sessions: () => [[], ['--json'], ['--of', evil], [evil]],
-  completion: () => [['bash'], ['zsh'], ['fish'], [evil]],
+  completion: () => [['bash'], ['zsh'], ['fish'], [hostile]],
   continue: () => [
     [file, '--in', 'codex', '--print'],
-    [evilId, '--in', 'pi', '--print', '--store', store],
+    [hostileId, '--in', 'pi', '--print', '--store', store],
     ['0b0f5e8a', '--in', 'codex', '--print'],
-    [evil, '--in', 'codex'],
-    [file, '--in', evil],
-    [file, '--in', 'codex', '--cwd', evil],
+    [hostile, '--in', 'codex'],
+    [file, '--in', hostile],
+    [file, '--in', 'codex', '--cwd', hostile],
   ],
   view: () => [
-    ['--no-open', evil, '--store', store],
+    ['--no-open', hostile, '--store', store],
     ['--no-open', '--store', gone],
-    ['--no-open', '--host', evil, '--store', store],
-    ['--port', evil],
+    ['--no-open', '--host', hostile, '--store', store],
+    ['--port', hostile],
   ],
-  records: () => [[calls], [calls, '--json'], [calls, '--name', evil], [damaged], [notJson], [nowhere]],
   erase: () => [
-    [evilId, '0', '--yes', '--reason', evil, '--by', evil, '--store', store],
-    [evilId, evil, '--yes', '--store', store],
+    [hostileId, '0', '--yes', '--reason', hostile, '--by', hostile, '--store', store],
+    [hostileId, hostile, '--yes', '--store', store],
   ],
-  hold: () => [[evil, '--store', store]],
-  release: () => [[evilId, '--reason', evil, '--store', store]],
+  hold: () => [
+    [hostile, '--store', store],
+    ['--release', hostileId, '--reason', hostile, '--store', store],
+  ],
   remove: () => [
-    [evil, '--yes', '--store', store],
-    [evilId, '--store', store],
-    [`fork${evilId}`, '--yes', '--store', store],
+    [hostile, '--yes', '--store', store],
+    [hostileId, '--store', store],
+    [`fork${hostileId}`, '--yes', '--store', store],
     ['--unfinished', '--yes', '--store', gone],
   ],
 }
@@ -330,13 +324,13 @@ describe('hostile names and content', () => {
     expect(Object.keys(lines).toSorted()).toEqual(listed.toSorted())
   })
   it.each(Object.keys(lines))('are not printed raw by %s, and no line is wider than its terminal', (command) => {
-    if (command !== 'import') indelible(['import', file, '--id', evilId, '--store', store])
+    if (command !== 'import') indelible(['import', file, '--id', hostileId, '--store', store])
     for (const [index, args] of [['--help'], ...(lines[command]?.() ?? [])].entries())
       for (const [name, screen] of Object.entries(screens)) {
         // All of them see a pipe and the narrow terminal, and one of the others.
         if (!isFull && name === (index % 2 === 0 ? 'dumb' : 'wide')) continue
         const { stdout, stderr } = indelible([command, ...args], {
-          input: `hello ${evil}\n`,
+          input: `hello ${hostile}\n`,
           ...screen,
           env: { HOME: home, ...screen.env },
         })
@@ -351,13 +345,13 @@ describe('hostile names and content', () => {
     const shown = indelible(['show', file, '--json']).lines.flatMap((line) =>
       line === '' ? [] : [JSON.parse(line) as { readonly message: { readonly content: readonly unknown[] } }],
     )
-    expect(shown[1]?.message.content[0]).toEqual({ type: 'text', text: `question ${evil}` })
-    const { stdout } = indelible(['convert', file, '--to', 'openai-chat'])
-    expect(JSON.parse(stdout)).toContainEqual({ role: 'user', content: `question ${evil}`, name: `ada${evil}` })
+    expect(shown[1]?.message.content[0]).toEqual({ type: 'text', text: `question ${hostile}` })
+    const { stdout } = indelible(['export', file, '--to', 'openai-chat'])
+    expect(JSON.parse(stdout)).toContainEqual({ role: 'user', content: `question ${hostile}`, name: `ada${hostile}` })
     const again = indelible(['import', '-', '--id', 'again', '--store', store], {
-      input: indelible(['export', evilId, '--to', 'indelible', '--store', store]).stdout,
+      input: indelible(['export', hostileId, '--to', 'indelible', '--store', store]).stdout,
     })
-    expect(again.stdout.split('head ')[1]).toBe(indelible(['head', evilId, '--store', store]).stdout)
+    expect(again.stdout.split('head ')[1]).toBe(indelible(['prove', hostileId, '--store', store]).stdout)
   })
   it('give the same output and exit code in a separate process', () => {
     const [thread, real] = [indelible, indelibleProcess].map((run) => run(['show', file]))
@@ -426,13 +420,13 @@ describe('the only output channel', () => {
       onInterrupt: () => () => undefined,
     })
     vi.useFakeTimers({ toFake: ['Date'] })
-    const bar = terminal.progress(`reading ${evil}`, 100)
+    const bar = terminal.progress(`reading ${hostile}`, 100)
     vi.advanceTimersByTime(450)
     bar.at(50)
     expect(said.err).toMatch(/^\rreading 5m {2}/)
     expect(said.err.replace('\r', '').replace('\u001b[K', '')).not.toMatch(unsafe)
-    terminal.say(`a\n${evil}`)
-    await terminal.print([terminal.paint('bold', `b${evil}`), `c\u001b[1m`])
+    terminal.say(`a\n${hostile}`)
+    await terminal.print([terminal.paint('bold', `b${hostile}`), `c\u001b[1m`])
     expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
   it('draws no bar on a terminal that cannot move the cursor back', () => {
@@ -453,7 +447,7 @@ describe('the only output channel', () => {
     }
   })
   it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
-    const threads = ['replay-pool.ts', 'replay-thread.ts', 'recording.ts', 'record-thread.ts']
+    const threads = ['pool.ts', 'compare-thread.ts', 'recording.ts', 'record-thread.ts']
     const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
     const found = files.flatMap((path) => {

@@ -37,7 +37,7 @@ const at = (schema: string, login?: { readonly user: string; readonly password: 
 }
 const example = join(root, 'examples/coding-agent.json')
 /** Commands that change nothing. A short run tries every second one. */
-const reads: ReadonlySet<string> = new Set('show list head context export search diff tree stats scopes'.split(' '))
+const reads: ReadonlySet<string> = new Set('show list context export search diff stats'.split(' '))
 
 describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () => {
   beforeAll(() => sql(`create role ${role} login password 'hush hush'`))
@@ -60,7 +60,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       ['list'],
       ['show', 'x'],
       ['show', 'x', '--json', '--from', '-3'],
-      ['head', 'x'],
+      ['prove', 'x'],
       ['verify', 'x'],
       ['verify', '--all'],
       ['prove', 'x', '4'],
@@ -80,18 +80,18 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       ['rename', 'x', 'the title'],
       ['rewind', 'y', '--to', '-1'],
       ['diff', 'x', 'y'],
-      ['tree'],
-      ['tree', '--json'],
+      ['list', '--tree'],
+      ['list', '--tree', '--json'],
       ['stats'],
-      ['scopes'],
-      ['replay', 'x', '--budget', '2k', '--policy', 'paged,window', '--json'],
+      ['list', '--scopes'],
+      ['context', '--compare', 'x', '--budget', '2k', '--policy', 'paged,window', '--json'],
       ['ledger', 'update'],
       ['hold', 'x', '--reason', 'why', '--by', 'ann'],
       ['erase', 'x', '3', '--yes'],
       ['remove', 'x', '--yes'],
       ['list', '--json'],
       ['list', '--where', 'held=true'],
-      ['release', 'x'],
+      ['hold', '--release', 'x'],
       ['erase', 'x', '3', '--yes'],
       ['erase', '--matching', 'nothing like it', '--dry-run'],
       ['ledger', 'show'],
@@ -128,10 +128,10 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
         timeless(file?.stdout),
         timeless(file?.stderr),
       ])
-      if (command[0] !== 'prove') continue
+      if (command[0] !== 'prove' || command.length === 2) continue
       writeTestFile('proof of both.json', base?.stdout ?? '')
-      const head = indelible(['head', 'x', '--store', at(same)]).lines[0] ?? ''
-      expect(indelible(['check-proof', proof, '--head', head]).status).toBe(0)
+      const head = indelible(['prove', 'x', '--store', at(same)]).lines[0] ?? ''
+      expect(indelible(['prove', '--check', proof, '--head', head]).status).toBe(0)
     }
   })
 
@@ -266,7 +266,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       1,
       'short: the session in the other store is longer (3 rows, here 2); it was not changed\nindelible: 1 session of 1 was not copied\n',
     ])
-    expect(indelible(['head', 'short', '--store', at(copies)]).stdout).toMatch(/^3:/)
+    expect(indelible(['prove', 'short', '--store', at(copies)]).stdout).toMatch(/^3:/)
   })
 })
 

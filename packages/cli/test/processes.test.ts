@@ -57,14 +57,14 @@ describe("the command's process", () => {
   it('finishes its work when nobody reads its notices', async () => {
     const out = join(folder, 'told.txt')
     const file = openSync(out, 'w')
-    const child = startCommand(['convert', writeTestFile('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
+    const child = startCommand(['export', writeTestFile('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
     child.stderr?.destroy()
     expect(await exitOf(child)).toBe(1) // because of the damage
     closeSync(file)
     expect(JSON.parse(readFileSync(out, 'utf8'))).toHaveProperty('messages.1999')
   })
   it.each([
-    ['the threads of replay', ['replay', long, '--budget', '2k,4k,8k,16k'], 'long.jsonl'],
+    ['the threads of replay', ['context', '--compare', long, '--budget', '2k,4k,8k,16k'], 'long.jsonl'],
     ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
   ])('ends at once on Ctrl-C and keeps stored data intact: %s', async (_, args, first) => {
     const child = startCommand(args, ['ignore', 'pipe', 'ignore'])

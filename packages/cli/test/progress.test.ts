@@ -181,7 +181,7 @@ describe('the progress bar', () => {
       const clock = 'let time = 0; Date.now = () => (time += 6000)'
       const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` }
       try {
-        const command = [process.execPath, main, 'check', path].map((word) => `'${word}'`).join(' ')
+        const command = [process.execPath, main, 'show', '--check', path].map((word) => `'${word}'`).join(' ')
         const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
           encoding: 'utf8',
           env: { ...process.env, ...env },
@@ -192,7 +192,7 @@ describe('the progress bar', () => {
         expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(
           /long\.jsonl: pi-session, [\d,]+ messages/,
         )
-        const piped = indelibleProcess(['check', path], { env })
+        const piped = indelibleProcess(['show', '--check', path], { env })
         expect(piped.stderr).toMatch(/^reading long\.jsonl: \d+ %/)
         expect(piped.stdout + piped.stderr).not.toMatch(/[█░\r]/)
       } finally {

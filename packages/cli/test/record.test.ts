@@ -266,7 +266,7 @@ describe('indelible record', () => {
               await (await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })).text()
           }
           // Those with a log: of the teams that had a conversation, and the command's own.
-          scopes = indelible(['scopes', '--json', '--store', store]).lines.filter(Boolean).length
+          scopes = indelible(['list', '--scopes', '--json', '--store', store]).lines.filter(Boolean).length
           child.kill('SIGTERM')
         })()
       },

@@ -39,9 +39,9 @@ it('show, context, convert and export use the conversation, at positions of the 
   expect(indelible('export', 'talk', '--to', 'indelible', '--out', 'talk.jsonl').status).toBe(0)
   expect(showJson('talk.jsonl')).toEqual(['0 one', '4 five'])
   expect(showJson('talk.jsonl', '--all').length).toBe(5)
-  expect(indelible('convert', 'talk.jsonl', '--to', 'openai-chat').stdout).not.toContain('three')
+  expect(indelible('export', 'talk.jsonl', '--to', 'openai-chat').stdout).not.toContain('three')
   expect(indelible('import', 'talk.jsonl', '--id', 'again').status).toBe(0)
-  expect(indelible('head', 'again').stdout.split(' ').at(-1)).toBe(indelible('head', 'talk').stdout.split(' ').at(-1))
+  expect(indelible('prove', 'again').stdout.split(' ').at(-1)).toBe(indelible('prove', 'talk').stdout.split(' ').at(-1))
   expect(showJson('again')).toEqual(['0 one', '4 five'])
   expect(indelible('verify', 'again').status).toBe(0)
 

@@ -159,7 +159,7 @@ describe('terminal output at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('8ef2b05beca71e68')
+    seen.expectToBe('ddcdf9398119b4f2')
   })
 
   it('matches recorded help, wrapped at 80 columns', () => {
@@ -188,7 +188,7 @@ describe('terminal output at every width', () => {
     }
     expect(programHelp(groups, 200)).toEqual(programHelp(groups))
     for (const one of commands) expect(commandHelp(one, 200)).toEqual(commandHelp(one))
-    seen.expectToBe('3048483644ae35ad')
+    seen.expectToBe('7c715fd38a2a62dc')
   })
 
   it('cuts and wraps texts as recorded, with all words', () => {

@@ -17,10 +17,6 @@ it("every command's output matches the recorded screens", async () => {
     '[{"role":"user","content":"hi"},{"role":"assistant","content":"a needle"}]',
   )
   const other = writeTestFile('other.json', '[{"role":"user","content":"hi"},{"role":"assistant","content":"hay"}]')
-  const calls = writeTestFile(
-    'calls.jsonl',
-    '{"callId":"1","methodName":"m","programSource":"history.filter((one) => one)"}\n',
-  )
   const damaged = writeTestFile('damaged.jsonl', '{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"nothing\n')
   const lines: readonly (readonly string[])[] = [
     ['show', example],
@@ -32,16 +28,15 @@ it("every command's output matches the recorded screens", async () => {
     ['stats', example],
     ['diff', small, other],
     ['diff', small, small],
-    ['check', example],
-    ['check', damaged],
-    ['convert', small, '--to', 'anthropic'],
-    ['convert', example, '--to', 'openai-responses', '--out', join(folder, 'screens-out.json')],
-    ['records', calls],
+    ['show', '--check', example],
+    ['show', '--check', damaged],
+    ['export', small, '--to', 'anthropic'],
+    ['export', example, '--to', 'openai-responses', '--out', join(folder, 'screens-out.json')],
     ['context', example, '--budget', '1200', '--explain'],
     ['context', example, '--budget', '60'],
-    ['replay', example, '--budget', '1k,4k'],
-    ['replay', example, '--budget', '1k', '--policy', 'window'],
-    ['replay', example, '--budget', '1k', '--policy', 'best'],
+    ['context', '--compare', example, '--budget', '1k,4k'],
+    ['context', '--compare', example, '--budget', '1k', '--policy', 'window'],
+    ['context', '--compare', example, '--budget', '1k', '--policy', 'best'],
     ['import', example, ...store],
     ['import', small, '--id', 's', ...store],
     ['import', small, '--id', 's', ...store],
@@ -55,8 +50,8 @@ it("every command's output matches the recorded screens", async () => {
     ['rewind', 's', '--to', '3', ...store],
     ['list', ...store],
     ['list', '--limit', '1', ...store],
-    ['scopes', ...store],
-    ['tree', 's', ...store],
+    ['list', '--scopes', ...store],
+    ['list', '--tree', 's', ...store],
     ['show', 's', ...store],
     ['show', 's', '0', ...store],
     ['show', 's', '0-', '--json', ...store],
@@ -71,7 +66,7 @@ it("every command's output matches the recorded screens", async () => {
     ['verify', '--all', '--deep', ...store],
     ['hold', 's', '--reason', 'a case', ...store],
     ['remove', 's', '--yes', ...store],
-    ['release', 's', ...store],
+    ['hold', '--release', 's', ...store],
     ['ledger', 'update', ...store],
     ['ledger', 'verify', ...store],
     ['ledger', 'show', ...store],
@@ -103,9 +98,7 @@ it("every command's output matches the recorded screens", async () => {
 })
 
 /** Commands that change nothing. */
-const reads: ReadonlySet<string> = new Set(
-  'show stats diff check records context replay list scopes tree search verify'.split(' '),
-)
+const reads: ReadonlySet<string> = new Set('show stats diff context list search verify'.split(' '))
 
 /** Without what differs in every run. */
 const withoutChance = (text: string): string =>

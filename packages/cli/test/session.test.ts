@@ -104,27 +104,28 @@ describe('a conversation in a store', () => {
     expect(indelible('fork', 'coding-agent', '--at', '99')).toMatchObject({ status: 1 })
   })
   it('is proven message by message to anyone with the head', () => {
-    const head = indelible('head', 'coding-agent').lines[0] ?? ''
+    const head = indelible('prove', 'coding-agent').lines[0] ?? ''
     const proof = join(folder, 'proof.json')
     writeFileSync(proof, indelible('prove', 'coding-agent', '4').stdout)
-    expect(indelible('check-proof', proof, '--head', head)).toMatchObject({
+    expect(indelible('prove', '--check', proof, '--head', head)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('"tool_result"') as string,
     })
     expect(
       indelible(
-        'check-proof',
+        'prove',
+        '--check',
         proof,
         '--head',
         head.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
       ),
     ).toMatchObject({ status: 1, stderr: expect.stringContaining('the proof does not hold') as string })
-    expect(piped(home, readFileSync(proof, 'utf8').replace('tool', 'took'), 'check-proof', '-').status).toBe(1)
+    expect(piped(home, readFileSync(proof, 'utf8').replace('tool', 'took'), 'prove', '--check', '-').status).toBe(1)
     expect(indelible('prove', 'coding-agent', '99').status).toBe(1)
     expect(indelible('prove', 'coding-agent', '-1').stdout).toBe(indelible('prove', 'coding-agent', '22').stdout)
     expect(indelible('prove', '-1', '--store', join(home, 'indelible/sessions.db'))).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('prove needs N') as string,
+      status: 1,
+      stderr: expect.stringContaining('this store has no session "-1"') as string,
     })
     expect(indelible('show', '--json', 'coding-agent', '--from', '-2', '--to', '-1').lines).toHaveLength(1)
   })
@@ -140,7 +141,7 @@ describe('a conversation in a store', () => {
     expect(indelible('export', 'coding-agent', '--to', 'indelible', '--out', out)).toMatchObject({ status: 1 })
     const elsewhere = join(folder, 'elsewhere.db')
     expect(indelible('import', out, '--store', elsewhere).stdout).toContain(
-      indelible('head', 'coding-agent').lines[0] ?? '?',
+      indelible('prove', 'coding-agent').lines[0] ?? '?',
     )
     expect(indelible('export', 'coding-agent', '--to', 'indelible', '--store', elsewhere).stdout).toBe(
       readFileSync(out, 'utf8'),
@@ -170,7 +171,7 @@ describe('a conversation in a store', () => {
     })
   })
   it('is verified, and changes in the file are reported', () => {
-    const head = indelible('head', 'coding-agent').lines[0] ?? ''
+    const head = indelible('prove', 'coding-agent').lines[0] ?? ''
     indelible('append', 'coding-agent', 'more')
     expect(indelible('verify', 'coding-agent', '--head', head)).toMatchObject({
       status: 0,
@@ -281,11 +282,11 @@ describe('JSON lines', () => {
       status: 1, // because of the line that is cut off
       stdout: expect.stringMatching(/^said\.jsonl: openai-chat, 2 messages\n/) as string,
     })
-    expect(indelible('check', messages)).toMatchObject({
+    expect(indelible('show', '--check', messages)).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('line     3  is cut off') as string,
     })
-    expect(JSON.parse(indelible('convert', tuning, '--pick', '1', '--to', 'anthropic').stdout)).toEqual({
+    expect(JSON.parse(indelible('export', tuning, '--pick', '1', '--to', 'anthropic').stdout)).toEqual({
       messages: [{ role: 'user', content: 'b' }],
     })
     expect(indelible('import', messages, tuning).lines.map((line) => line.split(' of ')[0])).toEqual([
@@ -305,12 +306,12 @@ describe('wrong command lines', () => {
     [['append', 'x', 'y', '--page', 'gossip']],
     [['append', 'x', 'y', '--at', 'soon']],
     [['fork', 'x', '--at', 'soon']],
-    [['verify']],
+    [['verify', 'x', 'y']],
     [['verify', 'x', '--head', 'y']],
     [['verify', 'x', '--all']],
     [['verify', '--all', '--head', `1:${'0'.repeat(64)}`]],
     [['verify', 'x', '--deep']],
-    [['prove', 'x']],
+    [['prove', 'x', 'last']],
     [['export', 'x']],
     [['export', 'x', '--to', 'nothing']],
     [['export', 'x', '--to', 'anthropic', '--from', '1']],
@@ -370,6 +371,32 @@ describe('the required Node version', () => {
     })
   })
   it.each(['22.16.0', '24.0.0', '100.0.0'])('accepts %s', (version) => expect(on(version, '--version').status).toBe(0))
+  it.each(['20.20.2', '22.15.1', '23.11.1'])(
+    'of the library rejects %s with one sentence, also without SQLite',
+    (version) => {
+      const faked = `data:text/javascript,${encodeURIComponent(`
+      import { registerHooks } from 'node:module'
+      Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })
+      registerHooks({ resolve: (name, context, next) => {
+        if (name === 'node:sqlite') throw new Error('No such built-in module: node:sqlite')
+        return next(name, context)
+      } })`)}`
+      for (const entry of ['indelible', 'indelible/store/sqlite', 'indelible/json/kit']) {
+        const program = `import('${entry}').catch(({ message }) => console.log(message))`
+        const args = ['--import', faked, '--input-type=module', '-e', program]
+        const { stdout, stderr } = spawnSync(process.execPath, args, {
+          encoding: 'utf8',
+          cwd: root,
+          env: { PATH: process.env['PATH'] },
+        })
+        expect([entry, stdout, stderr]).toEqual([
+          entry,
+          `indelible needs Node 22.16 or later, but not 23; this is ${version}\n`,
+          '',
+        ])
+      }
+    },
+  )
   it("matches the package's engines field", () => {
     const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       readonly engines: { readonly node: string }

@@ -97,14 +97,14 @@ describe('scopes of a store', () => {
   })
   it('are listed with their sessions', () => {
     expect(
-      run('scopes', '--json', ...store)
+      run('list', '--scopes', '--json', ...store)
         .lines.slice(0, -1)
         .map((line) => JSON.parse(line) as object),
     ).toEqual([
       { scope: 'ann', sessions: 1, activity: expect.any(String) as string },
       { scope: 'bob', sessions: 1, activity: expect.any(String) as string },
     ])
-    expect(run('scopes', ...store).stdout).toMatch(/^ +1 {2}20\d\d-\d\d-\d\d \d\d:\d\d {2}ann$/m)
+    expect(run('list', '--scopes', ...store).stdout).toMatch(/^ +1 {2}20\d\d-\d\d-\d\d \d\d:\d\d {2}ann$/m)
     const all = run('list', '--all-scopes', '--sort', 'messages', ...store)
     expect(all.lines.map((line) => line.trim().split(/ {2,}/).slice(1))).toEqual([
       ['messages', 'scope', 'session', 'about'],
@@ -443,8 +443,8 @@ describe('terminal output', () => {
   it('has short heads and ids, and lines that fit', async () => {
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     run('import', said('terminal', 'Why? '.repeat(40)), '--id', id, ...own)
-    expect((await shownTo(['head', id])).out).toMatch(/^1:[0-9a-f]{12}…\n$/)
-    expect((await shownTo(['head', id, '--full'])).out).toMatch(/^1:[0-9a-f]{64}\n$/)
+    expect((await shownTo(['prove', id])).out).toMatch(/^1:[0-9a-f]{12}…\n$/)
+    expect((await shownTo(['prove', id, '--full'])).out).toMatch(/^1:[0-9a-f]{64}\n$/)
     const { out } = await shownTo(['list'])
     expect(out).toMatch(/ {2}0f3c8a1d… {2}Why\? Why\?/)
     for (const line of out.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80)

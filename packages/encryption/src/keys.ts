@@ -1,6 +1,6 @@
 /** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { optionsOf, isLeft, left, right } from 'indelible/json/kit'
 import type { ActionReason, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
@@ -9,6 +9,7 @@ import {
   storeTask,
   type LedgerContent,
   type LedgerRow,
+  reasonNames,
 } from 'indelible/store/kit'
 import type { Task } from 'indelible/task/kit'
 import { checkStore } from 'indelible/session/kit'
@@ -82,8 +83,8 @@ export const destroyKey = (
   reason: ActionReason = {},
 ): Task<RemoveFault, boolean> => {
   checkArguments('destroyKey', store, ring)
+  const because = optionsOf('destroyKey', reason, reasonNames)
   return storeTask(async () => {
-    const because = { ...reason }
     const problem = ownIdFault(id)
     if (problem !== undefined) return left(problem)
     const bare = store.encryption?.bare ?? store

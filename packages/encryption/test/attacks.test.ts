@@ -353,11 +353,15 @@ it('property: recombined stored pieces give a prefix of what was written or a fa
         }
         opened += 1
         const marked = new Set(read.right.damaged.map(({ position }) => position))
-        for (const [at, message] of read.right.view().toArray().entries())
-          if (!marked.has(at)) expect(message).toEqual(before.get(id)?.[at])
+        for (const [at, message] of read.right.view().toArray().entries()) {
+          if (marked.has(at)) continue
+          // A note in place of a message is a damaged note, and the messages behind it have earlier positions.
+          if (marked.has(undefined)) expect(before.get(id)).toContainEqual(message)
+          else expect(message).toEqual(before.get(id)?.[at])
+        }
         if (marked.size > 0) expect((await openSession(withKeys(forged, ring), id)())._tag).toBe('Left')
         expect(titles).toContain(read.right.metadata()['title'])
-        expect(read.right.info().encrypted).toBe(true)
+        expect((await ok(describeSession(withKeys(forged, ring), id))).encrypted).toBe(true)
       }
     }),
     { numRuns: rounds(30, 5000) },

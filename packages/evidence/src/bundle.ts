@@ -5,7 +5,7 @@
 import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
+import { checkArgument, hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
 import { portableSha256, verifyInclusion } from 'indelible/proof/kit'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from 'indelible/session'
 import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
@@ -66,9 +66,10 @@ export interface ProvenInLedger extends Proven {
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
  * @param position counts messages; negative positions count from the end
  */
-export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
-  evidenceSteps(async function* () {
-    checkStore('proveInLedger', store)
+export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> => {
+  checkStore('proveInLedger', store)
+  checkArgument('proveInLedger', typeof position === 'number', 'a position', position)
+  return evidenceSteps(async function* () {
     const proved = await proveHead(store, id)()
     if (isLeft(proved) && proved.left._tag !== 'NotInLedger') return yield* fail(proved.left)
     const now = yield* need(proveEntry(store, id, position))
@@ -78,6 +79,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     const entry = yield* need(proveEntry(store, id, position, { size }))
     return Object.freeze({ indelible: 'evidence', version: 1, entry, ledger } as const)
   }, 'proveInLedger')
+}
 
 /**
  * Prove the head of a session to somebody who has the public keys and the rows: the last head that
@@ -86,9 +88,9 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
  */
-export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
-  evidenceSteps(async function* () {
-    checkStore('proveHead', store)
+export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> => {
+  checkStore('proveHead', store)
+  return evidenceSteps(async function* () {
     const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSignedFault(store))
     const said = (yield* need(readLedger(store, head.size))).sessions.get(id)
     if (said === undefined || said.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })
@@ -97,6 +99,7 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
     const { body, at } = row as StoredRow // it was just read
     return Object.freeze({ body, at, proof: tlogProofText({ index: said.row, path, checkpoint: note }) })
   }, 'proveHead')
+}
 
 /**
  * Read a bundle from its text, such as a file. The text must follow the grammar of docs/evidence.md:

@@ -3,7 +3,7 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
+import { checkArgument, isLeft, left, optionsOf, right, utf8Of } from 'indelible/json/kit'
 import { amount, fail, need, type Steps } from 'indelible/task/kit'
 import { describeSession } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
@@ -75,9 +75,9 @@ export interface KeptCheckpoint {
  * @param given the origin, the signers and further lines
  */
 export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+  checkStore('signLedger', store)
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
-    checkStore('signLedger', store)
     const { origin, memories, signers } = options
     const verifiers = yield* need(logVerifiersOf(signers))
     for (;;) {
@@ -298,10 +298,12 @@ export const witnessLedger = (
   asked: readonly Witness[],
   given: WitnessOptions = {},
 ): EvidenceTask<WitnessResult> => {
+  checkStore('witnessLedger', store)
+  checkArgument('witnessLedger', Array.isArray(asked), 'a list of witnesses', asked)
   const options = optionsOf('witnessLedger', given, { fetch: true, timeout: true })
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
+  const witnesses = asked.map((witness) => ({ ...witness }))
   return evidenceSteps(async function* () {
-    const witnesses = asked.map((witness) => ({ ...witness }))
     const verifiers = yield* need(
       pipe(
         witnesses,

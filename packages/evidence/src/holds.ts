@@ -3,7 +3,7 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import { emptyRange } from 'indelible/proof/kit'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { optionsOf, isLeft, left, right } from 'indelible/json/kit'
 import { describeSession } from 'indelible/session'
 import type { ActionReason, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
@@ -14,6 +14,7 @@ import {
   ledgerContent,
   sameHead,
   type LedgerContent,
+  reasonNames,
 } from 'indelible/store/kit'
 import { fail, need } from 'indelible/task/kit'
 import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
@@ -29,9 +30,10 @@ import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
  *
  * @param reason the reason and the person, recorded in the ledger
  */
-export const holdSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
-  evidenceSteps(async function* () {
-    const because = { ...reason }
+export const holdSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> => {
+  checkStore('holdSession', store)
+  const because = optionsOf('holdSession', reason, reasonNames)
+  return evidenceSteps(async function* () {
     const { head } = yield* need(describeSession(store, id))
     const [log, identities] = await Promise.all([(store.encryption?.bare ?? store).info(id)(), store.identities(id)()])
     const keys = encryptionOf(yield* need(log))?.keys ?? []
@@ -60,6 +62,7 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
     yield* need(releaseSession(store, id, because))
     return yield* fail(there.left)
   }, 'holdSession')
+}
 
 /**
  * Release a session from its hold. If it is not held, nothing is written.
@@ -69,9 +72,10 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
  *
  * @param reason the reason and the person, recorded in the ledger
  */
-export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> =>
-  evidenceTask(async () => {
-    const because = { ...reason }
+export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> => {
+  checkStore('releaseSession', store)
+  const because = optionsOf('releaseSession', reason, reasonNames)
+  return evidenceTask(async () => {
     const info = await describeSession(store, id)()
     const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
       if (!held.has(id)) return isLeft(info) ? info : right({ rows: [], more: {} })
@@ -84,6 +88,7 @@ export const releaseSession = (store: Store, id: string, reason: ActionReason = 
       E.map((row) => row.head),
     )
   }, 'releaseSession')
+}
 
 /** A hold, and the number of messages it protects. */
 export interface MessageHold {
@@ -101,9 +106,9 @@ export interface MessageHold {
  *
  * @returns the holds; none if every message may be erased
  */
-export const listHolds = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
-  evidenceSteps(async function* () {
-    checkStore('listHolds', store)
+export const listHolds = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> => {
+  checkStore('listHolds', store)
+  return evidenceSteps(async function* () {
     const { held } = yield* need(ledgerContent(store))
     const bare = store.encryption?.bare ?? store // no key is needed for these
     const { head, entries } = yield* need(bare.info(id))
@@ -117,3 +122,4 @@ export const listHolds = (store: Store, id: string): EvidenceTask<readonly Messa
     }
     return Object.freeze(found)
   }, 'listHolds')
+}

@@ -6,7 +6,7 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/session/kit'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { checkArgument, isObject, isLeft, left, optionsOf, right } from 'indelible/json/kit'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
   verifyLog,
@@ -29,6 +29,7 @@ import {
   rangeAt,
   type LedgerContent,
   type LedgerRow,
+  reasonNames,
 } from 'indelible/store/kit'
 import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
@@ -54,9 +55,10 @@ export interface Ledger {
  * Errors  `NoLedger`, `NotALedger`
  * @param size the number of rows to read, from the first. Default: all
  */
-export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
-  evidenceSteps(async function* () {
-    checkStore('readLedger', store)
+export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> => {
+  checkStore('readLedger', store)
+  checkArgument('readLedger', size === undefined || typeof size === 'number', 'a number of rows', size)
+  return evidenceSteps(async function* () {
     const { head, sessions, held, destroyed, erasures } = yield* need(ledgerContent(store, size))
     if (head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     // Copies for the caller: the cached maps must not change.
@@ -68,6 +70,7 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
       erasures,
     })
   }, 'readLedger')
+}
 
 /** The result of updating a ledger. */
 export interface LedgerUpdate {
@@ -93,6 +96,7 @@ export interface LedgerUpdate {
  */
 export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
   checkStore('updateLedger', store)
+  checkArgument('updateLedger', sessions === undefined || Array.isArray(sessions), 'a list of ids', sessions)
   const ids = sessions && [...sessions]
   return evidenceTask(async () => {
     let pieces: readonly KnownPiece[] | undefined
@@ -132,14 +136,15 @@ const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: r
  * @param reason the reason and the person, recorded in the ledger
  * @returns the new head of the ledger
  */
-export const removeRecorded = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Ledger['head']> =>
-  evidenceSteps(async function* () {
-    checkStore('removeRecorded', store)
-    const because = { ...reason }
+export const removeRecorded = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Ledger['head']> => {
+  checkStore('removeRecorded', store)
+  const because = optionsOf('removeRecorded', reason, reasonNames)
+  return evidenceSteps(async function* () {
     const recorded = yield* need(recordRemoval(store, id, because))
     yield* need(store.remove(id))
     return recorded
   }, 'removeRecorded')
+}
 
 /** Writes the row of a removal, unless it was written when an earlier removal began. */
 export const recordRemoval = async (
@@ -218,9 +223,10 @@ export const verifyLedger = (
   options: VerifyLedgerOptions = {},
 ): EvidenceTask<LedgerReport> => {
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, optionNames)
+  checkStore('verifyLedger', store)
+  checkArgument('verifyLedger', earlier === undefined || isObject(earlier), 'a head of the ledger', earlier)
   const older = earlier && { ...earlier }
   return evidenceSteps(async function* () {
-    checkStore('verifyLedger', store)
     const there = yield* need(ledgerContent(store))
     if (there.head === undefined) return yield* fail({ _tag: 'NoLedger', scope: store.scope })
     const { head } = yield* need(verifyLog(store, ledgerId, older))

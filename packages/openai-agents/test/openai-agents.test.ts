@@ -17,6 +17,7 @@ import { eachStepFails, inFiles, inMemory, verified } from '../../../test/sessio
 import { storeTask } from '../../../src/store/kit.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
+import { pending } from 'indelible/session'
 
 const files = inFiles()
 afterAll(files.leave)
@@ -31,7 +32,7 @@ it('agentsSession returns the fault of a store that fails at any step', () =>
     await session.getItems()
     await session.popItem()
     await session.replaceHistoryWithCompaction([userItem('in short')])
-    await (await session.record()).info()
+    await session.record()
     await session.clearSession()
     await session.addItems([userItem('anew')])
     await agentsSession(store, { sessionId: 's' }).getItems(1)
@@ -123,7 +124,7 @@ it('a run waiting for an approval continues in another process', async () => {
       .toArray()
       .map(({ role }) => role),
   ).toEqual(['user', 'assistant', 'tool', 'assistant'])
-  expect(record.openCalls()).toEqual([])
+  expect(pending(record).calls).toEqual([])
   expect(record.view().slice(-1).toArray().map(textOf)).toEqual(['Done, after 3 items.'])
   await verified(store, 'chat')
 })

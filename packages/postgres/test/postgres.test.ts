@@ -1,5 +1,5 @@
 import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
-import { copySession, createFork, exportSession } from 'indelible/session'
+import { copySession, createFork, exportSession, eraseMessages } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -821,7 +821,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const session = await createSession(store, { id: 's', erasable: true, messages: [user('Grace Hopper'), user('b')] })
     const rows = `${quoted(schema)}.row`
     await sql(`create table ${quoted(schema)}.older as select * from ${rows} where body like '%Grace%'`)
-    await session.erase([0], { reason: 'asked to' })
+    await eraseMessages(session, [0], { reason: 'asked to' })
     await sql(`update ${rows} r set body = o.body, salt = o.salt, erased = null from ${quoted(schema)}.older o
       where r.segment = o.segment and r.position = o.position`)
     await createFork(store, 's', { id: 'f' })

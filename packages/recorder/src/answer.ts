@@ -1,6 +1,6 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { admit, endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/notes/kit'
 import { reasonOf } from 'indelible/task/kit'
@@ -14,6 +14,8 @@ export interface RecordedAnswer {
   /** The number of choices that the provider sent, if more than one: `messages` has the first. */
   readonly choices: number | undefined
   readonly usage: Usage | undefined
+  /** How the provider served the call, if that changes its price. */
+  readonly tier: string | undefined
   /** The model that answered, if reported. */
   readonly model: string | undefined
   readonly stop: string | undefined
@@ -64,6 +66,11 @@ export class AnswerReader {
       return this.#answered(this.#state.wire, this.#state, after)
     }
     const body = this.#body + rest
+    // Some servers stream under another type.
+    if (/^\s*(?:data|event|id|retry)?:/.test(body)) {
+      this.#parser.feed(`${body}\n\n`)
+      return this.#answered(this.#state.wire, this.#state, after)
+    }
     if (this.#api.chunks === true) return this.#ofChunks(body, after)
     const parsed = parseJson(body)
     const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
@@ -79,7 +86,8 @@ export class AnswerReader {
   }
 
   #event(data: string): void {
-    if (data === '[DONE]' || this.#state.error !== undefined) return // clients stop at an error, too
+    if (this.#state.error !== undefined) return // clients stop at an error, too
+    if (data === '[DONE]') return this.#state.done?.()
     const parsed = parseJson(data)
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
   }
@@ -91,14 +99,20 @@ export class AnswerReader {
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
     const decoded = wire && this.#api.messages(wire, after)
-    const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
+    const messages =
+      wire === undefined || decoded === undefined
+        ? []
+        : isLeft(decoded)
+          ? unreadMessages(this.#api.name, this.#api.content(wire))
+          : decoded.right.messages
     const done = ended && error === undefined
     const choices = wire && this.#api.choices(wire)
     return {
-      messages: done ? messages : completeParts(messages),
+      messages: done ? messages : interrupted(messages),
       whole: done,
       choices: choices !== undefined && choices > 1 ? choices : undefined,
       usage: wire && this.#api.usage(wire),
+      tier: wire && tierOf(this.#api.tier?.(wire)),
       model: wire && this.#api.model(wire),
       stop: wire && this.#api.stop(wire),
       id: wire && this.#api.id(wire),
@@ -126,14 +140,22 @@ const objectsOf = (list: string): readonly string[] => {
   return found
 }
 
-/**
- * The complete parts of an interrupted answer, and its text, marked. Incomplete calls are left out, because arguments
- * may be missing.
- */
-const completeParts = (messages: readonly Message[]): readonly Message[] =>
+/** An interrupted answer as far as it came, marked; nothing if it has no content. A call may lack arguments. */
+const interrupted = (messages: readonly Message[]): readonly Message[] =>
   messages.flatMap((message) => {
-    const content = message.content.filter(({ type }) => type === 'text')
-    return content.length === 0
-      ? []
-      : [{ ...message, content, meta: { ...message.meta, indelible: { interrupted: true } } }]
+    const content = message.content.filter((part) => !(part.type === 'text' && part.text === ''))
+    if (content.length === 0) return []
+    return [{ ...message, content, meta: { ...message.meta, indelible: { interrupted: true } } }]
   })
+
+/** An answer that the codec can't read, as it came. */
+const unreadMessages = (api: string, content: unknown): readonly Message[] => {
+  const admitted = admit(content ?? null)
+  if (isLeft(admitted) || admitted.right.value === null) return []
+  return [{ role: 'assistant', content: [{ type: 'provider', provider: `unread ${api}`, raw: admitted.right.value }] }]
+}
+
+const tierOf = (tier: string | undefined): string | undefined =>
+  tier === undefined || ['standard', 'default', 'auto', ''].includes(tier) || !/^\w{1,20}$/.test(tier)
+    ? undefined
+    : tier

@@ -214,6 +214,7 @@ export class Calls {
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
       ...(answered?.stop !== undefined && { stop: forms.name(answered.stop) }),
+      ...(answered?.tier !== undefined && { tier: answered.tier }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
       ...(cut && { cut: true as const }),
@@ -273,7 +274,7 @@ export class Calls {
     const { session } = conversation
     this.#tally.called({
       session: session.id,
-      model,
+      model: answered?.tier === undefined ? model : `${model} (${answered.tier})`,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
       broke: conversation.breakAtLastCall(),

@@ -144,7 +144,7 @@ export class Conversation {
   isAnswer(index: number, response: string): boolean {
     const position = this.entryAt(index)
     for (let row = this.session.head().size - 1; row >= 0; row--) {
-      const [found] = this.session.rows(row, row + 1)
+      const [found] = this.session.at().rows(row, row + 1)
       if (found === undefined || (found.kind === 'entry' ? found.position : found.after) !== position) continue
       if (found.kind === 'entry') break
       const details = found.note.type === 'receipt' ? detailsOf(found.note as ReceiptNote, this.session) : undefined

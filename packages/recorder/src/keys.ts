@@ -1,43 +1,138 @@
 /** Request fields and parts of URLs that hold a key: their values are never recorded. */
-import { isObject, type Json } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
 
-/** A value without the texts of fields named like a key. Schemas of such fields, which are objects, are kept. */
-export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
-  (typeof value === 'string'
-    ? hidden
-      ? keyPlaceholder
-      : withoutKeysOfUrl(value)
-    : Array.isArray(value)
-      ? value.map((one: Json) => withoutKeys(one, hidden))
-      : isObject(value)
-        ? Object.fromEntries(
-            Object.entries(value).map(([name, one]) => [
-              name,
-              withoutKeys(one as Json, hidden || name === 'headers' || (typeof one === 'string' && isKey(name))),
-            ]),
-          )
-        : value) as T
+/**
+ * A value without keys: of fields that are named like one, of headers, and in URLs, at any depth. A schema of such a
+ * field is kept, without its default and examples.
+ */
+export const withoutKeys = <T extends Json>(value: T): T => cleaned(value) as T
 
 /** The text that replaces a key. */
 const keyPlaceholder = '[a key, not recorded]'
 
-/** The URL of an MCP server may hold its key in the query, or a password. */
-const withoutKeysOfUrl = (text: string): string =>
-  /^https?:\/\/\S+$/i.test(text)
-    ? text
-        .replace(/^(https?:\/\/)[^/?#@]+@/i, `$1${keyPlaceholder}@`)
-        .replaceAll(/([?&])([^=&#?]{1,80})=[^&#]+/g, (pair, sign: string, name: string) =>
-          name.toLowerCase() === 'key' || isKey(name) ? `${sign}${name}=${keyPlaceholder}` : pair,
-        )
-    : text
+const cleaned = (value: Json): Json => {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map(cleaned)
+  return isObject(value) ? cleanFields(value as JsonObject) : value
+}
 
-/** Such as `api_key`, `authorization`, `authorization_token`, `accessToken`, `client-secret`. */
-const isKey = (name: string): boolean =>
-  /^(?:.{1,40}[_-])?(?:api_?key|authorization|password|secret|token|cookie)$/.test(inSnake(name))
+const cleanFields = (fields: JsonObject): JsonObject => {
+  const pairName = fields['name'] ?? fields['key'] ?? fields['header']
+  const isPair = typeof pairName === 'string' && isKeyName(pairName)
+  return mapFields(fields, (value, name) => {
+    if (propertyFields.has(name) && isObject(value)) return mapFields(value as JsonObject, cleanProperty)
+    if (isHeaders(name)) return withoutTexts(value)
+    return isKeyName(name) || (isPair && (name === 'value' || name === 'values')) ? hidden(value) : cleaned(value)
+  })
+}
 
-const inSnake = (name: string): string =>
-  name
-    .slice(0, 80)
-    .replaceAll(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`)
-    .replaceAll(/[_-]+/g, '_')
-    .replace(/^_/, '')
+/** A property of a JSON schema: its name says what a value would be, and its schema has none but examples. */
+const cleanProperty = (schema: Json, name: string): Json => {
+  if (!isKeyName(name)) return cleaned(schema)
+  if (!isObject(schema) || !Object.keys(schema).some((field) => schemaFields.has(field))) return hidden(schema)
+  return mapFields(schema as JsonObject, (value, field) =>
+    field === 'properties' && isObject(value)
+      ? mapFields(value as JsonObject, cleanProperty)
+      : exampleFields.has(field)
+        ? hidden(value)
+        : cleaned(value),
+  )
+}
+
+const propertyFields: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
+const schemaFields: ReadonlySet<string> = new Set([
+  ...['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', 'description', 'properties', 'items', 'format'],
+])
+const exampleFields: ReadonlySet<string> = new Set(['default', 'example', 'examples', 'const', 'enum'])
+
+const mapFields = (fields: JsonObject, change: (value: Json, name: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, change(value, name)]))
+
+/** A key in any form. What is on or off, or nothing, is none. */
+const hidden = (value: Json): Json => (value === null || typeof value === 'boolean' ? value : keyPlaceholder)
+
+const withoutTexts = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(withoutTexts)
+  return isObject(value) ? mapFields(value as JsonObject, withoutTexts) : hidden(value)
+}
+
+const isHeaders = (name: string): boolean => /(?:^|_)(?:headers|cookies)$/.test(plainName(name))
+
+/** Names of keys, as the whole name or after other words: `X-Api-Key`, `awsSecretAccessKey`, `db_password`. */
+const keyNames: readonly string[] = [
+  ...['authorization', 'auth', 'authentication', 'bearer', 'jwt', 'cookie', 'set_cookie', 'credentials?', 'creds'],
+  ...['passwords?', 'passwd', 'pwd', 'passphrase', 'secrets?', 'token', '(?:access|auth|api|bearer|session)_tokens'],
+  ...['api_?keys?', 'apikeys?', 'client_secret', 'connection_?string', 'sas', 'private_key_id', 'access_key_id'],
+  '(?:access|secret|private|auth|account|subscription|license|encryption|signing|service|master|admin|shared|storage|session|deploy|consumer)_?keys?',
+]
+
+const keyName = new RegExp(`^(?:.{1,60}_)?(?:${keyNames.join('|')})$`)
+
+/** Tokens of a text or of a list, and keys that are no secret. */
+const otherName =
+  /(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|stop|start|end|next|page|prev|max|min|first|last|special)_token$|(?:^|_)public_key$/
+
+const isKeyName = (name: string): boolean => {
+  const plain = plainName(name)
+  return keyName.test(plain) && !otherName.test(plain)
+}
+
+/** A name in lower case with underscores, decoded: `X%2DApi-Key` and `apiKey` as `x_api_key` and `api_key`. */
+const plainName = (name: string): string =>
+  decoded(name.slice(0, 200))
+    .trim()
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[^a-z\d]+/g, '_')
+    .replaceAll(/^_|_$/g, '')
+
+/** A text with its percent escapes decoded, also if they were encoded several times. */
+const decoded = (text: string): string => {
+  let last = text
+  for (let layer = 0; layer < 4 && last.includes('%'); layer++)
+    try {
+      const next = decodeURIComponent(last)
+      if (next === last) break
+      last = next
+    } catch {
+      break
+    }
+  return last
+}
+
+const cleanText = (text: string): string => {
+  if (/^\s*(?:bearer|basic)\s+\S+\s*$/i.test(text)) return keyPlaceholder
+  if (/^\s*[{[]/.test(text)) {
+    const parsed = parseJson(text)
+    if (!isLeft(parsed)) {
+      const clean = JSON.stringify(cleaned(parsed.right as Json))
+      return clean === JSON.stringify(parsed.right) ? text : clean
+    }
+  }
+  if (/^\s*[\w%.~-]{1,100}=\S*\s*$/.test(text)) return cleanPairs(`?${text}`).slice(1)
+  return text.replaceAll(/(?:[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s"'<>`]+/gi, cleanUrl)
+}
+
+/** A URL without its password and without the keys in its query and its fragment. */
+const cleanUrl = (url: string): string => {
+  const [, scheme = '', rest = ''] = /^([^/]*\/\/)(.*)$/s.exec(url) ?? []
+  const end = rest.search(/[/?#]/)
+  const authority = end === -1 ? rest : rest.slice(0, end)
+  // A password may have a slash or a sign of a query, too: then what comes after the colon is no port.
+  const isOpen = !authority.includes('@') && /:(?!\d*$)/.test(authority) && !authority.startsWith('[')
+  const at = isOpen ? rest.lastIndexOf('@') : authority.lastIndexOf('@')
+  return at === -1 ? scheme + cleanPairs(rest) : `${scheme}${keyPlaceholder}@${cleanPairs(rest.slice(at + 1))}`
+}
+
+/** A query or a fragment without the values of keys, also in a URL that is a value. */
+const cleanPairs = (text: string): string =>
+  text.replaceAll(/([?&#;])([^=&#?;]{1,200})=([^&#]*)/g, (pair, sign: string, name: string, value: string) => {
+    const plain = plainName(name)
+    if (value !== '' && (isKeyName(name) || urlKeys.has(plain))) return `${sign}${name}=${keyPlaceholder}`
+    const inner = decoded(value)
+    const clean = inner === value ? value : cleanText(inner)
+    return clean === inner || clean === value ? pair : `${sign}${name}=${encodeURIComponent(clean)}`
+  })
+
+const urlKeys: ReadonlySet<string> = new Set(['key', 'sig', 'signature', 'x_amz_signature', 'x_goog_signature', 'code'])

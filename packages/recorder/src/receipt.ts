@@ -1,5 +1,6 @@
 /** Receipts of recorded calls, and the messages of a request rebuilt from one. */
 import {
+  checkArgument,
   freezeResult,
   hasField,
   ownField,
@@ -130,6 +131,8 @@ export interface CallDetails {
   readonly status?: number
   /** The stop reason. */
   readonly stop?: string
+  /** How the provider served the call, if that changes its price: `fast`, `batch`, `flex` or `priority`. */
+  readonly tier?: string
   /** The number of choices that the provider sent (`n`), if more than one. Only the first is recorded. */
   readonly choices?: number
   /** The error. */
@@ -252,6 +255,15 @@ export const sentMessages = (
   session: SessionReader,
   receipt: ReceiptNote,
 ): Task<StoreFault, readonly Immutable<Message>[]> => {
+  const isStore = typeof (Object(store) as Partial<BlockStore>).getBlocks === 'function'
+  checkArgument('sentMessages', isStore, 'a store', store)
+  checkArgument(
+    'sentMessages',
+    typeof (Object(session) as Partial<SessionReader>).view === 'function',
+    'a session',
+    session,
+  )
+  checkArgument('sentMessages', isObject(receipt), 'a receipt', receipt)
   const details = writtenOf(receipt)
   if (details === undefined)
     throw new TypeError('the recorder did not write this receipt: it has no details of the sent messages')

@@ -5,6 +5,9 @@ import { RecentMap } from 'indelible/sequence/kit'
 import type { Usage } from 'indelible/notes/kit'
 import type { CallBreak } from './cache-watch.ts'
 
+/** Summed-up tokens. */
+export type TokenCounts = Required<Omit<Usage, 'cacheWriteHour'>>
+
 /** The recordings so far. */
 export interface RecorderSummary {
   /** The last 10,000 sessions with recorded calls, by last call. */
@@ -24,13 +27,13 @@ export interface RecorderSummary {
   /** The number of those whose request was recorded but not their answer. */
   readonly unanswered: number
   /** The tokens of all calls, as counted by the providers. */
-  readonly usage: Required<Usage>
+  readonly usage: TokenCounts
   /** Where cached prefixes ended, with the number of the call among those of its session, from 1: the first 1,000 cases. */
   readonly breaks: readonly (CallBreak & { readonly session: string; readonly call: number })[]
   /** The number of further cases. */
   readonly moreBreaks: number
   /** Tokens by model; those of more than 1,000 models under `others`. */
-  readonly models: ReadonlyMap<string, Required<Usage>>
+  readonly models: ReadonlyMap<string, TokenCounts>
   /** The list price of the calls whose model has a known one, in US dollars. */
   readonly dollars: number
   /** The number of calls with tokens but without a known price. */
@@ -41,7 +44,7 @@ const mostSessions = 10_000
 const mostBreaks = 1000
 const mostModels = 1000
 
-const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+const noUsage: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
 export interface CountedCall {
   readonly session: string
@@ -55,7 +58,7 @@ export interface CountedCall {
 export class Tally {
   readonly #sessions = new RecentMap<string, true>(mostSessions)
   readonly #breaks: RecorderSummary['breaks'][number][] = []
-  readonly #models = new Map<string, Required<Usage>>()
+  readonly #models = new Map<string, TokenCounts>()
   #moreSessions = 0
   #moreBreaks = 0
   #calls = 0
@@ -116,7 +119,7 @@ export class Tally {
   }
 }
 
-const addUsage = (one: Required<Usage>, more: Usage): Required<Usage> => ({
+const addUsage = (one: TokenCounts, more: Usage): TokenCounts => ({
   input: one.input + more.input,
   output: one.output + more.output,
   cacheRead: one.cacheRead + (ownField(more, 'cacheRead') ?? 0),

@@ -141,7 +141,9 @@ export const withoutMarks = (message: Message): Message => {
 }
 
 const dropMarks = (key: string, value: unknown): unknown => {
-  if (key === 'cache_control') return undefined
+  // A field of that name in a tool's input is data.
+  if (key === 'cache_control' && (value === null || (isObject(value) && typeof value['type'] === 'string')))
+    return undefined
   if (key !== 'meta' || !isObject(value)) return value
   // Drop objects that became empty.
   const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && isEmptied(one)))

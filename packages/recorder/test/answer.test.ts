@@ -44,7 +44,15 @@ describe('an answer of Chat Completions', () => {
     [
       'an unreadable message',
       '{"choices":[{"message":{"role":"nobody"}}]}',
-      { messages: [], whole: true, error: "the answer can't be read: UnexpectedWire" },
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [{ type: 'provider', provider: 'unread openai-chat', raw: { role: 'nobody' } }],
+          },
+        ],
+        ...{ whole: true, error: "the answer can't be read: UnexpectedWire" },
+      },
     ],
     [
       'two choices',
@@ -100,7 +108,10 @@ describe('an answer of Chat Completions', () => {
     [
       'no reason to stop',
       events(chunk({ role: 'assistant', content: 'hel' }), chunk({ tool_calls: [{ id: 'call', function: { name: 'f', arguments: '{' } }] })), // oxfmt-ignore
-      { ...none, messages: [said('hel', { meta: interrupted })], model: 'm', id: 'c1' },
+      {
+        ...{ ...none, model: 'm', id: 'c1' },
+        messages: [{ role: 'assistant', content: [{ type: 'text', text: 'hel' }, call('{')], meta: interrupted }],
+      },
     ],
     [
       'calls in pieces, by their index or as the last one',
@@ -112,7 +123,20 @@ describe('an answer of Chat Completions', () => {
         chunk({ content: null, __proto__: 1 }, {}, { finish_reason: 'tool_calls' }),
       ),
       {
-        messages: [{ role: 'assistant', content: [call('{}'), call('{"a":1} ')] }],
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              ...[call('{} '), call('{"a":1}')],
+              {
+                type: 'provider',
+                provider: 'openai-chat',
+                raw: { id: 'far' },
+                meta: { 'openai-chat': { as: 'tool_call' } },
+              },
+            ],
+          },
+        ],
         ...{ whole: true, model: 'm', stop: 'tool_calls', id: 'c1' },
       },
     ],
@@ -162,7 +186,7 @@ describe('an answer of Responses', () => {
   })
 
   it.each<readonly [string, readonly object[], readonly string[], object]>([
-    ['no response', [{ type: 'response.output_text.delta', item_id: 'i1', delta: 'a' }], [], { whole: false }],
+    ['no response', [{ type: 'response.output_text.delta', item_id: 'i1', delta: 'a' }], ['a'], { whole: false }],
     [
       'an end',
       [
@@ -183,7 +207,7 @@ describe('an answer of Responses', () => {
         { type: 'response.output_text.delta', item_id: 'i4', delta: 'open' },
         { type: 'response.incomplete', response: { ...response, status: 'incomplete', output: [] } },
       ],
-      ['a', 'b', 'c'],
+      ['a', 'b', 'c', 'open'],
       { whole: true, model: 'm', stop: 'incomplete', id: 'r1' },
     ],
     [
@@ -265,25 +289,27 @@ describe('an answer of Anthropic Messages', () => {
 
   it.each<readonly [string, readonly object[], readonly object[], object]>([
     [
-      'an end but no beginning, which is an answer without messages',
+      'an end but no beginning',
       [block(0, { type: 'text', text: '' }), text(0, 'a'), stop, end],
-      [],
-      { whole: true },
+      [{ type: 'text', text: 'a' }],
+      { whole: true, stop: 'end_turn' },
     ],
     [
-      'texts in their order, and nothing at places that are none',
+      'texts in their order, also of blocks without a start or an index',
       [
         start,
         block(1, { type: 'text', text: '' }),
         block(0, { type: 'text', text: 'a' }),
-        ...[block(-1, { type: 'text', text: 'x' }), block('0', { type: 'text', text: 'x' }), block(2, 'x')],
-        ...[text(1, 'c'), text(0, 'b'), text(1, 'd'), text(7, 'x'), text(undefined, 'x')],
+        ...[block(2, 'x'), text(1, 'c'), text(0, 'b'), text(1, 'd'), text(7, 'e'), text(undefined, 'f')],
+        ...[block('8', { type: 'text', text: 'g' }), text('8', 'h')],
         ...[{ type: 'content_block_delta', index: 0, delta: 'x' }, { type: 'ping' }, stop, end],
         { type: 'message_start', message: { id: 'next' } },
       ],
       [
         { type: 'text', text: 'ab' },
         { type: 'text', text: 'cd' },
+        { type: 'text', text: 'ef' },
+        { type: 'text', text: 'gh' },
       ],
       ended,
     ],
@@ -423,5 +449,150 @@ it('an answer beyond the limit of bytes is not read, with the reason', () => {
   reader.take(part)
   expect(reader.end()).toMatchObject({
     ...{ ...none, error: `the answer can't be read: it is longer than ${mostPlain} bytes` },
+  })
+})
+
+describe('a stream of a compatible server', () => {
+  const contentOf = (api: RecordedApi, ...all: readonly unknown[]): object => {
+    const { messages = [], usage, whole } = read(api, events(...all), sse)
+    const [message] = messages
+    return { content: message?.content, marked: message?.meta?.['indelible'], usage, whole, meta: message?.meta }
+  }
+  const delta = (more: object, choice: object = {}): object => ({ choices: [{ index: 0, delta: more, ...choice }] })
+  const stop = {
+    choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 7, completion_tokens: 3 } }],
+  }
+
+  it('has all items of lists, in order, and usage inside of a choice', () => {
+    const picture = (data: string): object => ({
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${data}` },
+    })
+    const thought = (index: number, text: string): object => ({ type: 'reasoning.text', index, text })
+    expect(
+      contentOf(
+        'openai-chat',
+        delta({ content: [{ type: 'text', text: 'one ' }], reasoning_details: [thought(0, 'a')] }),
+        delta({
+          content: [{ type: 'text', text: 'two' }, picture('AAAA')],
+          reasoning_details: [thought(0, 'b'), thought(1, 'c')],
+        }),
+        delta({ content: ' three', images: [picture('BBBB')] }),
+        delta({ images: [picture('CCCC'), picture('DDDD')] }),
+        stop,
+      ),
+    ).toMatchObject({
+      content: [{ type: 'text', text: 'one two' }, { type: 'image' }, { type: 'text', text: ' three' }],
+      usage: { input: 7, output: 3 },
+      meta: {
+        'openai-chat': {
+          fields: {
+            images: ['BBBB', 'CCCC', 'DDDD'].map(picture),
+            reasoning_details: [thought(0, 'ab'), thought(1, 'c')],
+          },
+        },
+      },
+    })
+  })
+
+  it('gives an id to calls without one, and keeps what is no call', () => {
+    const call = (more: object): object => delta({ tool_calls: [more] })
+    expect(
+      contentOf(
+        'openai-chat',
+        call({ function: { name: 'f', arguments: '{"a":1}' } }),
+        call({ function: { name: 'f', arguments: '{}' } }),
+        stop,
+      ),
+    ).toMatchObject({
+      content: [
+        { type: 'tool_call', id: 'call-without-id-0', name: 'f', arguments: '{"a":1}' },
+        { type: 'tool_call', id: 'call-without-id-1', name: 'f', arguments: '{}' },
+      ],
+    })
+  })
+
+  it('is complete at its mark of the end, and a message sent whole is one', () => {
+    expect(contentOf('openai-chat', delta({ content: 'a' }), '[DONE]')).toMatchObject({
+      content: [{ text: 'a' }],
+      whole: true,
+    })
+    expect(
+      contentOf('openai-chat', { choices: [{ message: { role: 'assistant', content: 'b' }, finish_reason: 'stop' }] }),
+    ).toMatchObject({ content: [{ text: 'b' }] })
+  })
+
+  const item = (type: string, more: object = {}): object => ({
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: { id: 'i', type, status: 'in_progress', ...more },
+  })
+  it.each<readonly [string, readonly object[], object]>([
+    [
+      'the arguments of a call',
+      [
+        item('function_call', { call_id: 'c', name: 'f', arguments: '' }),
+        { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"ci' },
+      ],
+      { type: 'tool_call', id: 'c', name: 'f', arguments: '{"ci' },
+    ],
+    [
+      'a reasoning summary',
+      [
+        item('reasoning', { summary: [] }),
+        { type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: 0, delta: 'Hm' },
+      ],
+      { type: 'reasoning', summary: ['Hm'] },
+    ],
+    [
+      'a refusal',
+      [
+        item('message', { role: 'assistant', content: [] }),
+        { type: 'response.refusal.delta', output_index: 0, content_index: 0, delta: 'No' },
+      ],
+      { type: 'refusal', text: 'No' },
+    ],
+  ])('of Responses that is cut inside of %s is recorded up to there', (_, all, part) => {
+    const created = { type: 'response.created', response: { id: 'r', status: 'in_progress', output: [] } }
+    expect(contentOf('openai-responses', created, ...all)).toMatchObject({
+      content: [part],
+      marked: { interrupted: true },
+      whole: false,
+    })
+  })
+
+  it('of Anthropic with two blocks of one index has both, and zeros overwrite no counts', () => {
+    const usage = {
+      input_tokens: 7,
+      output_tokens: 1,
+      cache_read_input_tokens: 5,
+      cache_creation: { ephemeral_1h_input_tokens: 2 },
+    }
+    const block = (text: string): readonly object[] => [
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+    ]
+    expect(
+      contentOf(
+        'anthropic',
+        { type: 'message_start', message: { role: 'assistant', content: [], usage } },
+        ...[...block('a'), ...block('b')],
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'end_turn' },
+          usage: {
+            output_tokens: 3,
+            input_tokens: 0,
+            cache_read_input_tokens: 0,
+            cache_creation: { ephemeral_1h_input_tokens: 0 },
+          },
+        },
+        { type: 'message_stop' },
+      ),
+    ).toMatchObject({
+      content: [{ text: 'a' }, { text: 'b' }],
+      usage: { input: 12, output: 3, cacheRead: 5 },
+      meta: { 'anthropic-response': { usage: { cache_creation: { ephemeral_1h_input_tokens: 2 } } } },
+    })
   })
 })

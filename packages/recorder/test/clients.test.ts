@@ -494,7 +494,7 @@ describe('a system message that changes with every call', () => {
       ['It is day 1.', 'one', 'first', 'two', 'second'],
       ['It is day 1.', 'one', 'first', 'title?', 'a title'],
     ])
-    expect(sessions[1]?.info().forkedFrom?.id).toBe(sessions[0]?.id)
+    expect(sessions[1]?.forkedFrom?.id).toBe(sessions[0]?.id)
     expect(brokeAt(sessions[0])).toEqual([undefined, undefined])
   })
 
@@ -516,7 +516,7 @@ describe('a system message that changes with every call', () => {
     const { sessions } = await listSessions(store)
     const opened = await Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(store, id))))
     expect(opened.map((session) => said(session).at(-1)).toSorted()).toEqual(['It is day 1. answered', 'It is day 2. answered']) // oxfmt-ignore
-    expect(opened.map((session) => session.info().forkedFrom?.at).toSorted()).toEqual([3, undefined])
+    expect(opened.map((session) => session.forkedFrom?.at).toSorted()).toEqual([3, undefined])
     expect(opened.flatMap(brokeAt).filter((cause) => cause !== undefined)).toEqual([changed])
   })
 
@@ -563,7 +563,7 @@ describe('a system message that changes with every call', () => {
     const { sessions } = await listSessions(client.store)
     expect(sessions).toHaveLength(known + 1)
     const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(client.store, id))))
-    expect(opened.map((session) => session.info().forkedFrom)).toEqual(sessions.map(() => undefined))
+    expect(opened.map((session) => session.forkedFrom)).toEqual(sessions.map(() => undefined))
     expect(opened.filter((session) => said(session).includes('more')).map(said)).toEqual([
       ['It is day 7.', ...messages.map(({ content }) => content), 'x'],
     ])

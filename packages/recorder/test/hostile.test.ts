@@ -242,7 +242,7 @@ describe('an odd answer', () => {
         { type: 'message_stop' },
       ],
       {
-        said: ['ab'],
+        said: ['ab nowhere nowhere'],
         stop: 'end_turn',
         response: 'a1',
         model: 'claude',
@@ -287,7 +287,7 @@ describe('an odd answer', () => {
       ],
       { said: ['(hm c2ln) a [{"at":1},{"at":2}]'], response: 'a1', model: 'claude' },
     ],
-    ['streamed without a start', '/messages', [block(0, 'a'), { type: 'message_stop' }], {}],
+    ['streamed without a start', '/messages', [block(0, 'a'), { type: 'message_stop' }], { said: ['a'] }],
     [
       'streamed with an item out of place, and texts of others',
       '/responses',
@@ -317,7 +317,7 @@ describe('an odd answer', () => {
         },
         { type: 'response.completed', response: { id: 's', status: 'completed', output: [item('m9', 'nine')] } },
       ],
-      { said: ['one'], stop: 'content_filter', response: 'r' },
+      { said: ['one left out'], stop: 'content_filter', response: 'r' },
     ],
     [
       'streamed to a failure without a reason',

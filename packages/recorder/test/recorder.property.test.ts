@@ -223,7 +223,7 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
       const derived: string[] = []
       const recorded: string[] = []
       for (const session of sessions) {
-        const shared = session.info().forkedFrom?.at ?? 0
+        const shared = session.forkedFrom?.at ?? 0
         for (const message of [...session.view()].slice(shared))
           if (message.role === 'assistant') recorded.push(JSON.stringify(message.content))
         for (const note of session.notes())

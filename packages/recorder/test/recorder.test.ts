@@ -158,7 +158,7 @@ describe('recording a Chat Completions client', () => {
       ['one', 'heard 1', 'another two', 'heard 3', 'and on', 'heard 5'],
       ['one', 'heard 1'],
     ])
-    expect(sessions[1]?.info().forkedFrom).toEqual({ id: sessions[0]?.id, at: 2 })
+    expect(sessions[1]?.forkedFrom).toEqual({ id: sessions[0]?.id, at: 2 })
   })
 
   it('that names its conversation retracts messages when it goes back', async () => {

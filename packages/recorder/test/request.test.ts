@@ -133,19 +133,64 @@ describe('a request', () => {
     expect(isLeft(parsed) && parsed.left).toContain(reason)
   })
 
-  it('has no texts of fields named like a key', () => {
-    const hidden = ['api_key', 'apikey', 'APIKey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie'] // oxfmt-ignore
-    const shown = ['max_tokens', 'key', 'tokens', 'secrets', 'token_count', 'passwords', 'authorization_url']
-    const value = Object.fromEntries([...hidden, ...shown].map((name) => [name, 'v']))
-    const clean = withoutKeys(value)
-    expect(Object.keys(clean).filter((name) => clean[name] !== 'v')).toEqual(hidden)
+  const gone = '[a key, not recorded]'
+  it('has no values of fields named like a key', () => {
+    const hidden = ['api_key', 'apikey', 'APIKey', 'api%5Fkey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie', 'aws_secret_access_key', 'secret_key', 'private_key', 'vertex_credentials', 'auth', 'secrets', 'passwords', 'api_keys', 'Ocp-Apim-Subscription-Key'] // oxfmt-ignore
+    const shown = ['max_tokens', 'key', 'tokens', 'token_count', 'authorization_url', 'prompt_cache_key', 'public_key', 'eos_token'] // oxfmt-ignore
+    for (const value of ['v', ['v'], { value: 'v' }, [{ a: { v: 1 } }], 5]) {
+      const fields = Object.fromEntries([...hidden, ...shown].map((name) => [name, value]))
+      const clean = withoutKeys({ deep: [fields] }).deep[0] as typeof fields
+      expect(Object.keys(clean).filter((name) => clean[name] === gone)).toEqual(hidden)
+      for (const name of shown) expect(clean[name]).toEqual(value)
+    }
     expect(
-      withoutKeys({ token: { type: 'string' }, headers: { a: ['b', { c: 'd' }], n: 1 }, list: [{ password: 'x' }] }),
+      withoutKeys({
+        ...{ headers: { a: ['b', { c: 'd' }] }, extra_headers: { e: 'f' }, auth: true, token: null },
+        env: [{ name: 'API_KEY', value: 'x' }],
+        text: '{"a": {"api_key": "x"}}',
+        form: 'a=1&api_key=x',
+        bearer: ' Bearer x',
+        said: 'Bearer tokens are used here.',
+      }),
     ).toEqual({
-      token: { type: 'string' },
-      headers: { a: ['[a key, not recorded]', { c: '[a key, not recorded]' }], n: 1 },
-      list: [{ password: '[a key, not recorded]' }],
+      ...{ headers: { a: [gone, { c: gone }] }, extra_headers: { e: gone }, auth: true, token: null },
+      env: [{ name: 'API_KEY', value: gone }],
+      text: `{"a":{"api_key":"${gone}"}}`,
+      form: `a=1&api_key=${gone}`,
+      bearer: gone,
+      said: 'Bearer tokens are used here.',
     })
+  })
+
+  it('keeps the schemas of fields named like a key, without their examples', () => {
+    const schema = (password: Readonly<Record<string, string | readonly string[]>>) => ({
+      type: 'object',
+      properties: { password, user: { type: 'string' } },
+      required: ['password'],
+    })
+    expect(withoutKeys(schema({ type: 'string', default: 'x', examples: ['y'] }))).toEqual(
+      schema({ type: 'string', default: gone, examples: gone }),
+    )
+    expect(withoutKeys(schema({ value: 'x' })).properties.password).toBe(gone)
+  })
+
+  it.each([
+    ['https://user:x@h/', `https://${gone}@h/`],
+    ['https://user:pass@x@h/a', `https://${gone}@h/a`],
+    ['postgres://user:p/x?y@h/a', `postgres://${gone}@h/a`],
+    [' https://user:x@h/', ` https://${gone}@h/`],
+    ['wss://user:x@h/', `wss://${gone}@h/`],
+    ['see https://x@h/ and //u:x@h', `see https://${gone}@h/ and //${gone}@h`],
+    ['https://h/#access_token=x', `https://h/#access_token=${gone}`],
+    ['https://h/#/a?token=x', `https://h/#/a?token=${gone}`],
+    ['https://h/?a=b&api%5Fkey=x&c=d', `https://h/?a=b&api%5Fkey=${gone}&c=d`],
+    ['https://h/?api%255Fkey=x', `https://h/?api%255Fkey=${gone}`],
+    ['https://h/?access_key=x;sig=y', `https://h/?access_key=${gone}`],
+    ['https://h/?to=https%3A%2F%2Fu%3Ax%40i%2F', `https://h/?to=${encodeURIComponent(`https://${gone}@i/`)}`],
+    ['https://h:8080/@scope/a?b=c&page=2#d', 'https://h:8080/@scope/a?b=c&page=2#d'],
+    ['https://[::1]:80/a@b', 'https://[::1]:80/a@b'],
+  ])('has no keys in a URL such as %s', (url, clean) => {
+    expect(withoutKeys({ tools: [{ server_url: url }] })).toEqual({ tools: [{ server_url: clean }] })
   })
 
   it('has tools with names in every format', () => {

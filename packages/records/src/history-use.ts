@@ -1,5 +1,6 @@
 /** Detects whether and how generated code reads the call history, by scanning its tokens without a parser. Advisory. */
 import { optionsOf } from 'indelible/json/kit'
+import { languageOf, usesInScript } from './script-use.ts'
 
 const tags = 'filter map slice count group find iterate sort reduce last write'
 /** A way to use the history, one of `historyPatterns`. */
@@ -23,6 +24,8 @@ export interface HistoryUseOptions {
   readonly names?: readonly string[]
   /** Names of objects that hold the history. `JSON.stringify` of one uses the history. Default: `context`. */
   readonly holders?: readonly string[]
+  /** The language of the code. Default: the one that it looks like. */
+  readonly language?: 'javascript' | 'python' | 'ruby'
 }
 /** How code uses the history. */
 export interface HistoryUse {
@@ -133,10 +136,10 @@ const usesIn = (code: string, names: string, holders: string): readonly Use[] =>
 
 /** Throws a TypeError if an option is unknown. */
 export const useOptionsOf = (call: string, options: HistoryUseOptions): HistoryUseOptions =>
-  optionsOf(call, options, { names: true, holders: true })
+  optionsOf(call, options, { names: true, holders: true, language: true })
 
 /**
- * Find the uses of the call history in JavaScript or TypeScript. Advisory: it follows the history
+ * Find the uses of the call history in JavaScript, TypeScript, Ruby or Python. Advisory: it follows the history
  * through plain assignments and fields, and prefers a missed use to a false report. No code makes it throw.
  * Cost    one pass over the code for each name of the history (bench: records)
  * @example
@@ -144,11 +147,15 @@ export const useOptionsOf = (call: string, options: HistoryUseOptions): HistoryU
  * // => ['filter', 'count']
  */
 export const detectHistoryUse = (code: string, options: HistoryUseOptions = {}): HistoryUse => {
-  const { names = ['conversationHistory', 'conversation_history'], holders = ['context'] } = useOptionsOf(
-    'detectHistoryUse',
-    options,
-  )
-  const uses = usesIn(codeOf(code, names), escapeNames(names), escapeNames(holders))
+  const {
+    names = ['conversationHistory', 'conversation_history'],
+    holders = ['context'],
+    language = languageOf(code),
+  } = useOptionsOf('detectHistoryUse', options)
+  const uses =
+    language === 'javascript'
+      ? usesIn(codeOf(code, names), escapeNames(names), escapeNames(holders))
+      : usesInScript(code, names, holders, language)
   const patternsIn = (some: readonly Use[]): readonly HistoryPattern[] =>
     Object.freeze(historyPatterns.filter((pattern) => some.some(([, tags]) => tags.split(/\W/).includes(pattern))))
   const lines = code.split('\n').map((text) => text.trim().slice(0, 160).toWellFormed())

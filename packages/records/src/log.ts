@@ -1,10 +1,10 @@
-/** The call log: a history of call records, with the settings that `recordCall` uses to append to it. */
-import { ownFields, optionsOf, type OptionNames } from 'indelible/json/kit'
-import { createHistory, type History, type Position, type View } from 'indelible/history'
+/** The settings of call logs, which `recordCall` uses to append to them, and the index of their ids. */
+import { ownFields, type OptionNames } from 'indelible/json/kit'
+import type { History, Position, View } from 'indelible/history'
 import { createRedactor } from 'indelible/redact'
 import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
-import { limitsOf, type EncodeLimits, type Redact } from './encode.ts'
+import type { EncodeLimits, Redact } from './encode.ts'
 import { randomId } from './random-id.ts'
 import type { BegunRecord, CallRecord } from './record.ts'
 
@@ -79,21 +79,6 @@ export interface RecordEvent {
   readonly record?: CallRecord | undefined
 }
 
-/**
- * Create a call log in memory. It is an ordinary history whose pages are `evidence`.
- *
- * @param options the records to start with, limits, redaction, telemetry, clock and ids
- * @example
- * const log = createCallLog()
- * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3
- * log.view().at(-1)?.outcomeSummary.ok // true
- */
-export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => {
-  const own = optionsOf('createCallLog', options, { from: true, ...sharedNames })
-  limitsOf('createCallLog', own.limits)
-  return newLog(own)
-}
-
 /** The options of a log in memory and in a store. */
 export const sharedNames: OptionNames<Omit<CallLogOptions, 'from'>> = {
   limits: true,
@@ -103,13 +88,6 @@ export const sharedNames: OptionNames<Omit<CallLogOptions, 'from'>> = {
   scope: true,
   now: true,
   newId: true,
-}
-
-/** Creates a log with hooks for a store. */
-export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {
-  const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
-  settingsOfLogs.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
-  return log
 }
 
 export interface Settings extends Omit<CallLogOptions, 'from'>, LogHooks {
@@ -126,6 +104,10 @@ export interface LogHooks {
   /** Resolves when everything recorded so far is stored, or failed to be. Never rejects. */
   readonly stored?: () => Promise<void>
 }
+
+/** Sets the settings of a log. */
+export const keepSettings = (log: History<CallRecord>, settings: Omit<CallLogOptions, 'from'>, hooks: LogHooks): void =>
+  void settingsOfLogs.set(log, ownFields({ ...settingsFrom(ownFields(settings)), ...hooks }))
 
 /** The settings of a log; the defaults for a history that `createCallLog` did not create. */
 export const settingsOf = (log: History<CallRecord>): Settings => settingsOfLogs.get(log) ?? defaults

@@ -6,7 +6,8 @@ import type { History } from 'indelible/history'
 import { NotJson, isObject, optionsOf, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
 import { classOf, encodeValue } from './encode.ts'
 import { tryRead } from './host-calls.ts'
-import { createCallLog, sharedNames, type CallLogOptions } from './log.ts'
+import { createCallLog } from './create-log.ts'
+import { sharedNames, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
 /** A valid log, and the changes that made it valid. */

@@ -1,5 +1,6 @@
 /** The log fields about the use of the call history, as a plain object and as OpenTelemetry attributes. */
-import type { HistoryPattern, HistoryUse } from './history-use.ts'
+import { detectHistoryUse, type HistoryPattern, type HistoryUse } from './history-use.ts'
+import { keysOf, type KeyOptions } from './keys.ts'
 import type { RecordEvent } from './log.ts'
 
 /**
@@ -18,28 +19,62 @@ export interface HistoryTelemetry {
   readonly historyQueryPatterns: readonly HistoryPattern[]
 }
 
+/** The same fields with keys in snake_case. */
+export interface SnakeCaseHistoryTelemetry {
+  /** Whether the record of the call was appended. */
+  readonly history_record_appended: boolean
+  /** The number of records in the log. */
+  readonly conversation_history_size: number
+  /** Whether the code of the call uses the history. */
+  readonly history_access_detected: boolean
+  /** The patterns of use, in the order of `historyPatterns`. */
+  readonly history_query_patterns: readonly HistoryPattern[]
+}
+
 /**
  * Create the log fields of one call: whether its record was appended, and how its code uses the history.
  *
  * @param event the event that `telemetry` received
- * @param use the use that `detectHistoryUse` found; omit it for a call without code
+ * @param use the use that `detectHistoryUse` found. Default: that in the `programSource` of the event's record
+ * @param options `keys`: `camelCase` (default) or `snake_case`
  * @returns the fields, frozen
  * @example
- * createCallLog({ telemetry: (event) => logger.info(historyTelemetry(event, detectHistoryUse(code))) })
+ * createCallLog({ telemetry: (event) => logger.info(historyTelemetry(event)) })
  */
-export const historyTelemetry = (
-  {
-    historyRecordAppended,
-    conversationHistorySize,
-  }: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize'>,
+export function historyTelemetry(
+  event: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize' | 'record'>,
+  use: Pick<HistoryUse, 'detected' | 'patterns'> | undefined,
+  options: { readonly keys: 'snake_case' },
+): SnakeCaseHistoryTelemetry
+export function historyTelemetry(
+  event: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize' | 'record'>,
   use?: Pick<HistoryUse, 'detected' | 'patterns'>,
-): HistoryTelemetry =>
-  Object.freeze({
+  options?: { readonly keys?: 'camelCase' },
+): HistoryTelemetry
+export function historyTelemetry(
+  event: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize' | 'record'>,
+  use?: Pick<HistoryUse, 'detected' | 'patterns'>,
+  options: KeyOptions = {},
+): HistoryTelemetry | SnakeCaseHistoryTelemetry {
+  const keys = keysOf('historyTelemetry', options)
+  const { historyRecordAppended, conversationHistorySize, record } = event
+  const source = record?.programSource
+  const found = use ?? (source === undefined ? undefined : detectHistoryUse(source))
+  const fields = Object.freeze({
     historyRecordAppended,
     conversationHistorySize,
-    historyAccessDetected: use?.detected ?? false,
-    historyQueryPatterns: use?.patterns ?? Object.freeze([]),
+    historyAccessDetected: found?.detected ?? false,
+    historyQueryPatterns: found?.patterns ?? Object.freeze([]),
   })
+  return keys === 'camelCase'
+    ? fields
+    : Object.freeze({
+        history_record_appended: fields.historyRecordAppended,
+        conversation_history_size: fields.conversationHistorySize,
+        history_access_detected: fields.historyAccessDetected,
+        history_query_patterns: fields.historyQueryPatterns,
+      })
+}
 
 /** The attributes of a span, named as OpenTelemetry does: with a namespace, dots and snake_case. */
 export interface HistoryAttributes {

@@ -26,19 +26,25 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
   const isDropped = inRanges(last.dropped)
 
   const messages: Message[] = []
-  const items: number[] = [] // the item numbers of `messages`
+  const items: number[] = [] // the item numbers of `messages`; of a later version, that of the earlier one
+  const positions = new Map<number, number>() // of the items
   const pages: (PageKind | undefined)[] = []
   const moments: (RowMoment | undefined)[] = []
   const notes: PlacedNote[] = []
   const losses: TranscriptLoss[] = []
   const damage: Damage[] = []
-  for (const event of events) {
-    if (event.type === 'damage') damage.push(event.damage)
+  for (const event of withLaterVersions(events)) {
+    if (event.type === 'retraction') {
+      const [from, to] = [positions.get(event.items[0]), positions.get(event.items[1] - 1)]
+      if (from === undefined || to === undefined) continue
+      notes.push(freeze({ position: messages.length, note: freeze({ type: 'retraction', from, to: to + 1 }) }))
+    } else if (event.type === 'damage') damage.push(event.damage)
     else if (event.type === 'loss') losses.push(event.loss)
-    else if (event.type === 'start' || event.type === 'end' || event.type === 'fault' || isDropped(event.item)) continue
+    else if (isDropped(event.item)) continue
     else if (event.type === 'message') {
+      positions.set(event.item, messages.length)
       messages.push(event.message)
-      items.push(event.item)
+      items.push(ownField(event, 'replaces')?.[0] ?? event.item)
       pages.push(ownField(event, 'page'))
       const moment = ownField(event, 'moment')
       moments.push(moment && freeze(moment))
@@ -66,15 +72,56 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<T
   )
 }
 
-/** A test for numbers that are passed in ascending order. */
-const inRanges = (ranges: readonly Range[]): ((value: number) => boolean) => {
-  let index = 0
-  return (value) => {
-    while (index < ranges.length && (ranges[index] as Range)[1] <= value) index += 1
-    const range = ranges[index]
-    return range !== undefined && range[0] <= value
+type Item = Exclude<TranscriptEvent, { readonly type: 'start' | 'end' | 'fault' }>
+type Retraction = { readonly type: 'retraction'; readonly items: Range }
+
+/** The events with each later version directly after the earlier one, which is then retracted. */
+const withLaterVersions = (events: readonly TranscriptEvent[]): readonly (Item | Retraction)[] => {
+  const read = events.filter(
+    (event): event is Item => event.type !== 'start' && event.type !== 'end' && event.type !== 'fault',
+  )
+  const later = new Map<number, (Item | Retraction)[]>() // by the last item of the earlier version
+  for (const event of read) {
+    const items = replacedBy(event)
+    if (items === undefined) continue
+    const versions = later.get(items[1] - 1)
+    if (versions === undefined) later.set(items[1] - 1, [{ type: 'retraction', items }, event])
+    else versions.push(event)
   }
+  if (later.size === 0) return read
+  const ordered: (Item | Retraction)[] = []
+  for (const event of read) {
+    if (replacedBy(event) !== undefined) continue
+    const left: (Item | Retraction)[] = [event]
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
+      ordered.push(next)
+      const versions = next.type === 'message' ? later.get(next.item) : undefined
+      if (next.type !== 'message' || versions === undefined) continue
+      later.delete(next.item)
+      const [retraction, ...messages] = versions
+      for (const one of [...messages, retraction as Retraction].toReversed()) left.push(one)
+    }
+  }
+  // What is left replaces items that could not be recorded.
+  for (const versions of later.values()) for (const one of versions) if (one.type !== 'retraction') ordered.push(one)
+  return ordered
 }
+
+const replacedBy = (event: Item): Range | undefined =>
+  event.type === 'message' ? ownField(event, 'replaces') : undefined
+
+/** A test for numbers in ascending ranges. */
+const inRanges =
+  (ranges: readonly Range[]): ((value: number) => boolean) =>
+  (value) => {
+    let [low, high] = [0, ranges.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ranges[middle] as Range)[1] <= value) low = middle + 1
+      else high = middle
+    }
+    return (ranges[low]?.[0] ?? Infinity) <= value
+  }
 
 /** The notes for a summary: the source's other fields, then the summary with its range and digest. */
 const summaryNotes = (

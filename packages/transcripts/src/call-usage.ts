@@ -21,7 +21,7 @@ export const callUsageOf = (message: Message): CallUsage | undefined => {
     const found = isObject(own) ? read(own) : undefined
     if (found === undefined) continue
     const { model, fresh, cacheRead, cacheWrite, output } = found
-    if (typeof model !== 'string' || typeof fresh !== 'number') return undefined
+    if (typeof model !== 'string' || model.startsWith('<') || typeof fresh !== 'number') return undefined
     const [read_, written] = [count(cacheRead), count(cacheWrite)]
     const usage = { input: fresh + read_ + written, output: count(output), cacheRead: read_, cacheWrite: written }
     if (usage.input + usage.output === 0) return undefined // a program that counts nothing writes zeros
@@ -63,7 +63,7 @@ const readers: { readonly [meta: string]: (own: JsonObject) => Counted } = {
       fresh: tokens['input'],
       cacheRead: read,
       cacheWrite: write,
-      output: tokens['output'],
+      output: count(tokens['output']) + count(tokens['reasoning']),
     }
   },
 }

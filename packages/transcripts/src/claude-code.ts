@@ -25,9 +25,11 @@ import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
-import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
-import { count, textIn } from './origin.ts'
+import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
+import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
+import { count, objectIn, textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
+import type { TreeReader } from './parent-first.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'
@@ -57,12 +59,17 @@ const bookkeeping: ReadonlySet<unknown> = new Set([
 ])
 const messageTypes: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
 
+/** Whether an entry is a line of the tree. Other programs have the same ids, but other messages. */
+const isTreeLine = (entry: JsonObject): boolean =>
+  messageTypes.has(entry['type']) &&
+  ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1 &&
+  (typeof entry['isSidechain'] === 'boolean' || 'content' in objectIn(entry, 'message')) &&
+  !('parts' in objectIn(entry, 'message'))
+
 export const claudeCode: LineFormat = {
   format,
   matches: (entry) =>
-    (messageTypes.has(entry['type']) &&
-      !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code, with Gemini contents
-      ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1) ||
+    isTreeLine(entry) ||
     (bookkeeping.has(entry['type']) &&
       ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
@@ -79,6 +86,7 @@ interface Piece {
 class Reader implements LineReader {
   readonly #sink: Sink
   readonly #tree = new EntryTree()
+  readonly #queue = new PromptQueue()
   /** The fields that every line repeats, with the values of the first line. */
   #usual: JsonObject | undefined
   /** Whether the first conversation is itself a side chain, as in a sub-agent's file. */
@@ -89,22 +97,35 @@ class Reader implements LineReader {
   readonly #tips: number[] = []
   /** Lines of unknown kinds that hold a message, by id. Each is damage once another line follows it. */
   readonly #unread = new Map<string, number>()
-  /** The last message entry. */
-  #leaf = -1
-  /** The lines of the answer being read, and the writes that wait for it. */
+  /** The lines of the answer being read, the items that it replaces, and the writes that wait for it. */
   #pieces: Piece[] = []
+  #replaced: Range | undefined
   #held: (() => void)[] = []
+  /** The first item of each answer of several lines. */
+  readonly #joined = new Set<number>()
+  /** The lines of the last answer. */
+  #answer: readonly Piece[] = []
+
+  readonly tree: TreeReader = {
+    link: (entry) => {
+      const id = textIn(entry, 'uuid')
+      const parent = parentIn(entry)
+      return { id, parent, followsPrevious: parent === undefined && (this.#lostParents || !begins(entry)) }
+    },
+    has: (id) => this.#tree.find(id) !== undefined,
+  }
 
   constructor(sink: Sink) {
     this.#sink = sink
   }
 
-  read(entry: JsonObject, line: number): void {
+  read(entry: JsonObject, line: number, previous?: string): void {
     const { type } = entry
     const { origin } = this.#sink
     origin.time(entry['timestamp'])
     if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
     if (type === 'summary') origin.title ??= textIn(entry, 'summary')
+    if (type === 'queue-operation') return this.#readOperation(entry, line)
     const isSpoken = messageTypes.has(type)
     const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
@@ -114,32 +135,88 @@ class Reader implements LineReader {
     if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
       throw new Unexpected(['uuid'], 'a string', entry['uuid'])
     if (id === undefined) this.#sink.damage(line, 'has no uuid, so no line can name it as its parent')
-    const index = this.#place(entry, id, line)
+    const known = id === undefined ? undefined : this.#tree.find(id)
+    if (known !== undefined) return this.#readAgain(entry, line, known)
+    const index = this.#place(entry, id, line, previous)
     if (id !== undefined && unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
-    if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
-      return this.#sink.aside('line of another conversation')
+    if (this.#isElsewhere(index)) return this.#sink.aside('line of another conversation')
     if (unknown !== undefined) return this.#hold(unknown) // on no branch: always kept
-    if (isSpoken) this.#leaf = index
     this.#readPlaced(type as string, entry, line, index)
   }
 
   end(): Ending {
     this.#flush()
+    this.#writeDue()
+    for (const prompt of this.#queue.end()) this.#sink.entry(prompt.line, prompt.entry)
     const tree = this.#tree
     const isResultOf = (index: number, keeps: (index: number) => boolean): boolean =>
       isResult(tree.mark(index)) && keeps(tree.parent(index))
+    const isSpoken = (index: number): boolean => !this.#isElsewhere(index) && !isUnspoken(tree.mark(index))
     return {
       count: this.#tips.length,
       dropped: tree.dropped(
-        tree.path(this.#leaf),
+        tree.path(tree.leaf(isSpoken)),
         (count) => this.#sink.origin.aside('item of another branch', count),
         isResultOf,
       ),
     }
   }
 
+  #isElsewhere(index: number): boolean {
+    return conversationOf(this.#tree.mark(index)) !== this.#sink.pick
+  }
+
+  /** Read a line whose uuid is that of an earlier line. A later version takes the place of the earlier one. */
+  #readAgain(entry: JsonObject, line: number, index: number): void {
+    if (this.#isElsewhere(index)) return this.#sink.aside('line of another conversation')
+    if (this.#tree.isRepeated(index, contentOf(entry))) return this.#sink.aside('line that is written again')
+    if (entry['type'] === 'assistant') {
+      const piece = { entry, message: objectAt(entry['message'], ['message']), line, index }
+      const decoded = answer([piece])
+      if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
+      const isLast = (one: Piece): boolean => one.index === index
+      const pieces = this.#pieces.some(isLast) ? this.#pieces : this.#answer
+      const whole = pieces.some(isLast) ? pieces.map((one) => (isLast(one) ? piece : one)) : [piece]
+      this.#flush()
+      const items = this.#tree.items(index)
+      if (whole.length === 1 && items !== undefined && this.#joined.has(items[0])) {
+        this.#sink.damage(line, 'is another version of a line of an earlier answer; both were read')
+      } else this.#replaced = items
+      this.#pieces = whole
+      return this.#flush()
+    }
+    if (!messageTypes.has(entry['type'])) return this.#sink.aside(String(entry['type']))
+    if (entry['type'] !== 'user') return this.#hold(() => this.#sink.entry(line, entry))
+    const messages = this.#readUser(entry)
+    this.#flush()
+    this.#replaced = this.#tree.items(index)
+    this.#put(messages, line, [index])
+  }
+
+  /** Read an operation on the queue of prompts. */
+  #readOperation(entry: JsonObject, line: number): void {
+    this.#sink.aside('queue-operation')
+    if (this.#sink.pick !== 0) return
+    for (const prompt of this.#queue.operation(entry, line))
+      this.#hold(() => this.#sink.entry(prompt.line, prompt.entry))
+  }
+
+  /** Write the queued prompts that the model was given. */
+  #writeDue(): void {
+    if (this.#sink.pick !== 0) return
+    for (const { text, entry, line } of this.#queue.beforeAnswer())
+      this.#sink.message(
+        line,
+        withOtherFields(
+          { role: 'user', content: [{ type: 'text', text }] },
+          format,
+          this.#envelope(fieldsBeside(entry, ['content']) ?? {}),
+        ),
+      )
+  }
+
   /** Put an entry into the tree. */
-  #place(entry: JsonObject, id: string | undefined, line: number): number {
+  #place(entry: JsonObject, id: string | undefined, line: number, previous: string | undefined): number {
     const tree = this.#tree
     if (this.#usual === undefined) {
       this.#usual = pickFields(entry, repeatedFields)
@@ -147,7 +224,7 @@ class Reader implements LineReader {
       const { origin } = this.#sink
       origin.describe(this.#usual, { version: 'version', id: 'sessionId' })
     }
-    const named = textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
+    const named = parentIn(entry)
     const parent = named === undefined ? undefined : tree.find(named)
     const unread = named === undefined ? undefined : this.#unread.get(named)
     if (unread !== undefined) {
@@ -157,16 +234,17 @@ class Reader implements LineReader {
     const isAside = entry['isSidechain'] === true && !this.#startsAside
     const ofParent = parent === undefined ? 0 : conversationOf(tree.mark(parent))
     const conversation = isAside ? ofParent || Math.max(1, this.#tips.length) : 0
-    const before = this.#tips[conversation]
+    const earlier = previous === undefined ? undefined : tree.find(previous)
+    const isBefore = earlier !== undefined && conversationOf(tree.mark(earlier)) === conversation
+    const before = isBefore ? earlier : this.#tips[conversation]
     if (named !== undefined && parent === undefined && before !== undefined)
       this.#sink.damage(
         line,
-        `has the parent ${JSON.stringify(named)}, which does not precede it; read as following the previous entry`,
+        `has the parent ${JSON.stringify(named)}, which is not in the file; read as following the previous entry`,
       )
     // A line without a parent field follows the line before it; a null parent starts a new root. Only a user line
     // can start one: a null parent on an answer, a result or an attachment means that the file lost its parents.
-    const begins = entry['type'] === 'user' && !holdsResults(entry)
-    const isLost = named === undefined && before !== undefined && !isAside && !begins
+    const isLost = named === undefined && before !== undefined && !isAside && !begins(entry)
     this.#lostParents ||= isLost && 'parentUuid' in entry
     const isUntold = named === undefined && (!('parentUuid' in entry) || this.#lostParents)
     if (isUntold && before !== undefined && 'parentUuid' in entry)
@@ -178,7 +256,12 @@ class Reader implements LineReader {
         : isAside && ofParent === 0
           ? -1
           : (parent ?? before ?? -1)
-    const index = tree.add(id, follows, conversation * 2 + (holdsResults(entry) ? 1 : 0))
+    const { type } = entry
+    const isMessage = type === 'user' || type === 'assistant' || (promptIn(entry) !== undefined && isTyped(entry))
+    const index = tree.add({
+      ...{ id, parent: follows, line, isMessage, content: contentOf(entry) },
+      mark: conversation * 4 + (holdsResults(entry) ? 1 : 0) + (messageTypes.has(type) ? 0 : 2),
+    })
     this.#tips[conversation] = index
     return index
   }
@@ -189,17 +272,42 @@ class Reader implements LineReader {
         return this.#readPiece({ entry, message: objectAt(entry['message'], ['message']), line, index })
       case 'user': {
         const messages = this.#readUser(entry)
+        if (!holdsResults(entry) && this.#isSame(index, this.#queue.message(messages.map(textOf).join('\n'), index)))
+          return
         if (entry['isCompactSummary'] === true) return this.#readSummary(messages, entry, line, index)
         if (!holdsResults(entry)) this.#flush()
         return this.#hold(() => this.#put(messages, line, [index]))
       }
+      case 'attachment': {
+        const prompt = promptIn(entry)
+        const same = prompt === undefined ? undefined : this.#queue.attach(promptText(prompt), index)
+        if (prompt === undefined || !isTyped(entry)) return this.#holdNote(entry, line, index)
+        if (this.#isSame(index, same)) return
+        const attachment = fieldsBeside(objectAt(entry['attachment'], ['attachment']), ['prompt']) ?? {}
+        const messages = this.#readUser({ ...entry, attachment, message: { role: 'user', content: prompt } })
+        return this.#hold(() => this.#put(messages, line, [index]))
+      }
       case 'system':
       case 'compact_boundary':
-      case 'attachment':
-        return this.#hold(() => this.#tree.hold(index, this.#sink.entry(line, entry)))
+        return this.#holdNote(entry, line, index)
       default:
         return this.#sink.aside(type)
     }
+  }
+
+  #holdNote(entry: JsonObject, line: number, index: number): void {
+    this.#hold(() => this.#tree.hold(index, this.#sink.entry(line, entry)))
+  }
+
+  /** Whether an entry repeats another one, whose items it then has. */
+  #isSame(index: number, other: number | undefined): boolean {
+    if (other === undefined) return false
+    this.#sink.aside('prompt that is written again')
+    this.#hold(() => {
+      const [from = 0, to = from] = this.#tree.items(other) ?? []
+      if (to > from) this.#tree.hold(index, from, to - from)
+    })
+    return true
   }
 
   #readUser(entry: JsonObject): readonly Message[] {
@@ -229,7 +337,10 @@ class Reader implements LineReader {
     const decoded = answer([piece])
     if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
     const [first] = this.#pieces
-    if (first === undefined || typeof message['id'] !== 'string' || first.message['id'] !== message['id']) this.#flush()
+    if (first === undefined || typeof message['id'] !== 'string' || first.message['id'] !== message['id']) {
+      this.#flush()
+      this.#writeDue()
+    }
     this.#pieces.push(piece)
   }
 
@@ -242,10 +353,16 @@ class Reader implements LineReader {
     const [first] = pieces
     if (first !== undefined) {
       const { origin } = this.#sink
-      const { model, usage } = (pieces.at(-1) ?? first).message
-      if (typeof model === 'string' && !model.startsWith('<')) origin.model(model)
+      const { entry, message } = pieces.at(-1) ?? first
+      const { model, usage } = message
+      const isOwn = (typeof model === 'string' && model.startsWith('<')) || entry['isApiErrorMessage'] === true
+      if (!isOwn) origin.model(model)
+      this.#answer = pieces
       const decoded = answer(pieces)
-      if (isObject(usage)) origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages)
+      // Claude Code's own words, such as those about an error, are no call; nor is a later version of an answer.
+      // A branch has copies of the lines of its original, which counts their calls.
+      if (isObject(usage) && !isOwn && !isObject(entry['forkedFrom']) && this.#replaced === undefined)
+        origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages, tierIn(usage))
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
@@ -262,8 +379,11 @@ class Reader implements LineReader {
 
   #put(messages: readonly Message[], line: number, entries: readonly number[]): void {
     const first = this.#sink.items
-    for (const message of messages) this.#sink.message(line, message)
-    for (const index of entries) this.#tree.hold(index, first, messages.length)
+    const replaces = this.#replaced
+    this.#replaced = undefined
+    for (const message of messages) this.#sink.message(line, message, undefined, undefined, replaces)
+    if (entries.length > 1) this.#joined.add(first)
+    this.#tree.holdLater(entries, first, messages.length)
   }
 
   /** Write now, or after the answer being read. */
@@ -318,9 +438,19 @@ const lineFields = ['uuid', 'parentUuid', 'timestamp'] as const
 const pickFields = (entry: JsonObject, fields: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
 
-/** An entry's mark: its conversation times two, plus one if it holds only results. */
-const conversationOf = (mark: number): number => mark >> 1
-const isResult = (mark: number): boolean => mark % 2 === 1
+/** An entry's mark: its conversation times four, plus one if it holds only results, plus two for bookkeeping. */
+const conversationOf = (mark: number): number => mark >> 2
+const isResult = (mark: number): boolean => (mark & 1) === 1
+const isUnspoken = (mark: number): boolean => (mark & 2) === 2
+
+const parentIn = (entry: JsonObject): string | undefined =>
+  textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
+
+/** Whether an entry can start a conversation: only a user's line can. */
+const begins = (entry: JsonObject): boolean => entry['type'] === 'user' && 'parentUuid' in entry && !holdsResults(entry)
+
+/** The content of an entry, without the fields of its session. */
+const contentOf = (entry: JsonObject): string => JSON.stringify(entry['message'] ?? entry)
 
 const holdsResults = ({ type, message }: JsonObject): boolean => {
   const content = type === 'user' && isObject(message) ? message['content'] : undefined
@@ -346,8 +476,13 @@ const usageOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheWrite,
   } = usage
-  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite }
+  const cacheWriteHour = objectIn(usage, 'cache_creation')['ephemeral_1h_input_tokens']
+  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite, cacheWriteHour }
 }
+
+/** How the call was served, where that changes its price. */
+const tierIn = ({ speed, service_tier: tier }: JsonObject): string | undefined =>
+  speed === 'fast' ? 'fast' : tier === 'batch' ? 'batch' : undefined
 
 /** A codec's fault with its path relative to the line. */
 const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {

@@ -38,6 +38,8 @@ export const codex: LineFormat = {
       if (hasHeader) return turns.after(() => sink.entry(line, entry))
       hasHeader = true
       readHeader(payload, sink)
+      if (['forked_from_id', 'parent_thread_id'].some((field) => typeof payload[field] === 'string'))
+        turns.copiedUntil = Date.parse(String(entry['timestamp'])) + copySpan
       const { history_base: base } = payload
       if (isObject(base) && base['read'] !== true)
         sink.damage(
@@ -51,6 +53,7 @@ export const codex: LineFormat = {
     return {
       read: (entry, line) => {
         sink.origin.time(entry['timestamp'])
+        turns.time = entry['timestamp']
         const { type, payload } = entry
         if (entry['record_type'] !== undefined) return sink.aside('state')
         if (type === undefined && 'instructions' in entry) return header(entry, entry, line)
@@ -69,6 +72,14 @@ export const codex: LineFormat = {
     }
   },
 }
+
+/**
+ * How long Codex takes at most to write the history of another session into a new file, in milliseconds. Calls that were
+ * counted before that end are those of the other session: no answer comes so soon.
+ *
+ * Source  rollouts of sub-agents of Codex 0.145 (2026-07): the copied lines have the time of the copy
+ */
+const copySpan = 1000
 
 /** Whether an entry is a bare item, as in the first version. */
 const isItem = ({ type, role }: JsonObject): boolean =>
@@ -104,12 +115,12 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
     const info = objectIn(event, 'info')
     const used = objectIn(info, 'last_token_usage')
     // Each answer is reported twice: when it ends, and with the rate limits from its headers.
-    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']))
+    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']) && !turns.isCopy)
       origin.usage({
         input: used['input_tokens'],
         output: used['output_tokens'],
         cacheRead: used['cached_input_tokens'],
-        cacheWrite: 0,
+        cacheWrite: used['cache_write_input_tokens'],
       })
   } else if (type === 'thread_rolled_back') turns.takeBack(count(event['num_turns']))
   aside(`event ${type}`)
@@ -136,11 +147,21 @@ class Turns {
   /** The first item of each turn that was not rolled back. */
   readonly #starts: number[] = []
 
+  /** The time of the line being read. */
+  time: Json | undefined
+  /** When the history of another session was copied, at the latest; undefined if there is none. */
+  copiedUntil: number | undefined
+
   /** The session's token total, as last reported. */
   #total: string | undefined
 
   constructor(sink: Sink) {
     this.#sink = sink
+  }
+
+  /** Whether the line being read was copied from another session. */
+  get isCopy(): boolean {
+    return this.copiedUntil !== undefined && !(Date.parse(String(this.time)) > this.copiedUntil)
   }
 
   /** Whether this total differs from the last one reported, or is unknown. */

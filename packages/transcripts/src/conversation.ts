@@ -18,25 +18,16 @@ import {
 import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { isAgentsItem, type CodecFormat } from 'indelible/codecs/kit'
 import { isRole } from 'indelible/message/kit'
+import { nearestText } from './nearest.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
+import type { Conversation, Misread } from './found-conversation.ts'
+import { exportedConversations } from './exports.ts'
 import * as swe from './swe-agent.ts'
-import type { TranscriptFormat } from './transcript.ts'
-
-export interface Conversation {
-  readonly format: TranscriptFormat
-  readonly decode: () => Either<TranscriptFault, Decoded>
-  readonly origin: OriginDraft
-  /** Values that are changed or left out while reading. */
-  readonly losses: readonly Misread[]
-}
-
-export interface Misread {
-  readonly path: Path
-  readonly reason: string
-}
 
 /** The conversations in a value; empty if there are none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {
+  const exported = exportedConversations(value)
+  if (exported !== undefined) return exported
   if (Array.isArray(value))
     return (
       runsIn(value as readonly unknown[]) ??
@@ -49,7 +40,10 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
 }
 
 /** A fault that describes the value found instead of a conversation. */
-export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
+export const unknownFormat = (value: unknown): TranscriptFault => ({
+  _tag: 'UnknownFormat',
+  found: `${describe(value)}${nearestText(value)}`,
+})
 
 const asList = (conversation: Conversation | undefined): readonly Conversation[] =>
   conversation === undefined ? [] : [conversation]
@@ -211,7 +205,8 @@ const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named
   const format = mostSigned(list)
   // The first items of a session can look the same in both formats.
   if (format === 'openai-responses' && list.some(isAgentsItem)) return 'openai-agents'
-  return format ?? (list.every(({ role }) => typeof role === 'string') ? 'openai-chat' : undefined)
+  const isChat = list.every(({ role }) => typeof role === 'string') && (list.length === 0 || list.some(hasContent))
+  return format ?? (isChat ? 'openai-chat' : undefined)
 }
 
 /** The format that most messages show; of equally frequent ones the first; undefined if no message shows one. */
@@ -240,7 +235,9 @@ const misreadMessages = (list: readonly unknown[], at: Path, format: NamedFormat
 
 /** Whether a value looks like a message: it has a valid role and content. */
 export const isMessage = (value: JsonObject): boolean =>
-  (isRole(value['role']) || value['role'] === 'function') &&
+  (isRole(value['role']) || value['role'] === 'function') && hasContent(value)
+
+const hasContent = (value: JsonObject): boolean =>
   ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
 
 /** The format that a single message shows, if any. */
@@ -250,7 +247,7 @@ export const signOf = (message: JsonObject): NamedFormat | undefined => {
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
   if (isLangChain(message)) return 'langchain'
   if (isAgentsItem(message)) return 'openai-agents'
-  if (typeof role !== 'string') return typeof type === 'string' ? 'openai-responses' : undefined
+  if (typeof role !== 'string') return isResponsesItem(type) ? 'openai-responses' : undefined
   if (
     chatFields.some((field) => field in message) ||
     role === 'function' ||
@@ -262,6 +259,13 @@ export const signOf = (message: JsonObject): NamedFormat | undefined => {
       if (isObject(part)) for (const [sign, isSign] of signs) if (isSign(part)) return sign
   return type === 'message' ? ('stop_reason' in message ? 'anthropic' : 'openai-responses') : undefined
 }
+
+/** Whether an item of OpenAI Responses has this type. */
+const isResponsesItem = (type: unknown): boolean =>
+  typeof type === 'string' &&
+  /^(?:message|reasoning|item_reference|compaction\w*|program|mcp_list_tools|mcp_approval_(?:request|response)|tool_search\w*|\w+_call|\w+_output)$/.test(
+    type,
+  )
 
 /** A Gemini content: its parts have no `type`, and the assistant's role is `model`. */
 const isGeminiContent = ({ role, parts }: JsonObject): boolean =>

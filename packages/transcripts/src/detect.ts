@@ -1,22 +1,38 @@
 /** Detects the JSON lines format of a file from its first lines. */
 import { isObject, jsonIn, type JsonObject } from 'indelible/json/kit'
 import { claudeCode } from './claude-code.ts'
+import { claudeStream } from './claude-stream.ts'
+import { codexExec } from './codex-exec.ts'
 import { codex } from './codex.ts'
 import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
 import { conversationLines, isConversationLine } from './conversation-lines.ts'
+import { copilotCli } from './copilot-cli.ts'
+import { crush } from './crush.ts'
 import { cursor } from './cursor.ts'
+import { droid } from './droid.ts'
 import { indelibleExport } from './export.ts'
 import { geminiCli } from './gemini-cli.ts'
+import { goose } from './goose.ts'
+import { kimi } from './kimi.ts'
 import type { LineFormat } from './line-format.ts'
 import { langgraph } from './langgraph.ts'
 import type { Line } from './lines.ts'
 import { isMessageLineFormat, messageLines } from './message-lines.ts'
 import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
+import { qwenCode } from './qwen-code.ts'
+import { recordsOf } from './records.ts'
 
 /** Formats that any single entry identifies. */
 const lineFormats: readonly LineFormat[] = [
   indelibleExport,
+  qwenCode,
+  droid,
+  copilotCli,
+  claudeStream,
+  codexExec,
+  kimi,
+  goose,
   piSession,
   claudeCode,
   codex,
@@ -27,7 +43,7 @@ const lineFormats: readonly LineFormat[] = [
 ]
 
 /** Formats whose entries may span lines: the file is one JSON value, or several one after another. */
-const valueFormats: readonly LineFormat[] = [geminiCli, opencode, langgraph]
+const valueFormats: readonly LineFormat[] = [geminiCli, crush, goose, opencode, langgraph]
 
 /** The format of JSON values that may each span lines. */
 export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefined => {
@@ -57,15 +73,15 @@ export class Beginning {
   /** Inspect the next line. True if further lines can't change the result. */
   look({ text }: Line): boolean {
     if (text.trim() === '') return false
-    const entry = entryOf(text)
+    const [entry, ...others] = entriesOf(text)
     if (this.#looked === 0) {
-      this.startsWithEntry = entry !== undefined
+      this.startsWithEntry = entry !== undefined && others.length === 0 && jsonIn(text) !== undefined
       this.#isList = text.trimStart().startsWith('[')
     }
     this.#looked += 1
-    if (entry !== undefined) {
-      this.format = lineFormats.find(({ matches }) => matches(entry))
-      this.#entries.push(entry)
+    for (const one of entry === undefined ? [] : [entry, ...others]) {
+      this.format ??= lineFormats.find(({ matches }) => matches(one))
+      this.#entries.push(one)
     }
     const isLast = this.#looked === mostLines
     // More than one line, and most of them entries: this can't be a single value.
@@ -106,7 +122,15 @@ export const lookAt = (lines: Iterable<Line>): Beginning => {
   return beginning
 }
 
-const entryOf = (text: string): JsonObject | undefined => {
+/** The entries of a line: one, or the whole ones if it is torn. */
+const entriesOf = (text: string): readonly JsonObject[] => {
+  if (!text.includes('{')) return []
   const value = text.trimStart().startsWith('{') ? jsonIn(text) : undefined
-  return isObject(value) ? value : undefined
+  if (isObject(value)) return [value]
+  return recordsOf(text, (entry) => lineFormats.some(({ matches }) => matches(entry))).flatMap(
+    ({ text: piece, isRecord }) => {
+      const record = isRecord ? jsonIn(piece) : undefined
+      return isObject(record) ? [record] : []
+    },
+  )
 }

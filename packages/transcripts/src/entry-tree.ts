@@ -1,16 +1,36 @@
 /**
  * The tree of a file's entries, without their content: each entry's parent and items.
  *
- * Memory: an id and 16 bytes an entry, so files much larger than memory can be read in one pass.
+ * Memory: an id and 28 bytes an entry, so files much larger than memory can be read in one pass.
  */
 import type { Range } from './line-format.ts'
+
+/** What the tree keeps of an entry. */
+export interface TreeEntry {
+  readonly id: string | undefined
+  /** The index of an earlier entry; -1 for none. */
+  readonly parent: number
+  /** Its line in the file. */
+  readonly line: number
+  /** Whether it is a message of the conversation, and not information beside it. */
+  readonly isMessage: boolean
+  /** A number that the format stores with the entry. Default: 0. */
+  readonly mark?: number
+  /** Its content, to compare a later version of the entry with. Default: none. */
+  readonly content?: string
+}
 
 export class EntryTree {
   readonly #ids = new Map<string, number>()
   readonly #parents = new Column()
+  /** The format's number times two, plus one for a message. */
   readonly #marks = new Column()
+  readonly #lines = new Column()
+  readonly #digests = [new Column(), new Column()] as const
   readonly #first = new Column()
   readonly #counts = new Column()
+  /** The entries for earlier versions, each with the entry of the latest version. */
+  readonly #earlier = new Map<number, number>()
   #size = 0
 
   /** How many entries there are. */
@@ -18,15 +38,13 @@ export class EntryTree {
     return this.#size
   }
 
-  /**
-   * Add an entry that follows `parent`, an earlier index or -1. Of two entries with one id, `find` returns the later.
-   *
-   * @param mark a number that the format stores with the entry
-   */
-  add(id: string | undefined, parent: number, mark = 0): number {
+  /** Add an entry. Of two entries with one id, `find` returns the later. */
+  add({ id, parent, line, isMessage, mark = 0, content = '' }: TreeEntry): number {
     const index = this.#size++
     this.#parents.set(index, parent)
-    this.#marks.set(index, mark)
+    this.#marks.set(index, mark * 2 + (isMessage ? 1 : 0))
+    this.#lines.set(index, line)
+    this.#digest(index, content)
     if (id !== undefined) this.#ids.set(id, index)
     return index
   }
@@ -41,7 +59,11 @@ export class EntryTree {
   }
 
   mark(index: number): number {
-    return this.#marks.get(index)
+    return this.#marks.get(index) >> 1
+  }
+
+  isMessage(index: number): boolean {
+    return this.#marks.get(index) % 2 === 1
   }
 
   /** Set the items of an entry. An item may belong to several entries. */
@@ -50,10 +72,70 @@ export class EntryTree {
     this.#counts.set(index, count)
   }
 
+  /** Whether an entry's line is repeated with this content. If not, `content` is that of its later version. */
+  isRepeated(index: number, content: string): boolean {
+    const before = this.#digests.map((column) => column.get(index))
+    this.#digest(index, content)
+    return this.#digests.every((column, at) => column.get(index) === before[at])
+  }
+
+  /**
+   * Set the items of entries that share them. If they are a later version of other items, these stay.
+   */
+  holdLater(indexes: readonly number[], first: number, count: number): void {
+    const [index] = indexes
+    const before = index === undefined ? undefined : this.items(index)
+    if (index !== undefined && before !== undefined) {
+      const earlier = this.#size++
+      this.#parents.set(earlier, this.parent(index))
+      this.#marks.set(earlier, this.#marks.get(index) & ~1)
+      this.#lines.set(earlier, this.#lines.get(index))
+      this.hold(earlier, before[0], before[1] - before[0])
+      this.#earlier.set(earlier, index)
+    }
+    for (const each of indexes) this.hold(each, first, count)
+  }
+
+  /** The items of an entry; undefined if it has none. */
+  items(index: number): Range | undefined {
+    const count = this.#counts.get(index)
+    const first = this.#first.get(index)
+    return count === 0 ? undefined : [first, first + count]
+  }
+
   /** The first item of the entries from `index` on; 0 if there is none. */
   firstItemFrom(index: number): number {
     for (let at = Math.max(0, index); at < this.#size; at++) if (this.#counts.get(at) > 0) return this.#first.get(at)
     return 0
+  }
+
+  /**
+   * The last entry of a conversation: the last message in the file among those that pass, or the last of the entries that
+   * follow it. -1 for none.
+   */
+  leaf(isOne: (index: number) => boolean): number {
+    let last = -1
+    for (let at = 0; at < this.#size; at++)
+      if (!this.#earlier.has(at) && isOne(at) && this.#isLater(at, last)) last = at
+    if (last === -1) return -1
+    const follows = new Uint8Array(this.#size)
+    follows[last] = 1
+    let leaf = last
+    // Entries are in an order in which each is after its parent.
+    for (let at = last + 1; at < this.#size; at++) {
+      const parent = this.parent(at)
+      if (parent < 0 || follows[parent] !== 1 || this.#earlier.has(at)) continue
+      follows[at] = 1
+      if (parent === leaf || this.#isLater(at, leaf)) leaf = at
+    }
+    return leaf
+  }
+
+  /** Whether an entry is a better end of the conversation than another: messages first, then the later line. */
+  #isLater(index: number, than: number): boolean {
+    if (than === -1) return true
+    const [own, other] = [this.isMessage(index), this.isMessage(than)]
+    return own === other ? this.#lines.get(index) >= this.#lines.get(than) : own
   }
 
   /** The path from the root to a leaf, as an array with 1 at each entry on it. */
@@ -65,10 +147,11 @@ export class EntryTree {
   }
 
   /**
-   * The items that belong to no kept entry, as ranges.
+   * The items that belong to no kept entry, as ranges. Earlier versions of kept entries are kept, and information beside a
+   * kept entry.
    *
    * @param also called for each entry that is not kept, after all kept ones: whether to keep it
-   *   too. `isKept` tests whether another entry is kept
+   *   too. `isKept` tests whether another entry has items that are kept
    */
   dropped(
     kept: Uint8Array,
@@ -79,14 +162,22 @@ export class EntryTree {
     for (let at = 0; at < this.#size; at++)
       if (this.#counts.get(at) > 0) end = Math.max(end, this.#first.get(at) + this.#counts.get(at))
     const states = new Uint8Array(end)
+    const isOn = kept.slice()
     const setState = (index: number, state: number): void => {
       for (let item = this.#first.get(index), left = this.#counts.get(index); left > 0; item++, left--)
         states[item] = Math.max(states[item] as number, state)
     }
     for (let at = 0; at < this.#size; at++) setState(at, kept[at] === 1 ? keptState : droppedState)
-    const isKept = (index: number): boolean =>
+    const hasKept = (index: number): boolean =>
       this.#counts.get(index) > 0 && states[this.#first.get(index)] === keptState
-    for (let at = 0; at < this.#size; at++) if (kept[at] === 0 && also(at, isKept)) setState(at, keptState)
+    const isKept = (index: number): boolean => isOn[index] === 1 || hasKept(index)
+    for (let at = 0; at < this.#size; at++) {
+      if (isOn[at] === 1) continue
+      const latest = this.#earlier.get(at)
+      if (latest !== undefined ? !isKept(latest) : !(this.#isBeside(at, isKept) || also(at, hasKept))) continue
+      isOn[at] = 1
+      setState(at, keptState)
+    }
 
     const ranges: [number, number][] = []
     let count = 0
@@ -99,6 +190,25 @@ export class EntryTree {
     }
     if (count > 0) each(count)
     return ranges
+  }
+
+  /** Whether an entry is information beside a kept one. */
+  #isBeside(index: number, isKept: (index: number) => boolean): boolean {
+    const parent = this.parent(index)
+    return !this.isMessage(index) && parent >= 0 && isKept(parent)
+  }
+
+  /** Store a digest of 64 bits: equal contents are recognized, and different ones all but certainly. */
+  #digest(index: number, content: string): void {
+    let [a, b] = [0x9e3779b9 ^ content.length, 0x85ebca6b]
+    for (let at = 0; at < content.length; at++) {
+      const code = content.charCodeAt(at)
+      a = Math.imul(a ^ code, 0x01000193)
+      b = Math.imul(b ^ code, 0x5bd1e995)
+      b ^= b >>> 15
+    }
+    this.#digests[0].set(index, a)
+    this.#digests[1].set(index, b)
   }
 }
 

@@ -20,6 +20,8 @@ export type TranscriptEvent =
       readonly page?: PageKind
       /** When it was written. Only exports of Indelible have it. */
       readonly moment?: RowMoment
+      /** The items of which this is a later version: it takes their place in the conversation. */
+      readonly replaces?: Range
     }
   /** A note of the source. */
   | {

@@ -20,7 +20,7 @@ import {
   type Json,
   type JsonObject,
 } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+import { CallReader, sourceOf } from 'indelible/codecs/kit'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'
@@ -50,6 +50,7 @@ class Reader {
   #messages = new Map<string, EntryAtLine>()
   /** The results written so far, by call id. */
   readonly #results = new Map<string, string>()
+  readonly #calls = new CallReader(0)
 
   constructor(sink: Sink) {
     this.#sink = sink
@@ -109,7 +110,7 @@ class Reader {
   /** Write a user message, or the results in one. Results already written with their calls are skipped. */
   #writeUser(entry: JsonObject, line: number): void {
     const parts = contentOf(entry)
-    const results = parts.map(resultIn)
+    const results = parts.map((part) => resultIn(part, this.#calls))
     if (results.length === 0 || !results.every((result) => result !== undefined))
       return void this.#sink.message(line, userMessage(entry, parts))
     if (results.every((result) => this.#results.get(result.callId) === resultText(result)))
@@ -135,7 +136,8 @@ class Reader {
         const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
         if (input !== undefined)
           origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
-        for (const message of modelMessages(entry, origin)) this.#sink.message(line, this.#withResults(message))
+        for (const message of modelMessages(entry, origin, this.#calls))
+          this.#sink.message(line, this.#withResults(message))
       } else if (messageTypes.has(type)) this.#sink.entry(line, entry)
       else unknownLine(entry, line, this.#sink)()
     })
@@ -152,16 +154,18 @@ const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message
 })
 
 /** The assistant's message, and a message for each result of its calls. */
-const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Message[] => {
+const modelMessages = (entry: JsonObject, origin: Sink['origin'], reader: CallReader): readonly Message[] => {
+  reader.turn()
   const thoughts = entry['thoughts'] === undefined ? [] : readIn(entry, 'thoughts', (list) => arrayAt(list ?? [], []))
   const calls = (entry['toolCalls'] === undefined ? [] : arrayAt(entry['toolCalls'], ['toolCalls'])).map(
     (call, index) => readCall(objectAt(call, ['toolCalls', index]), index),
   )
+  for (const { part } of calls) reader.call(part.id, part.name)
   const said: Part[] = thoughts.map(readThought)
   for (const part of contentOf(entry)) {
-    const call = callIn(part) ?? part
-    if (call.type === 'tool_call' && hasResult(call, calls)) origin.aside('call that is told with its message')
-    else said.push(call)
+    const call = callIn(part)
+    if (call !== undefined && hasResult(call, calls)) origin.aside('call that is told with its message')
+    else said.push(call === undefined ? part : { ...call, id: reader.call(call.id || undefined, call.name) })
   }
   const known = ['type', 'content', 'thoughts', 'toolCalls', ...textsAmong(entry, 'id')]
   return [
@@ -181,13 +185,14 @@ interface ReadCall {
   part: ToolCallPart
 }
 
-/** The call in a content part; undefined if it holds none. */
+/** The call in a content part, with an empty id if it has none; undefined if the part holds no call. */
 const callIn = (part: ResultPart): ToolCallPart | undefined => {
   const call = part.type === 'provider' && isObject(part.raw) ? part.raw['functionCall'] : undefined
   if (part.type !== 'provider' || !isObject(part.raw) || !isObject(call)) return undefined
-  const { id, name, args } = call
+  const { id = '', name, args } = call
   if (typeof id !== 'string' || typeof name !== 'string') return undefined
-  const rest = difference(part.raw, { functionCall: { id, name, ...(args !== undefined && { args }) } })
+  const written = { ...(id !== '' && { id }), name, ...(args !== undefined && { args }) }
+  const rest = difference(part.raw, { functionCall: written })
   return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(format, rest) }
 }
 
@@ -196,20 +201,24 @@ const callIn = (part: ResultPart): ToolCallPart | undefined => {
  * session was resumed. If so, extra fields of this part, such as a signature, are added to the listed call.
  */
 const hasResult = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
-  const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
-  if (one === undefined || one.part.arguments !== call.arguments) return false
+  const one = calls.find(
+    ({ part }) =>
+      (call.id === '' || part.id === call.id) && part.name === call.name && part.arguments === call.arguments,
+  )
+  if (one === undefined) return false
   const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
   if (beside !== undefined) one.part = { ...one.part, ...metaOf(format, { ...beside, ...own }) }
   return true
 }
 
 /** The tool result in a part of a user message. */
-const resultIn = (part: ResultPart): ToolResultPart | undefined => {
+const resultIn = (part: ResultPart, calls: CallReader): ToolResultPart | undefined => {
   const answer = part.type === 'provider' && isObject(part.raw) ? part.raw['functionResponse'] : undefined
   if (part.type !== 'provider' || !isObject(answer)) return undefined
   const { id, name } = answer
-  if (typeof id !== 'string' || typeof name !== 'string') return undefined
-  return { type: 'tool_result', callId: id, name, content: [answerOf(part.raw, { id, name })] }
+  if ((id !== undefined && typeof id !== 'string') || typeof name !== 'string') return undefined
+  const written = { ...(id !== undefined && { id }), name }
+  return { type: 'tool_result', callId: calls.result(id, name), name, content: [answerOf(part.raw, written)] }
 }
 
 const resultText = ({ content }: ToolResultPart): string => JSON.stringify(content)
@@ -277,14 +286,15 @@ const readResult = (
 }
 
 /** A part of a result. A response that is a single text is read as that text. */
-const answerOf = (part: Json, { id = '', name = '' }: JsonObject): ResultPart => {
+const answerOf = (part: Json, { id, name = '' }: JsonObject): ResultPart => {
   const answer = isObject(part) ? part['functionResponse'] : undefined
   if (!isObject(part) || !isObject(answer)) return readPart(part)
   const response = objectIn(answer, 'response')
   for (const field of ['output', 'error']) {
     const text = response[field]
     if (typeof text !== 'string' || Object.keys(response).length > 1) continue
-    const rest = difference(part, { functionResponse: { id, name, response: { [field]: text } } })
+    const written = { ...(id !== undefined && { id }), name, response: { [field]: text } }
+    const rest = difference(part, { functionResponse: written })
     return { type: 'text', text, ...metaOf(format, rest) }
   }
   return raw(part)

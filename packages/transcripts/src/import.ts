@@ -1,21 +1,26 @@
 /** Imports a transcript as a session. */
-import { describe, isObject, optionsOf, ownFields } from 'indelible/json/kit'
+import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/json/kit'
+import { checkStore } from 'indelible/session/kit'
 import type { Redact } from 'indelible/redact'
-import { importRecord, type ImportFault, type ImportOptions, type SessionInfo } from 'indelible/session'
+import { importRecord, type ImportFault, type ImportOptions, type RowMoment, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Task } from 'indelible/task/kit'
 import { exportOf } from './export.ts'
 import { redactTranscript } from './redact.ts'
-import type { Transcript } from './transcript.ts'
+import { sourceTimeOf } from './source-time.ts'
+import type { PlacedNote, Transcript } from './transcript.ts'
 
 /** How to import a transcript. */
 export interface ImportTranscriptOptions extends ImportOptions {
   /** Removes secrets from messages, notes and metadata. An export's root is then not compared. Default: none. */
   readonly redact?: Redact
+  /** Metadata of the session, beside that of the transcript. Default: none. */
+  readonly metadata?: JsonObject
 }
 
 /**
- * Store a transcript as a session: its messages, page kinds and notes, as `importRecord` does.
+ * Store a transcript as a session: its messages, page kinds and notes, as `importRecord` does. Each row has the time of its
+ * message in the source, so the session is listed by the conversation's own time; without one, the time before it.
  *
  * Cost    O(transcript), in pieces
  *
@@ -29,11 +34,40 @@ export const importTranscript = (
   transcript: Transcript,
   options: ImportTranscriptOptions = {},
 ): Task<ImportFault, SessionInfo> => {
+  checkStore('importTranscript', store)
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
-  const { redact, id = transcript.origin.id, ...rest } = optionsOf('importTranscript', options, optionNames)
-  const record = exportOf(redact === undefined ? transcript : redactTranscript(transcript, redact))
-  return importRecord(store, record, ownFields({ ...rest, ...(id !== undefined && { id }) }))
+  const given = optionsOf('importTranscript', options, optionNames)
+  const { redact, metadata, id = transcript.origin.id, ...rest } = given
+  const timed = withSourceTimes(redact === undefined ? transcript : redactTranscript(transcript, redact))
+  const record = exportOf(timed)
+  return importRecord(
+    store,
+    metadata === undefined ? record : { ...record, metadata: { ...record.metadata, ...metadata } },
+    ownFields({ ...rest, ...(id !== undefined && { id }) }),
+  )
 }
 
-const optionNames = { id: true, progress: true, redact: true } as const
+const optionNames = { id: true, metadata: true, progress: true, redact: true } as const
+
+/** A transcript whose rows have the times of its source, ascending. Exports of Indelible have the times of their rows. */
+const withSourceTimes = (transcript: Transcript): Transcript => {
+  if (transcript.format === 'indelible') return transcript
+  const { messages, notes, origin } = transcript
+  const [started, ended] = [Date.parse(origin.started ?? ''), Date.parse(origin.ended ?? '')]
+  let latest = Number.isNaN(started) ? (Number.isNaN(ended) ? undefined : ended) : started
+  const moments = messages.map((message): RowMoment | undefined => {
+    const time = sourceTimeOf(message)
+    if (time !== undefined && !(latest !== undefined && time < latest)) latest = time
+    return latest === undefined ? undefined : { at: latest }
+  })
+  const momentOf = ({ position }: PlacedNote): RowMoment | undefined => moments[Math.max(0, position - 1)]
+  return {
+    ...transcript,
+    moments,
+    notes: notes.map((placed) => {
+      const moment = momentOf(placed)
+      return moment === undefined ? placed : Object.assign({ moment }, placed)
+    }),
+  }
+}

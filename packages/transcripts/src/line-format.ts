@@ -3,6 +3,7 @@ import type { Json, JsonObject, Path } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import type { PageKind } from 'indelible/pages'
+import type { TreeReader } from './parent-first.ts'
 import type { OriginDraft } from './origin.ts'
 import type { TranscriptFormat } from './transcript.ts'
 import type { RowMoment } from 'indelible/session'
@@ -17,8 +18,13 @@ export interface LineFormat {
 }
 
 export interface LineReader {
-  /** Read the entry of one line: frozen plain JSON. Throws Unexpected, which is reported as damage. */
-  readonly read: (entry: JsonObject, line: number) => void
+  /**
+   * Read the entry of one line: frozen plain JSON. Throws Unexpected, which is reported as damage. In a tree, `previous` is
+   * the id of the entry before it in the file.
+   */
+  readonly read: (entry: JsonObject, line: number, previous?: string) => void
+  /** For entries that name their parents: each is read after its parent, wherever in the file that is. */
+  readonly tree?: TreeReader
   /** Read a line that is a list, in formats with such lines. Default: it is damage. */
   readonly readList?: (list: readonly Json[], line: number) => void
   /** Called after the last line. */
@@ -44,7 +50,7 @@ export interface Sink {
   /** The number of items so far: messages, notes and summaries of the file. */
   readonly items: number
   /** Add a message. Returns its item number. */
-  readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment) => number
+  readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment, replaces?: Range) => number
   readonly note: (line: number, note: Note, moment?: RowMoment) => number
   /** Add a note with content in the format's own form, such as an entry. */
   readonly entry: (line: number, content: JsonObject) => number

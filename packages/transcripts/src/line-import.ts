@@ -7,6 +7,7 @@ import {
   isLeft,
   isObject,
   type Json,
+  type JsonObject,
   NotJson,
   snapshot,
   Unexpected,
@@ -17,6 +18,8 @@ import type { TranscriptEvent } from './event.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { OriginDraft } from './origin.ts'
+import { ParentFirst } from './parent-first.ts'
+import { isNuls, recordsOf, tornText } from './records.ts'
 import type { Damage, TranscriptOptions } from './transcript.ts'
 import { expectedText } from './read-problems.ts'
 
@@ -29,8 +32,10 @@ export interface LineImport {
   readonly count: () => number
 }
 
+type Inspected = Extract<ReturnType<typeof inspectJson>, { readonly _tag: 'Right' }>['right']
+
 export const createLineImport = (
-  { format, reader }: LineFormat,
+  { format, matches, reader }: LineFormat,
   { pick = 0, strict = false }: TranscriptOptions,
 ): LineImport => {
   const origin = new OriginDraft()
@@ -58,13 +63,13 @@ export const createLineImport = (
     get items() {
       return items
     },
-    message: (line, value, page, moment) =>
+    message: (line, value, page, moment, replaces) =>
       item(line, value, (message, item) => ({
         type: 'message',
         item,
         line,
         message,
-        ...present({ page, moment }),
+        ...present({ page, moment, replaces }),
       })),
     note: (line, value, moment) =>
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
@@ -83,33 +88,49 @@ export const createLineImport = (
     aside: (kind) => origin.aside(kind),
   }
   const entries: LineReader = reader(sink)
-  const ending = (): Required<Ending> => ({ count: 1, dropped: [], ...entries.end() })
+  const ordered =
+    entries.tree &&
+    new ParentFirst(entries.tree, (entry, line, previous) =>
+      sink.attempt(line, () => entries.read(entry, line, previous)),
+    )
+  const ending = (): Required<Ending> => {
+    ordered?.end()
+    return { count: 1, dropped: [], ...entries.end() }
+  }
 
   const read = ({ number, text, badAt, unreadable }: Line): void => {
     if (unreadable !== undefined) return damaged({ line: number, reason: unreadable })
     if (badAt !== undefined) damaged({ line: number, reason: notText, offset: badAt })
     if (text.trim() === '') return
     const parsed = inspectJson(text)
-    if (isLeft(parsed)) {
+    if (!isLeft(parsed)) return readValue(number, text.length, parsed.right)
+    const pieces = recordsOf(text, matches)
+    if (!pieces.some(({ isRecord }) => isRecord)) {
       const { column, expected, found } = parsed.left
-      return damaged({
-        line: number,
-        reason:
-          found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`,
-      })
+      const reason =
+        found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`
+      const [piece] = pieces
+      return damaged({ line: number, reason: piece !== undefined && isNuls(piece.text) ? tornText(piece) : reason })
     }
-    const admitted = admit(parsed.right.value)
+    for (const piece of pieces) {
+      const record = piece.isRecord ? inspectJson(piece.text) : undefined
+      if (record === undefined || isLeft(record)) damaged({ line: number, reason: tornText(piece) })
+      else readValue(number, piece.text.length, record.right)
+    }
+  }
+
+  const readValue = (number: number, size: number, { value: found, findings }: Inspected): void => {
+    const admitted = admit(found)
     if (isLeft(admitted))
       return damaged({ line: number, reason: `${formatPath(admitted.left.path)} ${admitted.left.reason}`.trimStart() })
     const { value } = admitted.right
     const list = Array.isArray(value) && entries.readList !== undefined ? (value as readonly Json[]) : undefined
     if (!isObject(value) && list === undefined)
       return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
-    for (const { path, line, reason } of parsed.right.findings) sink.loss(number + line - 1, path, reason)
-    sink.attempt(number, () => {
-      if (isObject(value)) entries.read(value, number)
-      else if (list !== undefined) entries.readList?.(list, number)
-    })
+    for (const { path, line, reason } of findings) sink.loss(number + line - 1, path, reason)
+    if (list !== undefined) sink.attempt(number, () => entries.readList?.(list, number))
+    else if (ordered !== undefined) ordered.add(value as JsonObject, number, size)
+    else sink.attempt(number, () => entries.read(value as JsonObject, number))
   }
 
   const flush = (): readonly TranscriptEvent[] => {

@@ -24,7 +24,7 @@ import { sourceOf } from 'indelible/codecs/kit'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { count, objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'opencode'
@@ -237,7 +237,9 @@ class Reader {
     const { read = 0, write = 0 } = objectIn(tokens, 'cache')
     if (typeof tokens['input'] !== 'number') return
     const input = tokens['input'] + (typeof read === 'number' ? read : 0) + (typeof write === 'number' ? write : 0)
-    origin.usage({ input, output: tokens['output'], cacheRead: read, cacheWrite: write })
+    // Reasoning is beside the output, and costs the same.
+    const output = count(tokens['output']) + count(tokens['reasoning'])
+    origin.usage({ input, output, cacheRead: read, cacheWrite: write })
   }
 }
 

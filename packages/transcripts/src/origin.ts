@@ -6,6 +6,10 @@ import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
 
+type UsageFields = { readonly [Key in Exclude<keyof Usage, 'cacheWriteHour'>]-?: Json | undefined } & {
+  readonly cacheWriteHour?: Json | undefined
+}
+
 export class OriginDraft {
   version: string | undefined
   #id: string | undefined
@@ -75,15 +79,20 @@ export class OriginDraft {
     this.metadata = fieldsBeside(header, [...known, ...read]) ?? {}
   }
 
-  /** Count the usage of one answer. `input` is all input tokens, cached ones included. */
-  usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }, answer: readonly Message[] = []): void {
+  /**
+   * Count the usage of one answer. `input` is all input tokens, cached ones included. An answer without tokens, such as the
+   * text of an error, is no call.
+   */
+  usage(used: UsageFields, answer: readonly Message[] = [], tier?: string): void {
+    if (count(used.input) + count(used.output) === 0) return
     this.#usage = sumOf(this.#usage, used)
     const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
-    const key = `${day} ${this.#model}`
+    const model = tier === undefined || this.#model === undefined ? this.#model : `${this.#model} (${tier})`
+    const key = `${day} ${model}`
     const before = this.#uses.get(key)
     const undercounted = (before?.undercounted ?? 0) + (isUndercounted(answer, count(used.output)) ? 1 : 0)
     this.#uses.set(key, {
-      ...present({ model: this.#model, day }),
+      ...present({ model, day }),
       calls: (before?.calls ?? 0) + 1,
       ...(undercounted > 0 && { undercounted }),
       ...trimUsage(sumOf(before, used)),
@@ -159,11 +168,13 @@ const sumOf = (
   output: (before?.output ?? 0) + count(used.output),
   cacheRead: ((before && ownField(before, 'cacheRead')) ?? 0) + count(ownField(used, 'cacheRead')),
   cacheWrite: ((before && ownField(before, 'cacheWrite')) ?? 0) + count(ownField(used, 'cacheWrite')),
+  cacheWriteHour: ((before && ownField(before, 'cacheWriteHour')) ?? 0) + count(ownField(used, 'cacheWriteHour')),
 })
 
-const trimUsage = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
+const trimUsage = ({ input, output, cacheRead, cacheWrite, cacheWriteHour }: Required<Usage>): Usage => ({
   input,
   output,
   ...(cacheRead > 0 && { cacheRead }),
   ...(cacheWrite > 0 && { cacheWrite }),
+  ...(cacheWriteHour > 0 && { cacheWriteHour }),
 })

@@ -21,7 +21,7 @@ import {
 } from 'indelible/json/kit'
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
-import type { LineFormat, Sink } from './line-format.ts'
+import type { LineFormat, Range, Sink } from './line-format.ts'
 import { metaOf } from './other-fields.ts'
 import { objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -53,6 +53,11 @@ const kinds: ReadonlySet<unknown> = new Set([
 const isHeader = (entry: JsonObject): boolean =>
   entry['type'] === 'session' && typeof entry['id'] === 'string' && typeof entry['timestamp'] === 'string'
 
+/** Whether a message has calls or results in the form of Anthropic, as other programs write them. */
+const holdsBlocks = ({ content }: JsonObject): boolean =>
+  Array.isArray(content) &&
+  (content as readonly Json[]).some((part) => isObject(part) && /^tool_(?:use|result)$/.test(String(part['type'])))
+
 export const piSession: LineFormat = {
   format,
   matches: (entry) =>
@@ -60,13 +65,22 @@ export const piSession: LineFormat = {
     (entry['type'] === 'message' &&
       isObject(entry['message']) &&
       typeof entry['timestamp'] === 'string' &&
-      !('uuid' in entry)),
+      !('uuid' in entry) &&
+      !holdsBlocks(entry['message'])),
   reader: (sink) => {
     const tree = new EntryTree()
-    let leaf: number | undefined
+    /** The entries that each `leaf` entry names. */
+    const targets = new Map<number, string | undefined>()
     let hasHeader = false
     return {
-      read: (entry, line) => {
+      tree: {
+        link: (entry) => {
+          const id = entry['type'] === 'session' ? undefined : textIn(entry, 'id')
+          return { id, parent: textIn(entry, 'parentId'), followsPrevious: entry['parentId'] === undefined }
+        },
+        has: (id) => tree.find(id) !== undefined,
+      },
+      read: (entry, line, previous) => {
         sink.origin.time(entry['timestamp'])
         if (entry['type'] === 'session') {
           if (hasHeader) return void sink.entry(line, entry)
@@ -76,25 +90,33 @@ export const piSession: LineFormat = {
         const { type } = entry
         // Nothing can follow an entry without an id.
         if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(entry, line, sink)()
-        const parent = parentOf(entry, tree, (missing) =>
+        const id = textIn(entry, 'id')
+        const known = id === undefined ? undefined : tree.find(id)
+        const content = JSON.stringify(entry['message'] ?? entry)
+        if (known !== undefined && tree.isRepeated(known, content)) return sink.aside('line that is written again')
+        const parent = parentOf(entry, tree, previous, (missing) =>
           sink.damage(
             line,
-            `has the parent ${JSON.stringify(missing)}, which does not precede it; read as following the previous entry`,
+            `has the parent ${JSON.stringify(missing)}, which is not in the file; read as following the previous entry`,
           ),
         )
-        const index = tree.add(textIn(entry, 'id'), parent)
-        leaf = index
+        const index = known ?? tree.add({ id, parent, line, isMessage: true, content })
         if (type === 'leaf') {
-          const target = entry['targetId']
-          leaf = typeof target === 'string' ? (tree.find(target) ?? leaf) : -1
+          targets.set(index, textIn(entry, 'targetId'))
           return sink.aside('leaf')
         }
-        const item = readEntry(type, entry, line, sink, tree)
-        if (item !== undefined) tree.hold(index, item)
+        const replaces = known === undefined ? undefined : tree.items(known)
+        const item = readEntry(type, entry, line, sink, tree, replaces)
+        if (item !== undefined) tree.holdLater([index], item, 1)
       },
-      end: () => ({
-        dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)),
-      }),
+      end: () => {
+        const last = tree.leaf(() => true)
+        const target = targets.get(last)
+        const leaf = !targets.has(last) ? last : target === undefined ? -1 : (tree.find(target) ?? last)
+        return {
+          dropped: tree.dropped(tree.path(leaf), (count) => sink.origin.aside('item of another branch', count)),
+        }
+      },
     }
   },
 }
@@ -107,13 +129,19 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
 }
 
 /** The index of the parent: the named one, else the entry before it; -1 for none. */
-const parentOf = (entry: JsonObject, tree: EntryTree, missing: (id: string) => void): number => {
+const parentOf = (
+  entry: JsonObject,
+  tree: EntryTree,
+  previous: string | undefined,
+  missing: (id: string) => void,
+): number => {
   const named = entry['parentId']
   if (named === null) return -1
-  if (typeof named !== 'string') return tree.size - 1
+  const before = (previous === undefined ? undefined : tree.find(previous)) ?? tree.size - 1
+  if (typeof named !== 'string') return before
   const found = tree.find(named)
   if (found === undefined) missing(named)
-  return found ?? tree.size - 1
+  return found ?? before
 }
 
 /** Read an entry into a message or a note, and return its item. Anything else is counted, or is damage. */
@@ -123,7 +151,9 @@ const readEntry = (
   line: number,
   sink: Sink,
   tree: EntryTree,
+  replaces: Range | undefined,
 ): number | undefined => {
+  const write = (message: Message): number => sink.message(line, message, undefined, undefined, replaces)
   const otherFields = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
   switch (type) {
     case 'message': {
@@ -131,16 +161,16 @@ const readEntry = (
       countUse(message, sink)
       if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
-      return sink.message(line, withEntry(piMessage(message), otherFields('message')))
+      return write(withEntry(piMessage(message), otherFields('message')))
     }
     case 'custom_message':
-      return sink.message(line, {
+      return write({
         role: 'user',
         content: plainParts(entry['content'], ['content']),
         ...metaOf(format, { entry: fieldsBeside(entry, ['content']) ?? {} }),
       })
     case 'branch_summary':
-      return sink.message(line, {
+      return write({
         role: 'user',
         content: [{ type: 'text', text: branchText(stringAt(entry['summary'], ['summary'])) }],
         ...metaOf(format, { entry: fieldsBeside(entry, ['summary']) ?? {} }),

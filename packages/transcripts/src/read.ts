@@ -11,13 +11,16 @@ import {
   optionsOf,
 } from 'indelible/json/kit'
 import type { TranscriptFault } from 'indelible/codecs'
+import { aiderConversations, isAiderHistory } from './aider.ts'
 import { assembleTranscript } from './assemble.ts'
-import { conversationsIn, unknownFormat, type Conversation } from './conversation.ts'
+import { conversationsIn, unknownFormat } from './conversation.ts'
+import type { Conversation } from './found-conversation.ts'
 import { formatOfValues, lookAt } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, notText } from './line-import.ts'
 import type { LineFormat } from './line-format.ts'
 import { lineAt, linesOfBytes, linesOfText, textOfBytes, type Line } from './lines.ts'
+import { nearestText } from './nearest.ts'
 import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
 import { valuesOfText } from './values.ts'
 
@@ -95,6 +98,10 @@ const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFau
 
   const text = wholeText(input)
   if (isLeft(text)) return text
+  if (isAiderHistory(text.right.text)) {
+    const chats = aiderConversations(text.right.text)
+    return right((pick) => readOne(chats, pick, [], text.right.damage, strict))
+  }
   const whole = inspectJson(text.right.text)
   if (!isLeft(whole)) {
     const { value, findings } = whole.right
@@ -249,7 +256,10 @@ const invalid = ({ line, column, expected, found }: JsonTextProblem): Transcript
 const linesOfNoFormat = (lines: Iterable<Line>): TranscriptFault => {
   for (const { text } of lines)
     if (text.trim() !== '')
-      return { _tag: 'UnknownFormat', found: `JSON lines that begin with ${describe(JSON.parse(text))}` }
+      return {
+        _tag: 'UnknownFormat',
+        found: `JSON lines that begin with ${describe(JSON.parse(text))}${nearestText(JSON.parse(text))}`,
+      }
   return { _tag: 'UnknownFormat', found: 'nothing' }
 }
 

@@ -9,10 +9,21 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
   codex: [['timestamp']],
   'gemini-cli': [['timestamp']],
   opencode: [['info', 'time', 'created'], ['time']],
+  'copilot-cli': [['timestamp']],
+  'qwen-code': [['timestamp']],
+  'claude-stream': [['timestamp']],
+  droid: [['timestamp']],
+  goose: [['time']],
+  kimi: [['time']],
+  crush: [['time']],
+  cline: [['time']],
+  chatgpt: [['timestamp']],
+  'claude-ai': [['timestamp']],
 }
 
 /**
- * The time of an imported message in its source file. The session's own time (`timeOf`) is that of the import.
+ * The time of an imported message in its source file. The rows of an imported session
+ * have these times, in ascending order (`timeOf`).
  *
  * Cost    O(1)
  *

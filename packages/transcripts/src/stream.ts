@@ -17,8 +17,8 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * conversation: the `end` event lists the others in `dropped`. If you store items as they arrive,
  * remove those then. Or read the file twice, first for the `end` alone.
  *
- * Memory  one line, and in files with branches the id of every entry and 16 bytes more. A file that is one
- *         JSON value is held whole, and so are files of Anthropic messages
+ * Memory  one line, and in files with branches the id of every entry and 28 bytes more, and at most 64 million
+ *         characters of entries whose parent has not come. A file that is one JSON value is held whole, and so are files of Anthropic messages
  * Cost    O(bytes); bench: transcript-stream
  *
  * @param options which conversation to read, and `strict`

@@ -34,6 +34,27 @@ const looks = answers('m2', 'I look.', {
 })
 
 describe('a Gemini CLI session', () => {
+  it.each([
+    ['a result has an id and its call none', undefined, 'x'],
+    ['a call has an id and its result none', 'c1', undefined],
+    ['neither has an id', undefined, undefined],
+  ])('pairs calls and results by name and order if %s', (_case, id, answered) => {
+    const calls = ['a', 'b'].map((at) => ({
+      functionCall: { ...(id && { id: `${id}${at}` }), name: 'look', args: { at } },
+    }))
+    const results = ['a', 'b'].map((at) => ({
+      functionResponse: { ...(answered && { id: `${answered}${at}` }), name: 'look', response: { output: at } },
+    }))
+    const { messages } = read(
+      lines([header, asks('m1', 'Look.'), { ...answers('m2', ''), content: calls }, asks('m3', results)]),
+    )
+    const [first, second] = messages[1]?.content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])) ?? []
+    expect(outline(messages).slice(1)).toEqual([
+      `assistant: ▸ ${first} ▸ ${second}`,
+      `tool: ◂ ${first} a ◂ ${second} b`,
+    ])
+    expect(isRight(settle(messages))).toBe(true)
+  })
   it("has each result's time: its call's, else its message's", () => {
     const toolCalls = [
       { ...call('c1', answered('c1', { output: 'x' })), timestamp: '2026-02-10T17:03:00.000Z' },

@@ -115,8 +115,8 @@ describe('an opencode session', () => {
         started: '1970-01-01T00:00:00.010Z',
         ended: '1970-01-01T00:00:01.010Z',
         models: ['gpt'],
-        usage: { input: 36, output: 4, cacheRead: 10, cacheWrite: 6 },
-        uses: [{ model: 'gpt', day: '1970-01-01', calls: 2, input: 36, output: 4, cacheRead: 10, cacheWrite: 6 }],
+        usage: { input: 36, output: 6, cacheRead: 10, cacheWrite: 6 },
+        uses: [{ model: 'gpt', day: '1970-01-01', calls: 2, input: 36, output: 6, cacheRead: 10, cacheWrite: 6 }],
         metadata: {
           slug: 'quick-fox',
           projectID: 'p1',

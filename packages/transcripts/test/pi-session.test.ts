@@ -73,23 +73,19 @@ describe('a pi session with a tree', () => {
     expect(outline(messages)).toEqual(['user: one', 'user: three', 'assistant: four'])
     expect(damage.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
       '3: is cut off',
-      '4: has the parent "b", which does not precede it; read as following the previous entry',
+      '4: has the parent "b", which is not in the file; read as following the previous entry',
     ])
   })
   it('may have cycles, self references or reversed order', () => {
-    expect(
-      outline(
-        read(
-          lines([
-            header,
-            said('a', 'a', 'one'),
-            said('b', 'c', 'two'),
-            said('c', 'b', 'three'),
-            said('a', 'c', 'four'),
-          ]),
-        ).messages,
-      ),
-    ).toEqual(['user: one', 'user: two', 'user: three', 'user: four'])
+    const odd = [header, said('a', 'a', 'one'), said('b', 'c', 'two'), said('c', 'b', 'three'), said('d', 'c', 'four')]
+    expect(outline(read(lines(odd)).messages)).toEqual(['user: one', 'user: two', 'user: three', 'user: four'])
+  })
+  it('has a later version of an entry in the place of the earlier one, which is retracted', () => {
+    const { messages, notes } = read(
+      lines([header, said('a', null, 'one'), said('b', 'a', 'two'), said('a', null, 'One'), said('b', 'a', 'two')]),
+    )
+    expect(outline(messages)).toEqual(['user: one', 'user: One', 'user: two'])
+    expect(notes).toEqual([{ position: 2, note: { type: 'retraction', from: 0, to: 1 } }])
   })
   it('keeps messages hidden by a compaction, whose summary is a note for that range', () => {
     const { messages, notes } = read(

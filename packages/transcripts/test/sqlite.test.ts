@@ -32,6 +32,126 @@ const said = (path: string, pick = 0): string => {
   return isLeft(transcript) ? faultMessage(transcript.left) : 'read'
 }
 
+const later = (db: DatabaseSync): void => {
+  db.exec(`
+    create table session_v2 (id text primary key, directory text, title text, version text, time_created integer, time_updated integer);
+    create table session_message (id text primary key, session_id text, type text, seq integer, time_created integer, time_updated integer, data text);
+    insert into session_v2 values ('ses_9', '/work', 'Later', '2.0.12', 30, 40)`)
+  const row = db.prepare('insert into session_message values (?, ?, ?, ?, 30, 40, ?)')
+  const state = { status: 'completed', input: { at: 'a' }, content: [{ type: 'text', text: 'a cat' }] }
+  row.run(
+    'msg_b',
+    'ses_9',
+    'assistant',
+    1,
+    JSON.stringify({
+      ...{ agent: 'build', model: { id: 'gpt', providerID: 'openai' }, time: { created: 31 } },
+      content: [
+        { type: 'reasoning', text: 'hm' },
+        { type: 'text', text: 'I look.' },
+        { type: 'tool', id: 'c1', name: 'read', state },
+      ],
+      tokens: { input: 40, output: 5, reasoning: 2, cache: { read: 60, write: 0 } },
+    }),
+  )
+  row.run('msg_a', 'ses_9', 'user', 0, JSON.stringify({ text: 'Look.', time: { created: 30 } }))
+  row.run('msg_c', 'ses_9', 'model-switched', 2, JSON.stringify({ model: { id: 'gpt', providerID: 'openai' } }))
+}
+const earlier = (db: DatabaseSync): void =>
+  db.exec(`
+    create table session (id text primary key, project_id text, parent_id text, directory text, title text, version text, time_created integer, time_updated integer);
+    create table message (id text primary key, session_id text, time_created integer, time_updated integer, data text);
+    create table part (id text primary key, message_id text, session_id text, time_created integer, time_updated integer, data text);
+    insert into session values ('ses_1', 'p1', null, '/work', 'Earlier', '1.2.0', 10, 20);
+    insert into message values ('msg_1', 'ses_1', 1, 1, '{"role":"user","time":{"created":1}}');
+    insert into part values ('prt_1', 'msg_1', 'ses_1', 1, 1, '{"type":"text","text":"Look."}')`)
+
+describe('the later tables of the opencode database', () => {
+  it.each([
+    ['alone', [later], ['ses_9']],
+    ['beside the earlier ones', [earlier, later], ['ses_1', 'ses_9']],
+  ])('are read %s', (name, fills, ids) => {
+    const path = made(`opencode-${name.length}.db`, (db) => fills.forEach((fill) => fill(db)))
+    const opened = openTranscriptDatabase(path)
+    if (isLeft(opened)) throw new Error(faultMessage(opened.left))
+    const { conversations, unread } = opened.right
+    opened.right.close()
+    expect([conversations.map(({ id }) => id), unread]).toEqual([ids, {}])
+    const { messages, origin, damage, notes } = read(path, ids.length - 1)
+    expect(outline(messages)).toEqual(['user: Look.', 'assistant: I look. ▸ c1', 'tool: ◂ c1 a cat'])
+    expect([origin.id, origin.title, origin.models, origin.usage, damage]).toEqual([
+      'ses_9',
+      'Later',
+      ['gpt'],
+      { input: 100, output: 7, cacheRead: 60 },
+      [],
+    ])
+    expect(notes.length).toBe(1)
+  })
+  it('win over the earlier ones for a session that is in both, if they are newer', () => {
+    const path = made('opencode-both.db', (db) => {
+      earlier(db)
+      later(db)
+      db.exec("insert into session_message values ('msg_x', 'ses_1', 'user', 0, 50, 60, '{\"text\":\"Look again.\"}')")
+    })
+    expect(outline(read(path).messages)).toEqual(['user: Look again.'])
+    expect(outline(read(path, 1).messages)[0]).toBe('user: Look.')
+  })
+  it('of a version that is not known are named with their rows', () => {
+    const path = made('opencode-next.db', (db) => {
+      earlier(db)
+      db.exec("create table session_v3 (id text); insert into session_v3 values ('a'), ('b')")
+    })
+    const opened = openTranscriptDatabase(path)
+    if (isLeft(opened)) throw new Error(faultMessage(opened.left))
+    expect(opened.right.unread).toEqual({ session_v3: 2 })
+    opened.right.close()
+    const alone = made('opencode-only-next.db', (db) =>
+      db.exec("create table session_v3 (id text); insert into session_v3 values ('a')"),
+    )
+    expect(said(alone)).toContain('a database with the tables "session_v3" (1 row)')
+  })
+})
+
+it('the database of Goose is read', () => {
+  const path = made('sessions.db', (db) => {
+    db.exec(`
+      create table sessions (id text primary key, description text, working_dir text, created_at text, updated_at text, accumulated_input_tokens integer, accumulated_output_tokens integer);
+      create table messages (id integer primary key, session_id text, role text, content_json text, created_timestamp integer);
+      insert into sessions values ('s1', 'Looking', '/work', '2026-10-01', '2026-10-01', 100, 7)`)
+    const row = db.prepare(
+      "insert into messages (session_id, role, content_json, created_timestamp) values ('s1', ?, ?, 1790000000)",
+    )
+    row.run('user', JSON.stringify([{ type: 'text', text: 'Look.' }]))
+    row.run('assistant', JSON.stringify([{ type: 'text', text: 'A cat.' }]))
+  })
+  const { messages, origin, damage } = read(path)
+  expect(outline(messages)).toEqual(['user: Look.', 'assistant: A cat.'])
+  expect([origin.id, origin.title, origin.usage, damage]).toEqual(['s1', 'Looking', { input: 100, output: 7 }, []])
+})
+
+it('the database of Crush is read', () => {
+  const path = made('crush.db', (db) => {
+    db.exec(`
+      create table sessions (id text primary key, parent_session_id text, title text, prompt_tokens integer, completion_tokens integer, cost real, created_at integer, updated_at integer);
+      create table messages (id text primary key, session_id text, role text, parts text, model text, created_at integer, updated_at integer);
+      insert into sessions values ('s1', null, 'Looking', 100, 7, 0.1, 1790000000, 1790000000)`)
+    const row = db.prepare("insert into messages values (?, 's1', ?, ?, 'm1', 1790000000, 1790000000)")
+    row.run('m1', 'user', JSON.stringify([{ type: 'text', data: { text: 'Look.' } }]))
+    row.run(
+      'm2',
+      'assistant',
+      JSON.stringify([
+        { type: 'text', data: { text: 'A cat.' } },
+        { type: 'finish', data: { reason: 'end_turn' } },
+      ]),
+    )
+  })
+  const { messages, origin, damage } = read(path)
+  expect(outline(messages)).toEqual(['user: Look.', 'assistant: A cat.'])
+  expect([origin.id, origin.models, origin.usage, damage]).toEqual(['s1', ['m1'], { input: 100, output: 7 }, []])
+})
+
 describe('the opencode database', () => {
   const path = made('opencode.db', (db) => {
     db.exec(`

@@ -114,7 +114,7 @@ describe('readTranscriptStream', () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       try {
         yield Buffer.from(tree)
-        for (;;) yield Buffer.from(lines([said('x', 'x', null)]))
+        for (let id = 9; ; id++) yield Buffer.from(lines([said('x', `${id}`, null)]))
       } finally {
         closed = true
       }

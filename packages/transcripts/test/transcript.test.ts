@@ -214,7 +214,7 @@ describe('readTranscript', () => {
     ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
     ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],
     ['3', 'this is 3, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK'],
-    ['3', 'a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible'],
+    ['3', 'or an export of ChatGPT, Claude.ai or Indelible'],
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
     [
@@ -259,7 +259,7 @@ describe('readTranscript', () => {
         'type should be a known kind of line, because it holds a message, found "invention"',
       ],
       ['17', 'is 17, not an entry'],
-      ['\u0000\u0000', 'is not JSON at column 1: expected a value, found "\\u0000"'],
+      ['\u0000\u0000', 'has 2 NUL characters at its start, where an append was interrupted'],
       [`{"type":"custom","data":${'['.repeat(1500)}${']'.repeat(1500)}}`, 'is nested deeper than 1000 levels'],
     ]
     for (const [line, reason] of damaged) {

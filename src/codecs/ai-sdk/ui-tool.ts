@@ -1,8 +1,9 @@
 /** A tool part of a UI message: a call, its state, and its result. */
 import { aString, isObject, jsonIn, readIn, type JsonObject, ownField, ownFields } from '../../json/index.ts'
 import type { Place } from '../losses.ts'
+import { indelibleMetaOf } from '../../message/kit.ts'
 import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { keepResidual, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
+import { keepResidual, mutableCopy, residualOf, restoreResidual, type MutableObject } from '../residual.ts'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { argumentsOf, inputToWrite, inputOf } from './input.ts'
 import { deniedText, isJson, texts } from './output.ts'
@@ -133,10 +134,16 @@ export class ToolPart {
     }
     const text = textOf(part, place)
     const json = isJson(part) ? jsonIn(text) : undefined
-    if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
+    const decision = ownField(indelibleMetaOf(part), 'approval')
+    const isDenied = isObject(decision) && decision['approved'] === false
+    if (part.isError === true && (isDenied || kept?.as === 'denied')) written['state'] = 'output-denied'
     else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
     else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })
     else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json })
+    if (isObject(decision)) {
+      delete written['approval'] // last, as in the SDK's own messages
+      written['approval'] = mutableCopy(decision)
+    }
     restoreResidual(translate(written, part, modelFormat, resultNames), kept)
   }
 }

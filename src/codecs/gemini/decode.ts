@@ -21,7 +21,7 @@ import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
 import { keepingOf, type KeptMeta, messageOf, pushUser, withResponse } from '../parts.ts'
 import { residualOf } from '../residual.ts'
-import { CallReader, isMadeId } from './calls.ts'
+import { CallReader, nextMadeId } from './calls.ts'
 import { format, marksText, responseMeta, type GeminiMark } from './marks.ts'
 import { isPart, readPart, type Place } from './parts-decode.ts'
 
@@ -53,7 +53,7 @@ export const decodeResponse = (body: unknown, options: GeminiResponseOptions = {
   return decodeWire(
     format,
     plainClientAnswer(body),
-    (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : countMadeIds(after))),
+    (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : nextMadeId(after))),
     ['candidates', 0, 'content', 'parts'],
   )
 }
@@ -63,16 +63,6 @@ const plainClientAnswer = (body: unknown): unknown => {
   if (!isObject(body)) return body
   const { sdkHttpResponse: _headers, ...plain } = body
   return plain
-}
-
-/** The next number for a generated call id. */
-const countMadeIds = (messages: Sequence<Message>): number => {
-  let made = 0
-  for (const { content } of messages)
-    for (const part of content)
-      if (part.type === 'tool_call' && isMadeId(part.id))
-        made = Math.max(made, Number(part.id.slice(part.id.lastIndexOf('-') + 1)) + 1)
-  return made
 }
 
 const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] => {

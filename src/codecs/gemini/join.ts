@@ -1,5 +1,6 @@
 /** Joins the chunks of a streamed answer into one response. */
 import { isObject } from '../../json/index.ts'
+import { mergeCounts } from '../usage-counts.ts'
 
 type Fields = { [field: string]: unknown }
 
@@ -14,8 +15,9 @@ export class JoinedResponse {
   take(chunk: unknown): void {
     this.#seen = true
     if (!isObject(chunk)) return void this.#unread.push(chunk)
-    const { candidates, ...rest } = chunk as Fields
-    this.#rest = { ...this.#rest, ...rest } // usage covers the stream so far
+    const { candidates, usageMetadata: usage, ...rest } = chunk as Fields
+    this.#rest = { ...this.#rest, ...rest }
+    if (isObject(usage)) this.#rest['usageMetadata'] = mergeCounts(this.#rest['usageMetadata'], usage) // of the stream so far
     for (const candidate of objectsIn(candidates, this.#unread)) {
       const index = typeof candidate['index'] === 'number' ? candidate['index'] : 0
       const known = this.#candidates.get(index) ?? new Candidate(this.#unread)
@@ -99,6 +101,7 @@ class Candidate {
 
   #add(part: Fields): void {
     const last = this.#parts.at(-1)
+    if (isPlainText(part) && part['text'] === '') return // many streams end with one, which a whole answer has not
     if (last !== undefined && isPlainText(part) && isPlainText(last) && last['thought'] === part['thought'])
       last['text'] = `${String(last['text'])}${String(part['text'])}`
     else if (isObject(part['functionCall'])) this.#call(part, part['functionCall'] as Fields)

@@ -19,6 +19,8 @@ export interface Rates {
    * plain input price if writing is free.
    */
   readonly cacheWrite: number
+  /** Input that it writes to keep for an hour. Default: twice the plain input price, as all models of Claude have it. */
+  readonly cacheWriteHour?: number
 }
 
 /** A model's rates, with separate rates for long requests. */
@@ -37,19 +39,70 @@ export interface ModelPrices extends ModelRates {
 
 /**
  * The list prices of a model. Dated and preview names match the base name: `claude-opus-4-5-20251101` has the prices
- * of `claude-opus-4-5`. A provider prefix (`anthropic/`) is ignored.
+ * of `claude-opus-4-5`. So do the names of other hosts: `anthropic/claude-opus-4.5`, `us.anthropic.claude-opus-4-5-v1:0`,
+ * `claude-opus-4-5@20251101`, `claude-opus-4-5[1m]`. A way of serving it in parentheses changes them:
+ * `claude-opus-5 (fast)`, `gpt-5 (batch)`.
  *
- * @returns the prices; undefined if the model is not in the table
+ * @returns the prices; undefined if the model, or that way of serving it, is not in the table
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   if (typeof model !== 'string') throw new TypeError(`pricesOf expects the name of a model, found ${describe(model)}`)
-  const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
+  const [, served = '', tier = ''] = /^(.*?)(?: \((\w+)\))?$/s.exec(model.toLowerCase()) ?? []
+  const isFast = tier === 'fast' || /-fast(?:-\d+)?$/.test(served)
+  const known = listed(plainName(served).replace(/-fast(?=-\d|$)/, ''))
+  const prices = known === undefined ? undefined : modelPrices[known]
+  const factor = isFast ? (fastModels.has(known ?? '') ? 2 : undefined) : tiers.get(tier)
+  if (prices === undefined || factor === undefined) return undefined
+  return factor === 1 ? prices : timesOf(prices, factor)
+}
+
+/** The name in the table. */
+const listed = (name: string): string | undefined => {
   for (let end = name.length; end > 0; end = name.lastIndexOf('-', end - 1)) {
     const known = name.slice(0, end)
-    if (Object.hasOwn(modelPrices, known) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(end)))
-      return modelPrices[known]
+    if (Object.hasOwn(modelPrices, known) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(end))) return known
   }
   return undefined
+}
+
+/** A name without what Bedrock, Vertex AI, OpenRouter and clients add to it. A free variant has no known price. */
+const plainName = (model: string): string => {
+  if (model.endsWith(':free')) return ''
+  const name = model
+    .slice(model.lastIndexOf('/') + 1)
+    .replace(/\[1m\]$/, '')
+    .replace(/^(?:(?:[a-z]{2,6}|us-gov)\.)?(?:anthropic|openai|google|xai|x-ai)\./, '')
+    .replace(/-v\d+(?::[\w.]+)*$|:[a-z]+$/, '')
+    .replace('@', '-')
+  return name.startsWith('claude-') ? name.replace(/(?<=-\d)\.(?=\d)/, '-') : name
+}
+
+/**
+ * The share of the list price, by the way of serving.
+ *
+ * Source  Anthropic, batch processing; OpenAI, batch and flex processing; Gemini API, batch mode (2026-11)
+ */
+const tiers: ReadonlyMap<string, number> = new Map([
+  ['', 1],
+  ['standard', 1],
+  ['default', 1],
+  ['batch', 0.5],
+  ['flex', 0.5],
+])
+
+/** Models whose fast mode costs twice as much. Source: openrouter.ai/anthropic/claude-opus-5-fast (2026-11-28) */
+const fastModels: ReadonlySet<string> = new Set(['claude-opus-5', 'claude-opus-4-8'])
+
+const timesOf = (prices: ModelPrices, factor: number): ModelPrices => {
+  const times = ({ input, output, cacheRead, cacheWrite }: Rates): Rates =>
+    rates(input * factor, output * factor, cacheRead * factor, cacheWrite * factor)
+  const { long, source, read } = prices
+  return Object.freeze({
+    ...times(prices),
+    ...(long !== undefined && { long: Object.freeze({ above: long.above, ...times(long) }) }),
+    source,
+    read,
+  })
 }
 
 /** Prices relative to plain input: what one cached and one other token cost, in tokens of plain input. */
@@ -61,11 +114,13 @@ export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
  *
  * @returns US dollars
  */
-export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, cacheWrite = 0 }: Usage): number => {
+export const callDollars = (prices: ModelRates, usage: Usage): number => {
+  const { input, output, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 } = usage
   const rates = ratesAt(prices, input)
   const plain = Math.max(0, input - cacheRead - cacheWrite)
-  const sum = plain * rates.input + cacheRead * rates.cacheRead + cacheWrite * rates.cacheWrite + output * rates.output
-  return sum / 1e6
+  const hour = Math.min(cacheWrite, cacheWriteHour)
+  const written = (cacheWrite - hour) * rates.cacheWrite + hour * (rates.cacheWriteHour ?? 2 * rates.input)
+  return (plain * rates.input + cacheRead * rates.cacheRead + written + output * rates.output) / 1e6
 }
 
 /**
@@ -115,7 +170,7 @@ const retiredModels = pricesFrom(
 /** Google's prices, as quoted by a third-party page. */
 const pricesOfGoogle = pricesFrom('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22')
 
-/** List prices by model name. The surcharge for a longer cache lifetime is not included. */
+/** List prices by model name. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
   'claude-opus-5-5': pricesOfClaude('opus-5-5')(rates(4, 20, 0.2, 5)),
   'claude-opus-5': pricesOfClaude('opus-5')(rates(5, 25, 0.5, 6.25)),

@@ -1,5 +1,5 @@
 /** Summaries prepared ahead of time, as notes for the session. Deriving never waits for one. */
-import { describe, left, optionsOf, ownField, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, describe, left, optionsOf, ownField, right, type OptionNames } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
 import { summaryTask, type SummaryFault } from '../fault.ts'
 import { digestOf } from '../../proof/kit.ts'
@@ -96,6 +96,12 @@ export const prepareSummaries = (
   given: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   checkView('prepareSummaries', view)
+  checkArgument(
+    'prepareSummaries',
+    typeof Object(notes).length === 'number' && typeof notes === 'object',
+    'notes',
+    notes,
+  )
   const options = prepareOptionsOf('prepareSummaries', given, prepareNames)
   checkSummarizer(summarizer)
   return summaryTask(async () => {

@@ -6,7 +6,7 @@ import { indelibleMetaOf } from '../../message/kit.ts'
 /**
  * Whether a user message asks for something new. A message that only says to continue ("continue",
  * "ok, go ahead", "yes please") does not. Neither does the note of an interrupted run
- * (`session.interrupted()`): the earlier question still applies. Images and files always count.
+ * (`pending(session).messages`): the earlier question still applies. Images and files always count.
  */
 export const isSubstantive = (message: Message): boolean => {
   if (message.role !== 'user' || saysInterrupted(message)) return false

@@ -2,7 +2,8 @@
  * Sets cache breakpoints in a request: at the end of the instructions and of the last two user turns. The second-last
  * turn is where the previous request ended, so the provider reads it from its cache.
  *
- * They are only in the request, not in the record. A conversation with its own breakpoints is left unchanged.
+ * They are only in the request, not in the record. Breakpoints of the record, as of an imported conversation, are left
+ * out: they stay where they were when the conversation grows, and the provider refuses more than four.
  *
  * Source  Anthropic, prompt caching (2026-11): at most four marks; not on empty text blocks or thinking
  */
@@ -10,15 +11,41 @@ import type { AnthropicConversation } from '../../codecs/anthropic/index.ts'
 
 type Block = { type: string; [field: string]: unknown }
 
-/** @param again whether the conversation continues an earlier request. Modifies and returns `wire`. */
-export const withBreakpoints = (wire: AnthropicConversation, again: boolean): AnthropicConversation => {
-  if (JSON.stringify(wire).includes('"cache_control"')) return wire
-  const said = wire.messages.filter(({ role }) => role === 'user').slice(again ? -2 : -1)
-  const turns: { content: unknown }[] = said
-  for (const turn of turns) turn.content = withBreakpoint(turn.content)
-  if (wire.system !== undefined) wire.system = withBreakpoint(wire.system) as typeof wire.system
+/** The most breakpoints that the provider accepts. */
+const mostBreakpoints = 4
+
+/**
+ * @param again whether the conversation continues an earlier request. Modifies and returns `wire`
+ * @param others the breakpoints elsewhere in the request, as of the provider's own tools. Default: 0
+ */
+export const withBreakpoints = (wire: AnthropicConversation, again: boolean, others = 0): AnthropicConversation => {
+  for (const block of blocksIn(wire)) delete block['cache_control']
+  const turns: { content: unknown }[] = wire.messages.filter(({ role }) => role === 'user')
+  const places = [turns.at(-1), ...(again ? [turns.at(-2)] : [])].filter((turn) => turn !== undefined)
+  for (const turn of places.slice(0, Math.max(0, mostBreakpoints - others))) turn.content = withBreakpoint(turn.content)
+  if (wire.system !== undefined && places.length + others < mostBreakpoints)
+    wire.system = withBreakpoint(wire.system) as typeof wire.system
   return wire
 }
+
+/**
+ * Leaves all breakpoints but the last four, which cover the longest prefixes. Modifies and returns `wire`.
+ */
+export const withFewBreakpoints = (wire: AnthropicConversation, others = 0): AnthropicConversation => {
+  const marked = blocksIn(wire).filter((block) => block['cache_control'] !== undefined)
+  for (const block of marked.slice(0, Math.max(0, marked.length + others - mostBreakpoints)))
+    delete block['cache_control']
+  return wire
+}
+
+/** All blocks that can have a breakpoint, in order. The input of a call is data, whatever its keys are. */
+const blocksIn = ({ system, messages }: AnthropicConversation): readonly Block[] =>
+  [system, ...messages.map(({ content }) => content)].flatMap(listOf).flatMap((block) => {
+    const inner = block.type === 'tool_result' ? listOf(block['content']) : []
+    return inner.concat(block)
+  })
+
+const listOf = (content: unknown): readonly Block[] => (Array.isArray(content) ? (content as Block[]) : [])
 
 const withBreakpoint = (content: unknown): unknown => {
   const blocks: Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Block[])

@@ -5,8 +5,9 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { jsonIn, present } from '../../json/index.ts'
+import { isObject, jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
+import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/kit.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/kit.ts'
 import {
@@ -20,7 +21,7 @@ import {
 } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import type { FinishReason } from '../response.ts'
-import { withBreakpoints } from './breakpoints.ts'
+import { withBreakpoints, withFewBreakpoints } from './breakpoints.ts'
 
 /** How to call Anthropic's models. */
 export interface AnthropicOptions extends AdapterOptions {
@@ -29,7 +30,10 @@ export interface AnthropicOptions extends AdapterOptions {
    * parameters overrides it.
    */
   readonly maxTokens?: number
-  /** Whether requests set cache breakpoints if the record has none. Default: true. */
+  /**
+   * Whether requests set cache breakpoints, in place of those that the record has. If false, a request has the last four
+   * of the record. Default: true.
+   */
   readonly cache?: boolean
 }
 
@@ -53,12 +57,17 @@ export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Mode
       // Content that this format can return but that the API rejects in a request is converted to an accepted form.
       const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
       checkAnswerable(wire.messages)
+      const offered = toolsBeside(request, tools)
+      const isMarked = (part: unknown): boolean => isObject(part) && (part['cache_control'] ?? null) !== null
+      const others = [request.parameters, ...(offered.tools ?? [])].filter(isMarked).length
       const body = {
         max_tokens: options.maxTokens ?? 8192,
         ...request.parameters,
         model: options.model,
-        ...(options.cache === false ? wire : withBreakpoints(wire, request.stablePrefix > 0)),
-        ...toolsBeside(request, tools),
+        ...(options.cache === false
+          ? withFewBreakpoints(wire, others)
+          : withBreakpoints(wire, request.stablePrefix > 0, others)),
+        ...offered,
         stream: true,
       } as unknown as MessageCreateParamsStreaming // the provider checks the caller's `parameters`
       const answer = new AnthropicAnswer()
@@ -71,114 +80,64 @@ type Fresh = { [field: string]: unknown }
 
 /** The growing answer. A second `message_start` starts over: some proxies splice a retry into the stream. */
 class AnthropicAnswer {
-  #model: string | undefined
-  #reason: string | undefined
-  #usage: Fresh = {}
-  #blocks: Fresh[] = []
-  #inputs: string[] = []
-  /** Blocks of a replaced answer keep their numbers. */
-  #offset = 0;
+  readonly #joined = new JoinedMessage()
+  /** The numbers of all blocks, also of those of a replaced answer. */
+  readonly #numbers = new Map<JoinedBlock, number>();
 
   *take(event: RawMessageStreamEvent): Generator<ModelEvent> {
-    switch (event.type) {
-      case 'message_start':
-        this.#offset += this.#blocks.length
-        this.#blocks = []
-        this.#inputs = []
-        this.#model = event.message.model
-        this.#usage = { ...event.message.usage }
-        return
-      case 'content_block_start':
-        return yield* this.#start(event.index, event.content_block as unknown as Fresh)
-      case 'content_block_delta':
-        return yield* this.#delta(event.index, event.delta as unknown as Fresh)
-      case 'content_block_stop': {
-        const [part] = this.#message([event.index]).content
-        if (part === undefined) throw new Error('the answer has a block without content')
-        return yield {
-          type: 'block_end',
-          index: this.#offset + event.index,
-          block: typeOf(this.#blocks[event.index] ?? {}),
-          part,
-        }
-      }
-      case 'message_delta':
-        this.#reason = event.delta.stop_reason ?? this.#reason
-        for (const [field, value] of Object.entries(event.usage))
-          if (value !== null && value !== undefined) this.#usage[field] = value
-        return
-      case 'message_stop':
-        return yield* this.#finish()
+    const block = this.#joined.take({ ...event })
+    if (event.type === 'message_stop') return yield* this.#finish()
+    if (block === undefined) return
+    const type = typeOf(block.fields)
+    let index = this.#numbers.get(block)
+    if (index === undefined) {
+      index = this.#numbers.size
+      this.#numbers.set(block, index)
+      const { id, name } = block.fields
+      const names = type === 'tool_call' ? { callId: String(id), name: String(name) } : {}
+      yield { type: 'block_start', index, block: type, ...names }
     }
-  }
-
-  *#start(index: number, block: Fresh): Generator<ModelEvent> {
-    this.#blocks[index] = { ...block }
-    this.#inputs[index] = ''
-    const type = typeOf(block)
-    yield {
-      type: 'block_start',
-      index: this.#offset + index,
-      block: type,
-      ...(type === 'tool_call' && { callId: String(block['id']), name: String(block['name']) }),
-    }
-  }
-
-  *#delta(at: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
-    const block = this.#blocks[at]
-    if (block === undefined) throw new Error(`the stream refers to block ${at}, which was never started`)
-    const index = this.#offset + at
-    if (type === 'input_json_delta') {
-      const text = String(fields['partial_json'])
-      this.#inputs[at] += text
-      if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
-    } else if (type === 'citations_delta') {
-      const before = (block['citations'] as readonly unknown[] | null | undefined) ?? []
-      block['citations'] = [...before, fields['citation']]
-    } else {
-      // A delta's fields are those of its block, which also covers new kinds of deltas.
-      const told = deltas.get(type)
-      for (const [field, value] of Object.entries(fields)) {
-        const before = block[field]
-        block[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
-        if (told !== undefined && typeof value === 'string') yield { ...told, index, text: value }
-      }
-    }
+    if (event.type === 'content_block_delta') yield* deltaEvents(type, index, event.delta as unknown as Fresh)
+    if (event.type !== 'content_block_stop') return
+    const [part] = messageOf([block]).content
+    if (part === undefined) throw new Error('the answer has a block without content')
+    yield { type: 'block_end', index, block: type, part }
   }
 
   *#finish(): Generator<ModelEvent> {
-    if (this.#reason === undefined) return
+    const { stop_reason: reason, usage, model } = this.#joined.body ?? {}
+    if (typeof reason !== 'string') return
     yield {
       type: 'finish',
-      message: this.#message([...this.#blocks.keys()]),
-      reason: reasons[this.#reason] ?? 'other',
-      usage: usageOf(this.#usage),
-      ...(this.#model !== undefined && { model: this.#model }),
+      message: messageOf(this.#joined.blocks),
+      reason: reasons[reason] ?? 'other',
+      usage: usageOf(isObject(usage) ? usage : {}),
+      ...(typeof model === 'string' && { model }),
     }
   }
+}
 
-  /** Blocks as a message, one part each. A truncated call keeps its partial input, and the loop drops it. */
-  #message(indexes: readonly number[]): Message {
-    const cut = new Map<number, string>()
-    const content = indexes.map((index, place): Fresh => {
-      const block = this.#blocks[index] ?? {}
-      const input = this.#inputs[index] ?? ''
-      if (input === '') return block
-      const value = jsonIn(input)
-      if (value !== undefined) return { ...block, input: value }
-      cut.set(place, input)
-      return block
-    })
-    const [message] = messagesOf(decodeResponse({ role: 'assistant', content }))
-    if (message === undefined) throw new Error('the answer has no message')
-    if (cut.size === 0) return message
-    const parts: Part[] = [...message.content]
-    for (const [place, input] of cut) {
-      const part = parts[place]
-      if (part?.type === 'tool_call') parts[place] = { ...part, arguments: input }
-    }
-    return { ...message, content: parts }
-  }
+/** Blocks as a message, one part each. A truncated call keeps its partial input, and the loop drops it. */
+const messageOf = (blocks: readonly JoinedBlock[]): Message => {
+  const [message] = messagesOf(
+    decodeResponse({ role: 'assistant', content: blocks.map((block) => blockWire(block, true)) }),
+  )
+  if (message === undefined) throw new Error('the answer has no message')
+  const content = message.content.map((part, place): Part => {
+    const { input = '' } = blocks[place] ?? {}
+    return part.type === 'tool_call' && input !== '' && jsonIn(input) === undefined
+      ? { ...part, arguments: input }
+      : part
+  })
+  return { ...message, content }
+}
+
+function* deltaEvents(block: BlockType, index: number, { type, ...fields }: Fresh): Generator<ModelEvent> {
+  if (type === 'input_json_delta' && block === 'tool_call')
+    yield { type: 'arguments_delta', index, block, text: String(fields['partial_json']) }
+  const kind = deltas.get(type)
+  if (kind === undefined) return
+  for (const value of Object.values(fields)) if (typeof value === 'string') yield { ...kind, index, text: value }
 }
 
 /** The deltas that are emitted as events. */
@@ -207,7 +166,13 @@ const usageOf = (usage: Fresh): Usage => {
     output: count('output_tokens'),
     cacheRead,
     cacheWrite,
+    ...hourOf(usage['cache_creation']),
   }
+}
+
+const hourOf = (written: unknown): Pick<Usage, 'cacheWriteHour'> => {
+  const hour = isObject(written) ? written['ephemeral_1h_input_tokens'] : undefined
+  return typeof hour === 'number' && hour > 0 ? { cacheWriteHour: hour } : {}
 }
 
 const reasons: { readonly [reason: string]: FinishReason } = {

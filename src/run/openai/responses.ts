@@ -6,13 +6,9 @@
  */
 import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
-import type {
-  Response,
-  ResponseCreateParamsStreaming,
-  ResponseOutputItem,
-  ResponseStreamEvent,
-} from 'openai/resources/responses/responses'
+import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
+import { JoinedEvents } from '../../codecs/kit.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
   joinMessages,
@@ -64,7 +60,7 @@ export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Mod
 /** The growing answer. Each part of a message, and every other item, is a block, in order of appearance. */
 class ResponsesAnswer {
   readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType }>()
-  readonly #done: ResponseOutputItem[] = []
+  readonly #joined = new JoinedEvents()
 
   #begin(
     key: string,
@@ -89,6 +85,7 @@ class ResponsesAnswer {
   }
 
   *take(event: ResponseStreamEvent): Generator<ModelEvent> {
+    this.#joined.take({ ...event })
     switch (event.type) {
       case 'response.output_item.added':
         if (event.item.type !== 'message') yield this.#begin(`${event.output_index}`, event.item)
@@ -115,7 +112,6 @@ class ResponsesAnswer {
         return yield { type: 'block_end', ...this.#at(`${event.output_index}/${event.content_index}`), part: said }
       }
       case 'response.output_item.done':
-        this.#done[event.output_index] = event.item
         if (event.item.type !== 'message')
           yield { type: 'block_end', ...this.#at(`${event.output_index}`), part: partOf(openaiResponses, [event.item]) }
         return
@@ -133,8 +129,7 @@ class ResponsesAnswer {
 
   *#finish(response: Response): Generator<ModelEvent> {
     // Some servers leave the final list empty, so use the items that came one by one.
-    const output = response.output.length > 0 ? response.output : this.#done
-    const message = joinMessages(messagesOf(openaiResponses.decode(output)))
+    const message = joinMessages(messagesOf(openaiResponses.decode(this.#joined.body?.['output'])))
     const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
     yield {
       type: 'finish',

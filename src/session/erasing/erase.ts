@@ -6,62 +6,92 @@ import { describe, isArray, isLeft, optionsOf, parseJson, present } from '../../
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/kit.ts'
 import type { Note } from '../../notes/kit.ts'
+import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/kit.ts'
 import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
 import { nextTurn, sliceRows, Slices } from '../../store/kit.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
-import { busyOf, sessionSteps, type EraseSessionFault } from '../fault.ts'
+import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
-import { messagesBefore, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
+import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
+import { ownKeyOf } from '../../store/kit.ts'
+import { stamp } from '../record/stamp.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
-import type { EraseOptions, EraseTarget } from '../session.ts'
-import { checkStore } from '../record/store-of.ts'
+import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
+import { checkStore, partsOf } from '../record/store-of.ts'
 import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
 
 /**
- * Erase messages of a session, sealed or not: their texts, the notes that repeat them (journals,
+ * Erase messages of a session, open or sealed: their texts, the notes that repeat them (journals,
  * tool starts, summaries of them), discarded answers to an erased user message, and the blocks that
  * nothing else references. Every session that shares the messages shows them erased.
  *
- * An open session keeps in memory what it has read, so open it again. Erasing the same messages again
- * changes nothing, removes copies that an open reader had kept in the file, and returns the receipt.
+ * Takes the session, or its store and id. Of an open session, earlier calls finish first, and the erasure carries its
+ * lease. It keeps in memory what it has read, so open it again. Erasing the same messages again changes nothing, removes
+ * copies that an open reader had kept in the file, and returns the receipt.
  *
  * Cost    that of opening the session, and a scan of all rows of the store for equal texts. SQLite
  *         also reads the file once, and rewrites it if it has copies of erased rows
  *
- * @param store the store that has the session
- * @param id the id of the session
+ * @param session the session; or the store that has it, and then its id
  * @param what positions of messages in the record; or messages, inputs, or `{ all: true }`
  * @param options the reason, and who erases. The ledger keeps both forever: don't repeat erased content. And whether
  * to respect another holder's lease
  * @returns the receipt; or `LogHeld` if the session, or one that shares the messages, is held;
  * `NoSuchLog`, `BeyondEnd`, `NoSuchInput`
+ * @throws TypeError for anything but an open or sealed session, or a store and an id
  * @example
- * const receipt = await eraseMessages(store, 'support-1', [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
+ * const receipt = await eraseMessages(session, [3, 4], { reason: 'Art. 17 request 812', by: 'ann' })
  */
-export const eraseMessages = (
+export function eraseMessages(
+  session: Session | SealedSession,
+  what: readonly number[] | EraseTarget,
+  options?: EraseOptions,
+): Task<EraseSessionFault, ErasureReceipt>
+export function eraseMessages(
   store: Store,
   id: string,
   what: readonly number[] | EraseTarget,
   options?: EraseOptions,
-): Task<EraseSessionFault, ErasureReceipt> => {
-  checkStore('eraseMessages', store)
-  return sessionSteps(prepareErase('eraseMessages', store, id, what, options), 'eraseMessages')
+): Task<EraseSessionFault, ErasureReceipt>
+export function eraseMessages(
+  of: Session | SealedSession | Store,
+  ...rest: readonly unknown[]
+): Task<EraseSessionFault, ErasureReceipt> {
+  const made = typeof of === 'object' && of !== null ? partsOf(of) : undefined
+  if (made === undefined) {
+    checkStore('eraseMessages', of as Store)
+    const [id, what, options] = rest as StoreArguments
+    return sessionSteps(prepareErase(of as Store, id, what, options), 'eraseMessages')
+  }
+  const { store, mirror, open } = made
+  if (open === undefined && !mirror.sealed)
+    throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
+  const [what, options] = rest as SessionArguments
+  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options, mirror.redactor)
+  return open === undefined
+    ? sessionSteps(erasing, 'eraseMessages')
+    : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
 }
 
+type SessionArguments = readonly [what: readonly number[] | EraseTarget, options?: EraseOptions]
+type StoreArguments = readonly [id: string, ...SessionArguments]
+
 /** Checks and copies the arguments. @returns the erasure, to be run in its turn */
-export const prepareErase = (
-  call: string,
+const prepareErase = (
   store: Store,
   id: string,
   what: readonly number[] | EraseTarget,
   options: EraseOptions | undefined,
+  redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by } = optionsOf(call, options, optionNames)
-  const asked = { ...requestFrom(call, what), respectLease }
-  return () => erase(store, id, asked, present({ reason, by }))
+  const { respectLease = false, reason, by } = optionsOf('eraseMessages', options, optionNames)
+  const asked = { ...requestFrom('eraseMessages', what), respectLease }
+  const clean = (text: string | undefined): string | undefined =>
+    typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
+  return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
@@ -116,7 +146,11 @@ async function* eraseOnce(
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, sharing, queued } = yield* planOf(store, opened, asked)
+  const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(store, opened, asked)
+  if (ofMetadata) {
+    yield* keepMetadata(store, opened)
+    return yield* eraseOnce(store, id, asked, because)
+  }
   const done = await store.erase({ logs, ...because })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
@@ -133,6 +167,16 @@ async function* eraseOnce(
   })
 }
 
+/** Appends the whole metadata, so that earlier notes, of which it would be made, can be erased. */
+async function* keepMetadata(store: Store, { mirror, log, info }: ReadRecord): Steps<EraseSessionFault, void> {
+  const note: Note = { type: 'metadata', value: metadataOf(mirror) }
+  const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
+  const ready = store.encryption?.rows(mirror.id, { expected: mirror.head, rows, blocks: [] })
+  const append = ready === undefined ? { expected: mirror.head, rows } : yield* need(ready)
+  const kept = store.append(mirror.id, { ...append, expected: mirror.head, ownKey: ownKeyOf(log) ?? null })
+  yield* need(kept as Task<EraseSessionFault, unknown>) // it has no operation and no blocks, so none of their faults
+}
+
 /** Whether another writer appended to the session, or removed one that shares its messages, since the plan was made. */
 const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
   fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
@@ -146,6 +190,8 @@ interface Plan {
   readonly sharing: readonly string[]
   /** The queued inputs among the rows. */
   readonly queued: readonly QueuedInputs[]
+  /** Whether the metadata is made of notes to erase, and has to be kept whole first. */
+  readonly ofMetadata: boolean
 }
 
 async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureRequest): Steps<EraseSessionFault, Plan> {
@@ -173,9 +219,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     rows.push({ position: rowOf(mirror, at), stub: yield* stubOf(store, mirror, at) })
     await slices.next()
   }
-  const repeats = asked.all
+  const found = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
     : copiesIn(notes, subject, steps.open)
+  const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
+  const isMetadata = (index: number): boolean => notes[index]?.type === 'metadata'
+  const repeats = found.filter((index) => index !== latest || !isKept(notes[index] as Note))
+  const ofMetadata = latest !== -1 && !isKept(notes[latest] as Note) && found.some(isMetadata)
   for (const index of repeats) {
     const position = noteRows[index] as number // a row for each note
     if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
@@ -211,8 +261,13 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     subject,
     sharing: sharing.map((one) => one.id),
     queued: queued.filter(({ ids }) => ids.length > 0),
+    ofMetadata,
   }
 }
+
+/** Whether a note has the whole metadata, and nothing of before. */
+const isKept = (note: Note): boolean =>
+  note.type === 'metadata' && note.value !== undefined && note.before === undefined
 
 /** The positions, and those of the reminders that quote a message at one of them. */
 const withReminders = (messages: readonly Message[], positions: readonly number[]): readonly number[] => {

@@ -28,7 +28,7 @@ import {
   ledgerId,
   readLedgerRow,
   rowLeaf,
-  streamLogOf,
+  streamLogs,
   type LedgerRow,
   Slices,
   finderOf,
@@ -224,9 +224,9 @@ async function* remainsOf(
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
   if (info.metadata['recorder'] !== undefined) remains.push({ what: 'index', session: info.id })
-  const stream = await store.info(streamLogOf(info.id))()
-  if (!isLeft(stream)) remains.push({ what: 'stream', session: info.id })
-  else if (stream.left._tag !== 'NoSuchLog') yield stream.left
+  const streams = await streamLogs(store, info.id)
+  if (isLeft(streams)) yield streams.left
+  else if (streams.right.length > 0) remains.push({ what: 'stream', session: info.id })
   return remains
 }
 

@@ -75,6 +75,7 @@ export const copySession = (
   id: string,
   options: Pick<ImportOptions, 'progress'> = {},
 ): Task<ImportFault, SessionInfo> => {
+  checkStore('copySession', from)
   checkStore('copySession', to)
   const { progress } = optionsOf('copySession', options, optionNames)
   return sessionSteps(async function* () {

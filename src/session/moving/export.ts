@@ -9,7 +9,7 @@ import type { Store } from '../../store/index.ts'
 import { refuseUndone } from '../../store/kit.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type ReadSessionFault } from '../fault.ts'
-import { rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
+import { metadataOf, rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
 import { readReadable, type ReadRecord } from '../record/read.ts'
 import type { TimedExport } from './store-rows.ts'
 
@@ -44,7 +44,8 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
 }
 
 const exportOf = (id: string, { mirror, info }: ReadRecord): ExportedSession => {
-  const { metadata, erasable } = info
+  const { erasable } = info
+  const metadata = metadataOf(mirror)
   const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(mirror) })
   const { size, root } = mirror.head
   // The stored root covers the encrypted or damaged rows, not the exported ones.

@@ -1,13 +1,14 @@
 /** Imports a record from its export. */
 import { checkStore } from '../record/store-of.ts'
-import { describe, isObject, optionsOf, ownFields, ownField } from '../../json/index.ts'
+import { describe, hasField, isObject, jsonEqual, optionsOf, ownFields, ownField } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { RecordExport, ExportedHead } from '../record/exported.ts'
+import type { RecordExport, ExportedHead, ExportedRow } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { ownIdFault, ownStore } from '../../store/kit.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
+import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
 import { findLog } from '../record/read.ts'
 import { momentOf } from '../record/stamp.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
@@ -58,7 +59,8 @@ export const importRecord = (
     const name = id ?? record.id ?? randomId()
     const problem = ownIdFault(name)
     if (problem !== undefined) return yield* fail(problem)
-    const meta = yield* need(storedMeta(record.metadata, undefined, ownField(record, 'erasable')))
+    const inherited = inheritedBy(rows, record.metadata)
+    const meta = yield* need(storedMeta(record.metadata, undefined, ownField(record, 'erasable'), inherited))
     yield* expectFree(store, name)
     const now = yield* need(momentOf(store))
     const log = `${importPrefix}${randomId()}`
@@ -82,6 +84,15 @@ export const importRecord = (
       await store.remove(log)() // keeps the rows shared with the session; a failure does not change the result
     }
   }, 'importRecord')
+}
+
+/** The number of rows whose metadata is not that of the new session: all, if it gets other metadata than they say. */
+const inheritedBy = (rows: readonly ExportedRow[], metadata: JsonObject): number => {
+  const entries: MetadataEntry[] = []
+  for (const [at, row] of rows.entries())
+    if (hasField(row, 'note') && isObject(row.note)) foldMetadata(entries, at, row.note)
+  const latest = latestMetadata(entries, 0)
+  return entries.length === 0 || (latest !== undefined && jsonEqual(latest, metadata)) ? 0 : rows.length
 }
 
 export const importPrefix = 'indelible.import.'

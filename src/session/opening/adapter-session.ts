@@ -1,6 +1,10 @@
 /** A session behind another framework's interface: opened on first use, created on first change. */
-import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
-import { describeSession, openOrCreateSession, openSession, type Session, type MessagesAndNotes } from '../index.ts'
+import { isLeft, jsonEqual, ownFields, sortKeys, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
+import { foldPage, noPages, type PinNote } from '../../notes/kit.ts'
+import { listMessages } from '../record/rows.ts'
+import type { MessagesAndNotes, Session } from '../session.ts'
+import { describeSession, openSession } from './open.ts'
+import { openOrCreateSession } from './open-or-create.ts'
 import { storeFaultText } from '../../store/fault.ts'
 import { RecentMap } from '../../sequence/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -52,7 +56,8 @@ export const adapterSession = (
     for (;;) {
       const session = await openOrMake()
       const expectedHead = session.head()
-      const together = make(session)
+      const made = make(session)
+      const together = made && withKinds(session, made)
       if (together === undefined) {
         // Nothing to change in the state known here. That must also hold for what other writers have appended.
         const now = await openAndRefresh()
@@ -77,6 +82,39 @@ export const adapterSession = (
   }
   return { read: () => enqueue(openAndRefresh), change: (make) => enqueue(() => appendWithRetry(make)) }
 }
+
+/**
+ * Gives messages that are retracted and appended again, because something before them changed, the page kinds and pins that
+ * they had. A framework's interface has neither.
+ */
+const withKinds = (session: Session, change: MessagesAndNotes): MessagesAndNotes => {
+  const { messages, notes = [] } = ownFields(change)
+  const retractions = notes.filter((note) => note.type === 'retraction')
+  if (retractions.length === 0 || messages === undefined) return change
+  const { messages: again, pages } = listMessages(messages)
+  if (again.length === 0) return change
+  const fold = noPages()
+  for (const note of session.notes()) foldPage(fold, note)
+  const conversation = session.conversation()
+  const retracted = new Map<string, number[]>() // the positions by text, the first one last
+  for (let index = conversation.length - 1; index >= 0; index--) {
+    const position = conversation.positionAt(index) as number
+    if (!retractions.some(({ from, to }) => from <= position && position < to)) continue
+    const text = textOf(conversation.at(index))
+    retracted.set(text, [...(retracted.get(text) ?? []), position])
+  }
+  const pins: PinNote[] = []
+  const kinds = again.map((message, index) => {
+    const position = retracted.get(textOf(message))?.pop()
+    if (position === undefined) return pages[index]
+    if (fold.pinned.has(position)) pins.push({ type: 'pin', position: session.len + index })
+    return pages[index] ?? fold.tagged.get(position) ?? session.view().pages.at(position)
+  })
+  return { messages: again, pages: kinds, notes: [...notes, ...pins] }
+}
+
+/** The text of a message, whatever the order of its fields. */
+const textOf = (message: unknown): string => JSON.stringify(sortKeys(message as Json))
 
 /** The number of sessions kept open: the most recently used. */
 const mostOpen = 64

@@ -1,42 +1,45 @@
-/** A session's description and metadata, and updates of the metadata. */
+/** A session's metadata: notes in the log, and the store's description of the latest, which lists read. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
-import type { Redactor } from '../../redact/index.ts'
+import { isLeft, jsonEqual, left, right, type JsonObject } from '../../json/index.ts'
+import { decodeNote } from '../../notes/kit.ts'
+import { noteFaultText } from '../../notes/fault.ts'
 import type { LogInfo, Store } from '../../store/index.ts'
 import { ownKeyOf, ownStore } from '../../store/kit.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
-import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
-import { applyRecipe } from '../record/recipe.ts'
+import { redactedMeta, sessionInfo, storedMeta, withoutOwnKeys, type SessionInfo } from '../record/metadata.ts'
+import { applyRecipe, metadataNote } from '../record/metadata-notes.ts'
+import { metadataOf, type Mirror } from '../record/mirror.ts'
+import { rowsOfNote } from '../record/rows.ts'
+import type { Step, StepRows } from '../record/step.ts'
 import type { LeaseRespect, MetadataDraft } from '../session.ts'
+import { guardStore } from '../writing/guard-store.ts'
+import type { Writer } from '../writing/writer.ts'
+
+type Recipe = (metadata: MetadataDraft) => JsonObject | void
 
 export class SessionMetadata {
   readonly #store: Store
-  readonly #redactor: Redactor | undefined
+  readonly #mirror: Mirror
+  readonly #writer: Writer
   readonly #ownKey: string | null
-  #info: SessionInfo
-  /** The version of the metadata. */
+  readonly #info: SessionInfo
+  /** The version of the store's description. */
   #version: number
   /** Updates run one at a time: each starts from the result of the one before. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(store: Store, log: LogInfo, info: SessionInfo, redactor?: Redactor) {
-    this.#redactor = redactor
+  constructor(store: Store, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
     this.#store = store
     this.#info = info
+    this.#mirror = mirror
+    this.#writer = writer
     this.#version = log.version
     this.#ownKey = ownKeyOf(log) ?? null
   }
 
-  get info(): SessionInfo {
-    return this.#info
-  }
-
-  /** Update the metadata. Runs beside the writer: appends don't wait for it. */
-  update(
-    recipe: (metadata: MetadataDraft) => JsonObject | void,
-    options: LeaseRespect,
-  ): Promise<Either<UpdateSessionFault, JsonObject>> {
+  /** Update the metadata. */
+  update(recipe: Recipe, options: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#last.then(() => this.#updated(recipe, options))
     this.#last = updated.catch(() => undefined)
     return updated
@@ -47,30 +50,72 @@ export class SessionMetadata {
     await this.#last
   }
 
-  async #updated(
-    recipe: (metadata: MetadataDraft) => JsonObject | void,
-    { respectLease }: LeaseRespect,
-  ): Promise<Either<UpdateSessionFault, JsonObject>> {
-    const { id, metadata, forkedFrom, erasable } = this.#info
-    const changed = callCallback('update', () => applyRecipe(metadata, recipe))
-    if (isLeft(changed)) return changed
-    const meta = storedMeta(redactedMeta(this.#redactor, changed.right as JsonObject), forkedFrom, erasable)
-    if (isLeft(meta)) return meta
-    const answer = await ownStore(this.#store).update(id, {
-      expected: this.#version,
-      meta: meta.right,
-      ownKey: this.#ownKey,
+  async #updated(recipe: Recipe, { respectLease }: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
+    let problem: UpdateSessionFault | undefined
+    const step: Step = {
+      continues: { type: 'end' },
+      messages: 0,
+      notes: 1,
+      operation: undefined,
       respectLease: respectLease === true,
-    })()
-    if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
-    const log = isLeft(answer) ? await this.#store.info(id)() : answer
-    if (isLeft(log)) return log
-    const info = sessionInfo(log.right)
-    if (isLeft(info)) return info
-    this.#info = info.right
-    this.#version = log.right.version
-    return isLeft(answer)
-      ? left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
-      : right(info.right.metadata)
+      waits: true,
+      afterSeal: true,
+      rows: () => {
+        const made = this.#rowsOf(recipe) // called again after a conflict, with the metadata that the other writer left
+        problem = isLeft(made) ? made.left : undefined
+        return isLeft(made) ? left({ _tag: 'InvalidNote', reason: 'the metadata was not changed' }) : made
+      },
+    }
+    const appended = await this.#writer.append(step)
+    if (problem !== undefined) return left(problem)
+    return isLeft(appended) ? appended : this.#describe()
+  }
+
+  /** The rows of a change: one note, or none if nothing changes. */
+  #rowsOf(recipe: Recipe): Either<UpdateSessionFault, StepRows> {
+    const { redactor, metadata: entries, inherited } = this.#mirror
+    const before = metadataOf(this.#mirror)
+    const changed = callCallback('update', () => applyRecipe(before, recipe))
+    if (isLeft(changed)) return changed
+    const redacted = redactedMeta(redactor, changed.right.value as JsonObject)
+    const stored = this.#stored(redacted)
+    if (isLeft(stored)) return stored
+    const value = withoutOwnKeys(stored.right)
+    if (jsonEqual(value, before)) return right({ rows: [], blocks: [], entries: [], apply: () => undefined })
+    const patches = redactor === undefined ? changed.right.patches : undefined // they have what was redacted
+    const note = decodeNote(metadataNote(entries, inherited, before, value, patches))
+    if (isLeft(note)) return left({ _tag: 'InvalidNote', reason: noteFaultText(note.left) })
+    return right(rowsOfNote(this.#mirror, note.right))
+  }
+
+  #stored(metadata: JsonObject): ReturnType<typeof storedMeta> {
+    const { forkedFrom, erasable } = this.#info
+    return storedMeta(metadata, forkedFrom, erasable, this.#mirror.inherited)
+  }
+
+  /** Brings the store's description up to date. A crash before it leaves an older one, until the next update. */
+  async #describe(): Promise<Either<UpdateSessionFault, JsonObject>> {
+    const { id } = this.#mirror
+    for (;;) {
+      const metadata = metadataOf(this.#mirror)
+      const meta = this.#stored(metadata)
+      if (isLeft(meta)) return meta
+      const expected = this.#version
+      const update = { expected, meta: meta.right, ownKey: this.#ownKey }
+      const answer = await guardStore('update', () => ownStore(this.#store).update(id, update)())
+      if (!isLeft(answer)) {
+        this.#version = answer.right.version
+        return right(metadata)
+      }
+      if (answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
+      const log = await guardStore('info', () => this.#store.info(id)())
+      if (isLeft(log)) return log
+      const info = sessionInfo(log.right)
+      if (isLeft(info)) return info
+      this.#version = log.right.version
+      if (jsonEqual(info.right.metadata, metadata)) return right(metadata)
+      const read = await this.#writer.refresh() // another writer may have described a later change
+      if (isLeft(read)) return read
+    }
   }
 }

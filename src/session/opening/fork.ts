@@ -1,7 +1,8 @@
 /** Forks a session: the new session starts with the first messages of another, and shares them. */
+import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { LogFault, Store, StoreFaultOf } from '../../store/index.ts'
+import type { LogFault, Store, StoredRow, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument, withoutKeys } from '../../store/kit.ts'
 import { sessionSteps, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
@@ -38,6 +39,7 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
+  checkStore('forkSession', store)
   const { redact, ...rest } = optionsOf('forkSession', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(async function* () {
@@ -69,6 +71,7 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
+  checkStore('createFork', store)
   const { redact, ...rest } = optionsOf('createFork', options, optionNames)
   const plan = forkPlan(ownFields(rest), redact)
   return sessionSteps(() => forkRows(store, id, plan), 'createFork')
@@ -103,7 +106,7 @@ async function* forkRows(
   const shared = at ?? len
   const rows = yield* rowsUpTo(store, from, shared)
   const meta = yield* need(
-    storedMeta(redactedMeta(redactor, metadata ?? from.metadata), { id, at: shared }, from.erasable),
+    storedMeta(redactedMeta(redactor, metadata ?? from.metadata), { id, at: shared }, from.erasable, rows),
   )
   return yield* need(sessionInfo(yield* need(store.fork(id, { id: to, at: rows, meta }))))
 }
@@ -120,8 +123,21 @@ async function* rowsUpTo(
   const [row] = yield* need(store.read(id, range))
   if (row === undefined) return head.size
   if (at < len) return row.position
-  const note = row.kind === 'note' ? noteOf(row.body) : undefined
-  return note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size
+  return yield* rowsBeforeSeal(store, id, head.size, row)
+}
+
+/** The number of rows before the seal, which only changes of the metadata can follow; all rows if there is none. */
+async function* rowsBeforeSeal(store: Store, id: string, size: number, last: StoredRow): Steps<LogFault, number> {
+  let row: StoredRow | undefined = last
+  while (row !== undefined) {
+    const note = row.kind === 'note' ? noteOf(row.body) : undefined
+    if (note === undefined || isLeft(note)) break
+    if (note.right.type === 'seal') return row.position
+    if (note.right.type !== 'metadata' || row.position === 0) break
+    const earlier: readonly StoredRow[] = yield* need(store.read(id, { from: row.position - 1, to: row.position }))
+    row = earlier[0]
+  }
+  return size
 }
 
 const optionNames = { at: true, id: true, metadata: true, redact: true } as const

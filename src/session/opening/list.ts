@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields, present } from '../../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
 import { sessionSteps, type NoSessionFault } from '../fault.ts'
-import { need, type Task } from '../../task/index.ts'
+import { amount, need, type Task } from '../../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 
 /** One page of a list of sessions. */
@@ -28,6 +28,8 @@ export interface SessionPage {
 export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
   checkStore('listSessions', store)
   const { where = {}, ...query } = optionsOf('listSessions', options, optionNames)
+  const { limit } = ownFields(query)
+  if (limit !== undefined) amount('listSessions: limit', limit, { unit: 'sessions', least: 1, most: 1000, whole: true })
   return sessionSteps(async function* () {
     const page = yield* need(store.list(ownFields({ ...query, where: { ...where, [formatKey]: 1 } })))
     const sessions: SessionInfo[] = []

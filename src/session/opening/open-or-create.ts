@@ -1,11 +1,12 @@
 /** Opens a session, or creates it if it does not exist. */
-import { isLeft, left, optionsOf, ownFields } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, present } from '../../json/index.ts'
 import { createRedactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type OpenOrCreateFault } from '../fault.ts'
-import { createSession, openSession, type SessionOptions } from './open.ts'
+import { createSession, firstMessages, openSession, type SessionOptions } from './open.ts'
+import { listMessages } from '../record/rows.ts'
 import type { Session } from '../session.ts'
 import { checkStore } from '../record/store-of.ts'
 
@@ -17,7 +18,7 @@ import { checkStore } from '../record/store-of.ts'
  *
  * @param store the store to look in
  * @param id the id of the session
- * @param options `metadata`, `messages` and `erasable` for a new session; `redact` for either
+ * @param options `metadata`, `messages` (or `from`) and `erasable` for a new session; `redact` for either
  * @returns the session; or `SessionSealed`, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
  * @throws TypeError if an option is unknown
  * @example
@@ -31,7 +32,9 @@ export const openOrCreateSession = (
   checkStore('openOrCreateSession', store)
   const { redact, ...creation } = optionsOf('openOrCreateSession', options, optionNames)
   const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
-  const creating = { id, ...copyArgument(ownFields(creation)), ...opening }
+  const { messages, from, ...others } = ownFields(creation)
+  const first = copyArgument(listMessages(firstMessages('openOrCreateSession', present({ messages, from }))))
+  const creating = { id, ...copyArgument(others), messages: first, ...opening }
   return sessionTask(async () => {
     for (;;) {
       const opened = await openSession(store, id, opening)()
@@ -44,4 +47,4 @@ export const openOrCreateSession = (
   }, 'openOrCreateSession')
 }
 
-const optionNames = { metadata: true, messages: true, erasable: true, redact: true } as const
+const optionNames = { metadata: true, messages: true, from: true, erasable: true, redact: true } as const

@@ -2,21 +2,21 @@
 import { pipe } from '#fp-ts/function'
 import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
-import { isLeft, left, right, optionsOf } from '../../json/index.ts'
+import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
 import { planAppend, rangeAt } from '../../store/kit.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
-import { type Task } from '../../task/index.ts'
+import type { Task } from '../../task/index.ts'
 import { termsOf } from '../../entry/kit.ts'
-import { sealedSessionOf, sessionOf } from './handle.ts'
+import { readonlySessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
-import { lookAtLease } from '../record/cut-off.ts'
+import { lookAtLease } from '../record/pending.ts'
 import { addTimes, emptyMirror } from '../record/mirror.ts'
 import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
-import type { Appendable, ReadonlySession, SealedSession, Session } from '../session.ts'
+import type { Appendable, PagedMessages, ReadonlySession, SealedSession, Session } from '../session.ts'
 import { otherRows } from '../writing/writer.ts'
 import { stamp } from '../record/stamp.ts'
 
@@ -36,10 +36,23 @@ export interface SessionOptions extends OpenOptions {
   readonly id?: string
   /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
   readonly metadata?: JsonObject
-  /** The first messages, stored in the same commit. Default: none. */
-  readonly messages?: readonly Appendable[]
+  /** The first messages, stored in the same commit. A view keeps its page kinds. Default: none. */
+  readonly messages?: readonly Appendable[] | PagedMessages
+  /** The same as `messages`, named as in `createHistory`. Name one of the two. */
+  readonly from?: readonly Appendable[] | PagedMessages
   /** If true, every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
+}
+
+/** The first messages of a new session. Throws TypeError if they are named twice. */
+export const firstMessages = (
+  call: string,
+  options: Pick<SessionOptions, 'messages' | 'from'>,
+): readonly Appendable[] | PagedMessages => {
+  const { messages, from } = ownFields(options)
+  if (messages !== undefined && from !== undefined)
+    throw new TypeError(`${call}: \`messages\` and \`from\` both name the first messages; pass one of them`)
+  return messages ?? from ?? []
 }
 
 /** Throws TypeError if a rule is invalid. */
@@ -58,13 +71,14 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
 export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
   checkStore('createSession', store)
   const given = optionsOf('createSession', options, createOptionNames)
+  const first = firstMessages('createSession', given)
   const redactor = redactorFor(given.redact)
   return sessionTask(async () => {
-    const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
+    const { id = randomId(), metadata = {}, erasable = false } = given
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, messages, undefined, store)
+    const step = messageRows(mirror, first, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
@@ -98,7 +112,7 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
 /**
  * Open a session to continue it.
  *
- * Opening does not repair the session. If the last turn was interrupted, append `session.interrupted()`.
+ * Opening does not repair the session. If the last turn was interrupted, append `pending(session).messages`.
  *
  * Every row is checked against the head, and the last 128 messages are parsed. Earlier messages are
  * parsed when they are first read. If such a text is not a message, another program must have
@@ -142,13 +156,13 @@ export const openSession = (store: Store, id: string, options: OpenOptions = {})
  */
 export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
   checkStore('readSession', store)
-  const read = pipe(
-    () => readReadable(store, id),
-    TE.map(({ mirror, log, info }) =>
-      mirror.sealed ? sealedSessionOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly(),
-    ),
-  )
-  return sessionTask(read, 'readSession')
+  return sessionTask(async () => {
+    const read = await readReadable(store, id)
+    if (isLeft(read)) return read
+    const { mirror, log, info } = read.right
+    const looked = await lookAtLease(store, mirror)
+    return isLeft(looked) ? looked : right(readonlySessionOf(store, mirror, log, info))
+  }, 'readSession')
 }
 
 /**
@@ -163,5 +177,12 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   return sessionTask(pipe(store.info(id), TE.chainEitherKW(sessionInfo)), 'describeSession')
 }
 
-const createOptionNames = { id: true, metadata: true, messages: true, erasable: true, redact: true } as const
+const createOptionNames = {
+  id: true,
+  metadata: true,
+  messages: true,
+  from: true,
+  erasable: true,
+  redact: true,
+} as const
 const openOptionNames = { redact: true } as const

@@ -11,7 +11,7 @@ import { describeSession } from './open.ts'
 export interface CallUse {
   /** `receipt`: one call, from its receipt. `file`: calls that the imported file reports. */
   readonly source: 'receipt' | 'file'
-  /** The name of the model, if known. */
+  /** The name of the model, if known; with the way of serving it where that changes its price, as `gpt-5 (batch)`. */
   readonly model?: string
   /** The day of the call in ISO 8601, if known: UTC for a receipt, the file's own time zone for a file. */
   readonly day?: string
@@ -98,7 +98,7 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   const failed = hasFailed({ ...present({ status }), ...details })
   return Object.freeze({
     source: 'receipt',
-    model,
+    model: typeof details?.['tier'] === 'string' ? `${model} (${details['tier']})` : model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
     calls: 1,
     failed: failed ? 1 : 0,
@@ -139,7 +139,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
   const only = Array.isArray(models) && models.length === 1 ? models[0] : undefined
   return told.flatMap((each: unknown): readonly CallUse[] => {
     if (!isObject(each) || typeof each['input'] !== 'number' || typeof each['output'] !== 'number') return []
-    const { input, output, cacheRead, cacheWrite, calls, undercounted } = each
+    const { input, output, cacheRead, cacheWrite, cacheWriteHour, calls, undercounted } = each
     const model = each['model'] ?? only
     const day = each['day'] ?? (Array.isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10))
     return [
@@ -155,6 +155,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
           output,
           ...(typeof cacheRead === 'number' && { cacheRead }),
           ...(typeof cacheWrite === 'number' && { cacheWrite }),
+          ...(typeof cacheWriteHour === 'number' && { cacheWriteHour }),
         },
       }),
     ]

@@ -2,9 +2,10 @@
  * Proofs of erased messages: a record has a row with a certain leaf, and the ledger records its
  * erasure. A holder of an earlier proof of the message, or of its text and salt, can compare the leaf.
  */
+import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { freezeResult, isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
+import { checkArgument, freezeResult, isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
 import { verifyInclusion } from '../../proof/kit.ts'
 import type { Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent } from '../../store/kit.ts'
@@ -64,8 +65,10 @@ export const proveErased = (
   store: Store,
   id: string,
   position: number,
-): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'BadProof'>, ErasedProof> =>
-  sessionSteps(async function* () {
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'BadProof'>, ErasedProof> => {
+  checkStore('proveErased', store)
+  checkArgument('proveErased', typeof position === 'number', 'a position', position)
+  return sessionSteps(async function* () {
     const { row, info } = yield* rowOfMessage(store, id, position)
     const content = yield* need(ledgerContent(store))
     const identities = yield* need(store.identities(id))
@@ -88,6 +91,7 @@ export const proveErased = (
     }
     return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : freezeResult(proof)
   }, 'proveErased')
+}
 
 /** The heads that a checker of an erased message knows from elsewhere. */
 export interface TrustedErasedHeads {

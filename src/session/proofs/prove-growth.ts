@@ -1,7 +1,8 @@
 /** Proofs of growth: a record with a later head still starts with the record of an earlier head. */
+import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { freezeResult, isObject, right } from '../../json/index.ts'
+import { checkArgument, freezeResult, isObject, right } from '../../json/index.ts'
 import { verifyConsistency } from '../../proof/kit.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { consistencyPath, headOf, isLeaf, rangeAt, sameHead } from '../../store/kit.ts'
@@ -38,9 +39,11 @@ export const proveGrowth = (
   store: Store,
   id: string,
   earlier: Head,
-): Task<ReadSessionFault | StoreFaultOf<'Diverged'>, GrowthProof> =>
-  sessionSteps(async function* () {
-    const from = { size: earlier.size, root: earlier.root }
+): Task<ReadSessionFault | StoreFaultOf<'Diverged'>, GrowthProof> => {
+  checkStore('proveGrowth', store)
+  checkArgument('proveGrowth', isObject(earlier), 'a head, as session.head() returns it', earlier)
+  const from = { size: earlier.size, root: earlier.root }
+  return sessionSteps(async function* () {
     const { head } = yield* need(describeSession(store, id))
     if (!Number.isSafeInteger(from.size) || from.size < 1 || from.size > head.size)
       return yield* fail({ _tag: 'Diverged', id, expected: from, actual: head })
@@ -57,6 +60,7 @@ export const proveGrowth = (
     }
     return freezeResult(proof)
   }, 'proveGrowth')
+}
 
 /**
  * Check a proof of growth, without a store. Pass the earlier head that you trust: a valid proof

@@ -1,9 +1,11 @@
 /** Proofs that a message is in a record with a known head, for someone without the store or the other messages. */
+import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
 import { createHistory } from '../../history/index.ts'
 import {
+  checkArgument,
   base64Of,
   bytesOfBase64,
   freezeResult,
@@ -105,6 +107,8 @@ export const proveEntry = (
   ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'MessageErased' | 'MessageEncrypted'>,
   EntryProof
 > => {
+  checkStore('proveEntry', store)
+  checkArgument('proveEntry', typeof position === 'number', 'a position', position)
   const { size } = optionsOf('proveEntry', options, { size: true })
   return sessionSteps(async function* () {
     const { row, info } = yield* rowOfMessage(store, id, position)

@@ -1,15 +1,24 @@
 /** Verifies a session: checks that its rows and blocks are unchanged since they were appended. */
 import { checkStore } from '../record/store-of.ts'
-import { describe, isLeft, optionsOf } from '../../json/index.ts'
+import { describe, isLeft, jsonEqual, optionsOf } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
 import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/kit.ts'
-import { verifyLog, type Head, type InspectRows, type LogFault, type Store, type StoredRow } from '../../store/index.ts'
+import {
+  verifyLog,
+  type Head,
+  type InspectRows,
+  type LogFault,
+  type LogInfo,
+  type Store,
+  type StoredRow,
+} from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, refuseUndone } from '../../store/kit.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
-import { sessionInfo, type SessionInfo } from '../record/metadata.ts'
+import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'
+import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
 import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
 import { isHead } from '../erasing/receipt.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
@@ -38,6 +47,11 @@ export interface VerifiedSession extends SessionInfo {
    * Without keys, the receipts of an encrypted session can't be read.
    */
   readonly missing: readonly BlockId[]
+  /**
+   * True if the description in lists has earlier metadata than the record: a process died between the two. The next
+   * `update` brings it up to date.
+   */
+  readonly staleMetadata?: true
 }
 
 /**
@@ -48,7 +62,7 @@ export interface VerifiedSession extends SessionInfo {
  * another valid one. With a head, any change to a row that it covers is detected.
  *
  * Erased messages are valid if the scope's ledger records their erasure; then the ledger is checked against
- * its own tree. A message that the ledger records as erased but that still has its text is damage.
+ * its own tree. The metadata is compared with the notes that changed it. A message that the ledger records as erased but that still has its text is damage.
  *
  * Cost    O(rows + bytes of blocks), in pieces
  *
@@ -74,12 +88,44 @@ export const verifySession = (
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const missing = new Set<BlockId>()
-    const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, missing)))
+    const metadata: MetadataEntry[] = []
+    const log = yield* need(verifyLog(store, id, head, inspector(store, id, progress, erased, missing, metadata)))
     if (erased.size > 0) yield* need(verifyLog(store, ledgerId))
     yield* need(refuseUndone(store, id))
     const info = yield* need(sessionInfo(log))
-    return Object.freeze({ ...info, erased: Object.freeze([...erased]), missing: Object.freeze([...missing]) })
+    const stale = yield* checkMetadata(store, log, info, metadata)
+    return Object.freeze({
+      ...info,
+      ...(stale && { staleMetadata: true as const }),
+      erased: Object.freeze([...erased]),
+      missing: Object.freeze([...missing]),
+    })
   }, 'verifySession')
+}
+
+/**
+ * Compares the store's description of the metadata with the notes of the log.
+ *
+ * @returns true if it is that of an earlier head: a process died between the note and the description
+ */
+async function* checkMetadata(
+  store: Store,
+  log: LogInfo,
+  info: SessionInfo,
+  entries: readonly MetadataEntry[],
+): Steps<LogFault, boolean> {
+  const inherited = inheritedRows(log)
+  const latest = latestMetadata(entries, inherited)
+  if (latest === undefined || (info.encrypted && store.encryption === undefined)) return false
+  if (jsonEqual(latest, info.metadata)) return false
+  const own = entries.filter(({ row }) => row >= inherited)
+  if (own.some(({ value, before }) => [value, before].some((one) => one && jsonEqual(one, info.metadata)))) return true
+  return yield* fail({
+    _tag: 'DamagedLog',
+    id: log.id,
+    position: log.head.size,
+    reason: 'its metadata is not what its notes say',
+  })
 }
 
 const inspector = (
@@ -88,6 +134,7 @@ const inspector = (
   progress: VerifyOptions['progress'],
   erased: Set<number>,
   missing: Set<BlockId>,
+  metadata: MetadataEntry[],
 ): InspectRows => {
   let sealed = false
   let seen = 0
@@ -111,6 +158,7 @@ const inspector = (
     const attachments = new Map<BlockId, number>() // with the first row that names it
     const named = new Map<BlockId, number>()
     let damage: Damage | undefined
+    if (rows[0]?.position === 0) metadata.length = 0
     for (const row of good) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
       const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text))
@@ -119,11 +167,18 @@ const inspector = (
         : note !== undefined && isLeft(note)
           ? note.left
           : undefined
-      if (sealed || reason !== undefined) {
-        damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row comes after the seal' }
+      const isAfterSeal = sealed && !(note !== undefined && !isLeft(note) && note.right.type === 'metadata')
+      const misfit = note === undefined || isLeft(note) ? undefined : foldMetadata(metadata, row.position, note.right)
+      if (isAfterSeal || (reason ?? misfit) !== undefined) {
+        damage = {
+          _tag: 'DamagedLog',
+          id,
+          position: row.position,
+          reason: reason ?? misfit ?? 'the row comes after the seal',
+        }
         break
       }
-      sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
+      sealed ||= note !== undefined && !isLeft(note) && note.right.type === 'seal'
       if (note !== undefined && !isLeft(note))
         for (const block of recordedBlocks(note.right))
           if (!known.has(block) && !named.has(block)) named.set(block, row.position)

@@ -4,6 +4,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogInfo, StoreFaultOf } from '../../store/index.ts'
 import { checkMeta, encryptionOf, isEncryptedLog, partialMember, sessionMember } from '../../store/kit.ts'
+import { digestOf } from '../../proof/kit.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { NoSessionFault } from '../fault.ts'
 
@@ -50,6 +51,8 @@ const ownPrefix = 'indelible.'
 export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
 const erasableKey = 'indelible.erasable'
+/** The metadata key of the number of rows that a fork or an import has of another session. Their metadata is not its own. */
+const inheritedKey = 'indelible.inherited'
 /** The metadata key of an incomplete log, which is not a session yet. */
 const partialKey: typeof partialMember = partialMember
 
@@ -81,6 +84,7 @@ export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
   erasable = false,
+  inherited = 0,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
@@ -92,8 +96,19 @@ export const storedMeta = (
     [formatKey]: format,
     ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
     ...(erasable && { [erasableKey]: true }),
+    ...(inherited > 0 && { [inheritedKey]: inherited }),
     ...metadata,
   })
+}
+
+/** The caller's own metadata. */
+export const withoutOwnKeys = (meta: JsonObject): JsonObject =>
+  Object.freeze(Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(ownPrefix))))
+
+/** The number of rows of a log whose metadata is that of another session. */
+export const inheritedRows = ({ meta }: Pick<LogInfo, 'meta'>): number => {
+  const found = Object.hasOwn(meta, inheritedKey) ? meta[inheritedKey] : 0
+  return typeof found === 'number' ? found : 0
 }
 
 /** The session that a log's metadata describes. */
@@ -134,3 +149,9 @@ export const sessionInfo = ({
     }),
   )
 }
+
+/** A name without secrets: the name itself, or one made of its digest, so that a retry with the same name still finds it. */
+export const redactedName = (redactor: Redactor | undefined, name: string): string =>
+  redactor === undefined || typeof name !== 'string' || redactor.quiet.text(name) === name
+    ? name
+    : `redacted-${digestOf(name)}`

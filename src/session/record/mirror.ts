@@ -1,15 +1,17 @@
 /** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/kit.ts'
 import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
 import type { Message } from '../../message/index.ts'
-import { checkNote, decodeNote, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
+import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
+import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from './metadata-notes.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
+import { sliceBounds } from '../../sequence/index.ts'
 import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/kit.ts'
 import {
   grow,
@@ -51,6 +53,8 @@ export interface Mirror {
   readonly retracted: { readonly range: Range; readonly notes: number }[]
   /** The conversation of a view, cached until an append or a retraction. */
   conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
+  /** The record at the current head, cached. */
+  now: { readonly head: Head; readonly moment: Moment } | undefined
   /** The time of each row in log order, and the salts by log position. */
   readonly times: number[]
   readonly salts: Map<number, string>
@@ -58,6 +62,12 @@ export interface Mirror {
   readonly erased: Map<number, string>
   /** The altered rows, if the session was opened only to read. */
   readonly damaged: DamagedRow[]
+  /** The metadata after each of its notes. */
+  readonly metadata: MetadataEntry[]
+  /** The metadata of the store's description, which is that of the session until its first note. */
+  described: JsonObject
+  /** The number of rows whose metadata is that of another session. */
+  inherited: number
   range: CompactRange
   head: Head
   sealed: boolean
@@ -82,6 +92,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   noteRows: [],
   retracted: [],
   conversation: undefined,
+  now: undefined,
   range: emptyRange,
   head: headOf(emptyRange, store.hash),
   sealed: false,
@@ -89,6 +100,9 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   salts: new Map(),
   erased: new Map(),
   damaged: [],
+  metadata: [],
+  described: Object.freeze({}),
+  inherited: 0,
   erasable: false,
   journal: emptyFold(),
   endedLeases: 0,
@@ -390,8 +404,8 @@ const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash):
     const decoded = noteOf(body) // for the reason
     return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
   }
-  countNote(mirror, position, note)
-  return right(rowLeaf(row, hash))
+  const misfit = countNote(mirror, position, note)
+  return misfit === undefined ? right(rowLeaf(row, hash)) : left(misfit)
 }
 
 /** The note in a row; or the reason why it is not a note. */
@@ -424,14 +438,15 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   countNote(mirror, position, note)
 }
 
-/** Updates the mirror's state from its last note. */
-const countNote = (mirror: Mirror, position: number, note: Note): void => {
+/** Updates the mirror's state from its last note. Returns why the note does not fit the ones before it, if it does not. */
+const countNote = (mirror: Mirror, position: number, note: Note): string | undefined => {
   const before = position - mirror.notes.len + 1 // all rows before it that are not notes are messages
   if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
   const range = retractedBy(note, before)
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)
   if (note.type === 'seal') mirror.sealed = true
+  return foldMetadata(mirror.metadata, position, note)
 }
 
 /** The record at a head. */
@@ -442,6 +457,18 @@ export interface Moment {
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
+  /** The page kind of each message of `view`: the kind of the append, overridden by notes. Cost: O(len) once. */
+  readonly pages: readonly PageKind[]
+  /** The metadata at that time. Empty where an erasure took it. */
+  readonly metadata: JsonObject
+  /**
+   * Messages and notes in log order, each with its position and time. Cost: O(rows that are read).
+   *
+   * @param from the first row, by the rules of `slice`. Default: 0
+   * @param to the row after the last one. Default: the end
+   * @returns the rows
+   */
+  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
 }
 
 /** The record without retracted messages. Cost: O(retractions) after an append or a retraction, else O(1). */
@@ -460,19 +487,53 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
   return view
 }
 
+/** The metadata now. */
+export const metadataOf = ({ metadata, inherited, described }: Mirror): JsonObject =>
+  latestMetadata(metadata, inherited) ?? described
+
+/** The record now. The same object until the head changes. */
+export const currentMoment = (mirror: Mirror): Moment => {
+  if (mirror.now?.head !== mirror.head) mirror.now = { head: mirror.head, moment: momentAt(mirror, mirror.head.size) }
+  return mirror.now.moment
+}
+
 /** The record as it was at a number of rows. Cost: O(retractions). */
-export const momentAt = (mirror: Mirror, rows: number): Moment => {
-  const len = messagesBefore(mirror, rows)
-  const view = mirror.history.view().slice(0, len)
-  const retracted = mirror.retracted.filter(({ notes }) => notes <= rows - len)
-  return Object.freeze({
+export const momentAt = (mirror: Mirror, size: number): Moment => {
+  const len = messagesBefore(mirror, size)
+  const all = mirror.history.view()
+  const view = all.length === len ? all : all.slice(0, len)
+  const notes = mirror.notes.view().slice(0, size - len)
+  const retracted = mirror.retracted.filter((retraction) => retraction.notes <= size - len)
+  const isNow = view === all && retracted.length === mirror.retracted.length
+  let pages: readonly PageKind[] | undefined
+  const { metadata: entries, inherited } = mirror
+  const current = metadataOf(mirror)
+  return Object.freeze<Moment>({
     view,
-    conversation: omitRanges(
-      view,
-      retracted.map(({ range }) => range),
-    ),
-    notes: mirror.notes.view().slice(0, rows - len),
+    conversation: isNow
+      ? conversationOf(mirror)
+      : omitRanges(
+          view,
+          retracted.map(({ range }) => range),
+        ),
+    notes,
+    get pages() {
+      return (pages ??= pagesOf(view, notes))
+    },
+    get metadata() {
+      return metadataAtRow(entries, size, inherited, current)
+    },
+    rows: (from, to) => {
+      const { start, end } = sliceBounds(size, from, to)
+      return { [Symbol.iterator]: () => rowsIn(mirror, start, end) }
+    },
   })
+}
+
+const pagesOf = (view: View<Message>, notes: View<Note>): readonly PageKind[] => {
+  const pages = [...view.pages]
+  for (const [position, kind] of foldPages(notes)) if (kind !== undefined) pages[position] = kind
+  return Object.freeze(pages)
 }
 
 /** A row of the record: a message or a note. */
@@ -515,14 +576,6 @@ export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<Ses
       position += 1
     }
   }
-}
-
-/** The time at which a message was appended. Throws RangeError beyond the end. */
-export const timeOf = (mirror: Mirror, position: number): number => {
-  const { len } = mirror.history
-  if (!(Number.isSafeInteger(position) && position >= 0 && position < len))
-    throw new RangeError(`timeOf(${String(position)}): the record has ${len} messages`)
-  return mirror.times[rowOf(mirror, position)] as number // each row has one
 }
 
 /** The rows that another writer appended. */

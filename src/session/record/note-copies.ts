@@ -190,6 +190,7 @@ const isCopyInNote = (
       return !open.has(note.step) && (steps.has(note.step) || quotes.inNote(note) || quotes.hasPartOf(note))
     case 'input':
       return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotes.inNote(note))
+    case 'metadata':
     case 'receipt':
     case 'application':
       return quotes.inNote(note)

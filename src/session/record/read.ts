@@ -7,7 +7,7 @@ import { need, type Steps } from '../../task/index.ts'
 import type { UnreadRows } from '../../entry/kit.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { ReadSessionFault } from '../fault.ts'
-import { sessionInfo, type SessionInfo } from './metadata.ts'
+import { inheritedRows, sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
 import { emptyMirror, readUpTo, unreadRows, type Mirror } from './mirror.ts'
 
@@ -34,7 +34,7 @@ export const readReadable = async (store: Store, id: string): Promise<Either<Rea
   if (isLeft(info)) return info
   const mirror = emptyMirror(store, id)
   const read = await readDamaged(store, mirror, log.right)
-  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
+  return isLeft(read) ? read : right(describedBy({ mirror, log: log.right, info: info.right }))
 }
 
 /** Reads a session and parses all its messages. */
@@ -69,7 +69,14 @@ const mirrorOf = async (
   const read = await readUpTo(store, mirror, log.right, unread)
   return isLeft(read)
     ? left(sharedFault(read.left, info.right, log.right))
-    : right({ mirror, log: log.right, info: info.right })
+    : right(describedBy({ mirror, log: log.right, info: info.right }))
+}
+
+/** Adds the store's description of the metadata to a local copy. */
+const describedBy = (read: ReadRecord): ReadRecord => {
+  read.mirror.described = read.info.metadata
+  read.mirror.inherited = inheritedRows(read.log)
+  return read
 }
 
 /** For a fork without the key to its shared messages: adds whose messages they are, and that its own can be read. */

@@ -1,47 +1,66 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isArray, isLeft, left, ownField, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
-import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../../notes/kit.ts'
+import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import { classify, isPageKind } from '../../pages/index.ts'
+import { classify, isPageKind, type PageKind, type Pages } from '../../pages/index.ts'
 import { Recording } from '../../entry/kit.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
-import type { Appendable, AppendOptions } from '../session.ts'
+import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages, PageKinds } from '../session.ts'
 import type { StepRows } from './step.ts'
 
-/** A message alone is a list of one. */
-export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
-  isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+/** The messages of an append, and the page kind of each, as far as the caller has named it. */
+interface Listed {
+  readonly messages: readonly Appendable[]
+  readonly pages: readonly (PageKind | undefined)[]
+}
+
+/** Lists the messages of the caller. A view has page kinds beside its messages. */
+export const listMessages = (input: MessagesInput): Listed => {
+  if (isArray(input)) return { messages: input as readonly Appendable[], pages: [] }
+  if (!isObject(input) || Object.hasOwn(input, 'role') || !Object.hasOwn(input, 'messages'))
+    return { messages: [input as Appendable], pages: [] }
+  const { messages, pages }: Partial<PagedMessages> = ownFields(input as unknown as PagedMessages)
+  const listed = listMessages((messages ?? []) as MessagesInput) // the messages of `{ messages, notes }` may be a view
+  return pages === undefined ? listed : { messages: listed.messages, pages: listPages(pages) }
+}
+
+/** A copy of a view's kinds has them in `kinds`. */
+const listPages = (pages: PageKinds): readonly (PageKind | undefined)[] =>
+  isArray(pages) ? [...pages] : [...(pages as Pages).kinds]
 
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
-  mirror: Mirror,
-  messages: Appendable | readonly Appendable[],
+  mirror: Pick<Mirror, 'history' | 'redactor'>,
+  input: MessagesInput,
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
   const { redactor } = mirror
-  const given = listOf(messages)
+  const { messages, pages } = listMessages(input)
+  const count = Math.max(pages.length, isArray(page) ? page.length : 0)
+  if (count > messages.length)
+    return left({ _tag: 'InvalidPage', index: messages.length, found: `the last of ${count}`, len: messages.length })
   const recording = new Recording()
-  for (let index = 0; index < given.length; index++) {
-    const whole = decodeMessage(given[index])
+  for (let index = 0; index < messages.length; index++) {
+    const whole = decodeMessage(messages[index])
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedPartFault(decoded.right) })
-    const tag = typeof page === 'object' ? ownField(page, index) : page
+    const tag = (typeof page === 'object' ? ownField(page, index) : page) ?? ownField(pages, index)
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
     const added = recording.add(decoded.right, kind, kind !== classified, hash)
     if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
   }
-  const { rows, blocks } = recording
-  return right({ rows, blocks, apply: () => recording.addTo(mirror.history) })
+  const { rows, blocks, entries } = recording
+  return right({ rows, blocks, entries, apply: () => recording.addTo(mirror.history) })
 }
 
 /** The fault for appending a message with an erased part. */
@@ -56,22 +75,23 @@ export const erasedPartFault = ({ content }: Message): MessageFault => ({
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
-  given: readonly Note[],
+  given: readonly NewNote[],
   base: number,
 ): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
-    const decoded = checkNoteInput(one, mirror)
-    if (isLeft(decoded)) return decoded
-    const note = decoded.right
-    const reason = note.type === 'summary' ? noteRefusal(note, mirror) : reachFault(note, base + count)
-    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
-    notes.push(note)
+    const checked = checkNoteInput(one, mirror)
+    if (isLeft(checked)) return checked
+    const isSummary = checked.right.note.type === 'summary' // of messages that are stored already
+    const note = writableNote(checked.right, mirror, isSummary ? undefined : base + count)
+    if (isLeft(note)) return note
+    notes.push(note.right)
   }
   return right({
     rows: [...messages.rows, ...notes.map(noteRow)],
     blocks: messages.blocks,
+    entries: messages.entries,
     apply: (position) => {
       messages.apply(position)
       for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
@@ -82,17 +102,29 @@ export const withNotes = (
 export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
   rows: [noteRow(note)],
   blocks: [],
+  entries: [],
   apply: (position) => addNote(mirror, position, note),
 })
 
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
+/** A note of the caller, copied and checked. */
+export interface NoteInput {
+  readonly note: Note
+  /** True for a summary without a digest. It gets one when it is written and its messages are known. */
+  readonly needsDigest: boolean
+}
+
+/** In a summary that needs a digest. */
+const noDigest = '0'.repeat(64)
+
 /** A checked and redacted copy of a note that callers may write. */
 export const checkNoteInput = (
-  given: Note,
+  given: NewNote,
   { redactor }: Pick<Mirror, 'redactor'>,
-): Either<SessionFaultOf<'InvalidNote'>, Note> => {
-  const whole = decodeNote(given)
+): Either<SessionFaultOf<'InvalidNote'>, NoteInput> => {
+  const needsDigest = isObject(given) && given.type === 'summary' && ownField(given, 'sourceDigest') === undefined
+  const whole = decodeNote(needsDigest ? { ...given, sourceDigest: noDigest } : given)
   // Journal content is recorded again as a message, and its redactions are counted then.
   const decoded =
     redactor === undefined || isLeft(whole)
@@ -102,9 +134,10 @@ export const checkNoteInput = (
   const problem = decoded.right.type === 'journal' ? journalFault(decoded.right) : undefined
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
   if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
+  if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
   return decoded.right.type === 'erased'
     ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
-    : decoded
+    : right({ note: decoded.right, needsDigest })
 }
 
 /** The minimum number of messages for a note to be valid. */
@@ -117,22 +150,30 @@ export const reachOf = (note: Note): number => {
 const reachFault = (note: Note, len: number): string | undefined =>
   reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
 
-/** The reason why a note can't be written; undefined if it can. */
-export const noteRefusal = (note: Note, mirror: Mirror): string | undefined => {
-  const beyond = reachFault(note, mirror.history.len)
-  if (beyond !== undefined) return beyond
-  if (note.type !== 'summary') return undefined
-  const said = conversationIn(mirror, note)
-  if (said.length === 0) return `the messages from ${note.from} to ${note.to} were all retracted`
-  if (rangeDigest(said) !== note.sourceDigest)
-    return `the sourceDigest of the summary is not that of the messages from ${note.from} to ${note.to}`
-  return undefined
+export type WritableNote = Either<SessionFaultOf<'InvalidNote'>, Note>
+
+/** The note to write, if a record of `len` messages can have it. */
+export const writableNote = (
+  { note, needsDigest }: NoteInput,
+  mirror: Mirror,
+  len: number = mirror.history.len,
+): WritableNote => {
+  const reason = reachFault(note, len)
+  if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
+  return note.type === 'summary' ? writableSummary(note, needsDigest, mirror) : right(note)
 }
 
-/** The part of the conversation between two positions of the record. */
-export const conversationIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
+const writableSummary = (summary: SummaryNote, needsDigest: boolean, mirror: Mirror): WritableNote => {
+  const { from, to, sourceDigest } = summary
   const conversation = conversationOf(mirror)
-  return conversation.slice(conversation.before(from), conversation.before(to))
+  const messages = conversation.slice(conversation.before(from), conversation.before(to))
+  if (messages.length === 0)
+    return left({ _tag: 'InvalidNote', reason: `the messages from ${from} to ${to} were all retracted` })
+  const digest = rangeDigest(messages)
+  if (needsDigest) return right(Object.freeze({ ...summary, sourceDigest: digest }))
+  if (sourceDigest === digest) return right(summary)
+  const reason = `the sourceDigest of the summary is not that of the messages from ${from} to ${to}`
+  return left({ _tag: 'InvalidNote', reason })
 }
 
 /** Selects the range to retract, from the conversation and the number of messages in the record. */
@@ -170,6 +211,7 @@ export const retractionRows = (
   return right({
     rows: [...(note === undefined ? [] : [noteRow(note)]), ...(instead?.rows ?? [])],
     blocks: instead?.blocks ?? [],
+    entries: instead?.entries ?? [],
     apply: (position) => {
       if (note !== undefined) addNote(mirror, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)

@@ -1,5 +1,6 @@
 /** Steps: what a session's writer appends, and the state that each continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { RecordedEntry } from '../../entry/kit.ts'
 import type { Head, Row } from '../../store/index.ts'
 import type { SessionFaultOf, WriteFault } from '../fault.ts'
 
@@ -21,6 +22,8 @@ export interface StepRows {
   readonly blocks: readonly Uint8Array[]
   /** Adds the rows to the mirror; the first goes to this log position. */
   readonly apply: (position: number) => void
+  /** The messages among the rows, with their page kinds. */
+  readonly entries: readonly RecordedEntry[]
 }
 
 /** The record state that a step continues. */
@@ -48,6 +51,12 @@ export interface Step {
   readonly respectLease: boolean
   /** True if it refers to messages that are still being stored, so it waits for them. Default: false. */
   readonly waits?: boolean
+  /** Its messages, if they are known before its turn. */
+  readonly entries?: readonly RecordedEntry[]
+  /** True if its messages must get the positions that they have when it is called, or none. Default: false. */
+  readonly exact?: boolean
+  /** True if it can be appended after the seal: a change of the metadata. Default: false. */
+  readonly afterSeal?: boolean
   /** True if its last row seals the record. */
   readonly seals?: true
   /** Called when the step's turn comes. If the step continues a head, the record is then at that head. */

@@ -1,32 +1,30 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
 import type { Immutable } from '../../history/index.ts'
-import { isArray, isLeft, left, optionsOf, ownField, right } from '../../json/index.ts'
+import { isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
-import { rangeDigest, type Note } from '../../notes/kit.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/kit.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
-  noteRefusal,
+  writableNote,
+  type WritableNote,
   retractFrom,
   checkNoteInput,
   retractLast,
-  listOf,
   messageRows,
   reachOf,
   retractionRows,
   rowsOfNote,
-  conversationIn,
   withNotes,
   type Retract,
 } from '../record/rows.ts'
 import type {
-  Appendable,
   AppendOptions,
-  NewSummary,
+  MessagesInput,
+  NewNote,
   NoteOptions,
   PopResult,
   RetractOptions,
@@ -53,23 +51,27 @@ export class Appending {
     this.#pace = createPace(() => mirror.foreign)
   }
 
-  async append(given: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const together = copyAppendInput(given)
-    const { messages } = together
-    const notes = together.notes.length === 0 ? together.notes : copyArgument(together.notes)
+  async append(input: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
+    const notes = notesOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
-    const said = messageRows(this.#mirror, messages, page, this.#store)
-    if (isLeft(said)) return said
+    const rows = messageRows(this.#mirror, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
+    if (isLeft(rows)) return rows
     const allRows = (len: number): ReturnType<Step['rows']> =>
-      notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
-    const counts = { messages: messages.length, notes: notes.length }
+      notes.length === 0 ? rows : withNotes(this.#mirror, rows.right, notes, len)
+    const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#writer.append(
-        step({ type: 'head', head: { ...expectedHead } }, options, counts, () => allRows(this.#mirror.history.len)),
+        step(
+          { type: 'head', head: { ...expectedHead } },
+          options,
+          counts,
+          () => allRows(this.#mirror.history.len),
+          rows,
+        ),
       )
-    const now = notes.length === 0 ? said : allRows(expectedLen ?? this.#writer.len)
+    const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
-    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now))
+    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows))
   }
 
   async rebase(
@@ -83,17 +85,17 @@ export class Appending {
       // At the head, not the length: an unseen retraction may change what `make` should return.
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
       const { called: before } = this.#writer
-      const makeSummary = callCallback('make', () => make(conversation))
-      if (isLeft(makeSummary)) {
-        const unread = readFaultIn(makeSummary.left, this.#mirror.id)
-        return unread === undefined ? makeSummary : left(unread)
+      const made = callCallback('make', () => make(conversation))
+      if (isLeft(made)) {
+        const unread = readFaultIn(made.left, this.#mirror.id)
+        return unread === undefined ? made : left(unread)
       }
       if (this.#writer.called !== before) return left(selfAppending)
-      const rows = messageRows(this.#mirror, makeSummary.right, page, this.#store)
+      const rows = messageRows(this.#mirror, made.right, page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = this.#pace.now()
-      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows))
+      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows, rows))
       if (!isLeft(answer)) this.#pace.done(began, sent)
       if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
       await this.#pace.refused(tries)
@@ -122,48 +124,35 @@ export class Appending {
     const expectedHead = options.expectedHead && { ...options.expectedHead }
     const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
     return this.#writer.append(
-      step({ type: 'head', head: expectedHead }, options, counts, () => {
-        const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
-        return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
-      }),
+      step(
+        { type: 'head', head: expectedHead },
+        options,
+        counts,
+        () => {
+          const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
+          return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+        },
+        instead && { right: instead },
+      ),
     )
   }
 
-  async note(given: Note, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const decoded = checkNoteInput(given, this.#mirror)
-    return isLeft(decoded) ? decoded : this.#write(() => decoded, reachOf(decoded.right), options)
-  }
-
-  summarize({ ...summary }: NewSummary, options: LeaseRespect): Promise<WriteAnswer<AppendedMessages>> {
-    const makeSummary = (): ReturnType<typeof checkNoteInput> => {
-      const sourceDigest = rangeDigest(conversationIn(this.#mirror, summary))
-      return checkNoteInput({ type: 'summary', ...summary, sourceDigest }, this.#mirror)
-    }
-    return this.#write(makeSummary, summary.to, options)
+  async note(note: NewNote, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
+    const checked = checkNoteInput(note, this.#mirror)
+    if (isLeft(checked)) return checked
+    const write = (): WritableNote => writableNote(checked.right, this.#mirror)
+    const waits = reachOf(checked.right.note) > this.#mirror.history.len // for messages that are still pending
+    const now = waits ? undefined : write()
+    if (now !== undefined && isLeft(now)) return now
+    return this.#writer.append({ ...this.#noteStep(() => now ?? write(), options), waits })
   }
 
   seal(options: LeaseRespect): Promise<WriteAnswer<AppendedMessages>> {
     return this.#writer.append({ ...this.#noteStep(() => right({ type: 'seal' }), options), seals: true })
   }
 
-  /** Append a note. If it refers to pending messages, it is made and checked once they are stored. */
-  async #write(
-    makeSummary: () => ReturnType<typeof checkNoteInput>,
-    reach: number,
-    options: NoteOptions,
-  ): Promise<WriteAnswer<AppendedMessages>> {
-    const checkSummary = (): ReturnType<typeof checkNoteInput> => {
-      const note = makeSummary()
-      const reason = isLeft(note) ? undefined : noteRefusal(note.right, this.#mirror)
-      return reason === undefined ? note : left({ _tag: 'InvalidNote', reason })
-    }
-    const waits = reach > this.#mirror.history.len
-    const now = waits ? undefined : checkSummary()
-    if (now !== undefined && isLeft(now)) return now
-    return this.#writer.append({ ...this.#noteStep(() => now ?? checkSummary(), options), waits })
-  }
-
-  #noteStep(makeSummary: () => ReturnType<typeof checkNoteInput>, options: NoteOptions): Step {
+  /** @param make returns the note when its turn comes */
+  #noteStep(make: () => WritableNote, options: NoteOptions): Step {
     const { expectedHead, expectedLen } = options
     const continues: Continues =
       expectedHead !== undefined
@@ -172,7 +161,7 @@ export class Appending {
           ? { type: 'len', len: expectedLen }
           : { type: 'end' }
     return step(continues, options, { messages: 0, notes: 1 }, () => {
-      const note = makeSummary()
+      const note = make()
       return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right))
     })
   }
@@ -183,7 +172,15 @@ const step = (
   { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = noOptions,
   counts: Pick<Step, 'messages' | 'notes'>,
   rows: Step['rows'],
-): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+  known?: { readonly right: StepRows },
+): Step => ({
+  continues,
+  ...counts,
+  operation,
+  respectLease: respectLease === true,
+  rows,
+  entries: known?.right.entries ?? [],
+})
 
 const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
@@ -202,16 +199,13 @@ const readFaultIn = ({ cause }: CallbackThrew, id: string): StoreFaultOf<'Damage
   return fault?._tag === 'DamagedLog' && fault.id === id ? fault : undefined
 }
 
-const copyAppendInput = (
-  given: AppendInput,
-): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
-  const isTogether =
-    typeof given === 'object' && // otherwise `decodeMessage` rejects it
-    given !== null &&
-    !isArray(given) &&
-    !Object.hasOwn(given, 'role') &&
-    (Object.hasOwn(given, 'messages') || Object.hasOwn(given, 'notes'))
-  if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
-  const together = given as MessagesAndNotes
-  return { messages: listOf(ownField(together, 'messages') ?? []), notes: ownField(together, 'notes') ?? [] }
+const isTogether = (input: AppendInput): input is MessagesAndNotes => isObject(input) && !Object.hasOwn(input, 'role')
+
+const hasOnlyNotes = (input: AppendInput): boolean =>
+  isTogether(input) && !Object.hasOwn(input, 'messages') && Object.hasOwn(input, 'notes')
+
+/** The notes of an append, copied. */
+const notesOf = (input: AppendInput): readonly NewNote[] => {
+  const notes = isTogether(input) ? ownField(input, 'notes') : undefined
+  return notes === undefined ? [] : copyArgument(notes)
 }

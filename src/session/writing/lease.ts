@@ -23,47 +23,8 @@ import {
   type SessionFaultOf,
 } from '../fault.ts'
 import { guardStore } from './guard-store.ts'
+import type { LeaseOptions, SessionLease } from '../session.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
-
-/** The options of `session.lease`. */
-export interface LeaseOptions {
-  /** The name of the holder, shown to others: 1 to 255 bytes without control characters. It need not be unique. */
-  readonly holder: string
-  /**
-   * The time to live in milliseconds. If the holder does not renew the lease in that time, others
-   * may take it. It is renewed after a third of that time. Default: 30,000.
-   */
-  readonly ttl?: number
-  /** The maximum wait for another holder, in milliseconds. Default: 0. */
-  readonly wait?: number
-  /** The clock that times renewals and waits. Default: the system's. */
-  readonly clock?: Clock
-}
-
-/** A lease that this handle took. Every append, update and erasure of the handle carries it until it is released. */
-export interface SessionLease {
-  /**
-   * The fencing number: greater than that of every earlier lease of this session, and of earlier sessions with its id.
-   * The first one is the time in milliseconds since 1970.
-   */
-  readonly number: number
-  /** The holder's name, as passed to `lease`. */
-  readonly holder: string
-  /** False once the lease was released, or the store reported it lost. A paused holder notices that late. */
-  readonly held: boolean
-  /**
-   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store reports that another
-   * holder took the lease (`LeaseLost`). The reason is a FaultError. Pass the signal to a run. After a stop request
-   * the lease is still held, so the run can finish its step. A store that does not respond does not abort it.
-   */
-  readonly signal: Signal
-  /**
-   * Release the lease. Later appends of the handle carry none. Closing the session also releases it.
-   *
-   * @returns nothing
-   */
-  readonly release: () => Task<LogFault, void>
-}
 
 /** The leases of one handle. */
 export interface Holding {

@@ -13,7 +13,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { termsOf } from '../../entry/kit.ts'
+import { termsOf, type RecordedEntry } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/kit.ts'
 import type {
@@ -41,6 +41,7 @@ import {
   type Mirror,
   type MissedRows,
 } from '../record/mirror.ts'
+import { redactedName } from '../record/metadata.ts'
 import { stamp } from '../record/stamp.ts'
 import type { WriteAnswer, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import { guardStore } from './guard-store.ts'
@@ -60,6 +61,16 @@ export const writerTable: { readonly [S in WriterState]: { readonly [E in Writer
   sending: { sent: 'sending', refused: 'recovering', drained: 'idle' },
   recovering: { drained: 'idle' },
   alone: { ended: 'idle' },
+}
+
+/** The history of a session, as its writer sees it. */
+export interface WriterHistory {
+  /** Called before a call is queued, unless the history made it. */
+  readonly beforeCall: (step?: Step) => void
+  /** Called when a step is queued. */
+  readonly appended: (step: Step) => void
+  /** Called when the record did not go on as the queued steps said: one failed, or another writer appended. */
+  readonly diverged: () => void
 }
 
 /** A step that waits for its turn. */
@@ -111,6 +122,8 @@ export class Writer {
   #looking: Waiting | undefined
   #closed: Promise<void> | undefined
   #called = 0
+  /** The history of the session, if it was asked for. */
+  #history: WriterHistory | undefined
 
   constructor(store: Store, mirror: Mirror, ownKey: string | null) {
     this.#store = store
@@ -124,6 +137,7 @@ export class Writer {
 
   /** The number of messages once all pending calls are done. */
   get len(): number {
+    this.#history?.beforeCall()
     return this.#behind().messages
   }
 
@@ -132,7 +146,20 @@ export class Writer {
     return this.#called
   }
 
+  /** Tells a history of what is appended, and of what was not appended as expected. */
+  attach(history: WriterHistory): void {
+    this.#history = history
+  }
+
+  /** The messages that are not acknowledged yet, in order. */
+  *pending(): Iterable<RecordedEntry> {
+    for (const { entries = [] } of this.#sent) yield* entries
+    yield* this.#looking?.entries ?? []
+    for (const step of this.#waiting) if (!isPause(step)) yield* step.entries ?? []
+  }
+
   append(step: Step): Promise<WriteAnswer<AppendedMessages>> {
+    this.#history?.beforeCall(step)
     return new Promise((resolve) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
@@ -146,12 +173,14 @@ export class Writer {
         doomed: undefined,
         resolve,
       })
+      this.#history?.appended(step)
       this.#pump()
     })
   }
 
   /** Run work while nothing is pending: after all earlier calls, and before all later ones. */
   alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> {
+    this.#history?.beforeCall()
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       this.#waiting.push({ pause: () => work().then(resolve, reject) })
@@ -162,6 +191,10 @@ export class Writer {
   /** Read the rows that other writers appended. */
   refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
   }
 
   close(): Promise<void> {
@@ -206,7 +239,8 @@ export class Writer {
   /** Whether a step can be sent while others are pending. If not, it waits for them and is checked again. */
   #fits(step: Waiting): boolean {
     const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
-    if (this.#mirrorIs !== 'current' || isSealing || step.doomed !== undefined) return false
+    if (this.#mirrorIs !== 'current' || (isSealing && step.afterSeal !== true) || step.doomed !== undefined)
+      return false
     if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
@@ -236,7 +270,7 @@ export class Writer {
     const { rows, apply } = made
     const { len } = this.#mirror.history
     const { head } = this.#mirror
-    if (rows.length === 0 && step.messages === 0 && step.continues.type === 'head')
+    if (rows.length === 0 && step.messages === 0 && step.continues.type !== 'len')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
@@ -306,7 +340,7 @@ export class Writer {
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
-        ...(operation !== undefined && { operation }),
+        ...(operation !== undefined && { operation: redactedName(this.#mirror.redactor, operation) }),
       })()
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
@@ -454,7 +488,10 @@ export class Writer {
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
     this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
-    if (!isLeft(synced)) return right(missedRowsSince(mirror, len, notes))
+    if (!isLeft(synced)) {
+      if (mirror.history.len > len) this.#history?.diverged()
+      return right(missedRowsSince(mirror, len, notes))
+    }
     const { _tag } = synced.left
     if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
       this.#break(synced.left)
@@ -469,6 +506,7 @@ export class Writer {
   #fail(step: Waiting, given: WriteFault | AppendFault): void {
     const fault = busyOf(given)
     this.#answer(step, left(fault))
+    this.#history?.diverged()
     if (step.continues.type !== 'end')
       for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
@@ -476,8 +514,14 @@ export class Writer {
   /** Resolves a step that had already been appended. The steps after it do not wait for its messages. */
   #repeated(step: Waiting, answer: AppendedMessages): void {
     this.#answer(step, right(answer))
+    this.#history?.diverged()
     if (answer.to > step.behind.messages) return // another process appended it since
-    for (const follower of this.#followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // followers have an expected length
+    const { id, history } = this.#mirror
+    for (const follower of this.#followers()) {
+      const expectedLen = follower.expectedLen as number // followers have an expected length
+      if (follower.exact === true) follower.doomed ??= { _tag: 'SessionGap', id, expectedLen, len: history.len }
+      follower.expectedLen = expectedLen - step.messages
+    }
   }
 
   /** The steps after a failed or repeated one: those called without an expected length. */

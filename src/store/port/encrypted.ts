@@ -57,8 +57,10 @@ export const keyLogOf = (key: string): string => `${keyLogs}${key}`
 export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
 /** The id of the log, in the store of the keys, that records that a log is encrypted. */
 export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
-/** The id of the log with a chat's stream. */
-export const streamLogOf = (chat: string): string => `indelible.stream.${digestOfName(chat)}`
+/** What the ids of the logs with a chat's streams start with. */
+export const streamLogsOf = (chat: string): string => `indelible.stream.${digestOfName(chat)}.`
+/** The id of the log with one of a chat's streams. */
+export const streamLogOf = (chat: string, name: string): string => `${streamLogsOf(chat)}${name}`
 /** The prefix of the ids of key logs. */
 export const keyLogs = 'indelible.key.'
 

@@ -1,6 +1,7 @@
 /** The rows of a ledger, and their sum: entries, holds, erasures. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
+  type OptionNames,
   freezeResult,
   isArray,
   isLeft,
@@ -27,6 +28,9 @@ export interface ActionReason {
   /** The person, for the ledger. */
   readonly by?: string
 }
+
+/** The names of its fields. */
+export const reasonNames: OptionNames<ActionReason> = { reason: true, by: true }
 
 /** The reason and person in an object, if present. */
 export const actionReasonOf = (said: { readonly [Name in keyof ActionReason]?: unknown }): ActionReason => {

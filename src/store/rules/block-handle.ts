@@ -1,7 +1,7 @@
 /** A driver's blocks as a block store, and whether two handles share the same blocks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import { isLeft, left, right } from '../../json/index.ts'
+import { checkArgument, isLeft, left, right } from '../../json/index.ts'
 import { blockIdOf, type BlockId } from '../../proof/kit.ts'
 import { uniqueBlocks, ownBlocks } from './check-arguments.ts'
 import type { Answer, BlockDriver } from '../port/driver.ts'
@@ -125,6 +125,7 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
     ask: (ids: readonly BlockId[]) => Answer<T>,
     answer: (found: T, wanted: readonly BlockId[]) => Either<StoreFault, readonly U[]>,
   ): Task<BlockFault, readonly U[]> => {
+    checkArgument(`store.${call}`, Array.isArray(given), 'a list of block ids', given)
     const wanted = [...given]
     return run(call, async () => {
       const problem = invalidBlockId(wanted)
@@ -135,12 +136,14 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
   return {
     hash,
     scope,
-    putBlocks: (given) =>
-      run('putBlocks', async () => {
+    putBlocks: (given) => {
+      checkArgument('store.putBlocks', Array.isArray(given), 'a list of bytes', given)
+      return run('putBlocks', async () => {
         const blocks = ownBlocks(given, hash)
         const done = await driver.putBlocks(scope, uniqueBlocks(blocks))
         return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
-      }),
+      })
+    },
     getBlocks: (given) =>
       onBlocks(
         'getBlocks',

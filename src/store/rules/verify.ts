@@ -1,6 +1,6 @@
 /** Verifies that a log's rows are unchanged since they were appended. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, isLeft, left, right } from '../../json/index.ts'
+import { checkArgument, isObject, describe, isLeft, left, right } from '../../json/index.ts'
 import type { CallbackThrew, Task } from '../../task/index.ts'
 import { emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
 import { storeTask, type LogFault, type VerifyFault } from '../fault.ts'
@@ -43,6 +43,7 @@ export function verifyLog(
 ): Task<VerifyFault | CallbackThrew, LogInfo> {
   if (typeof (Object(store) as Partial<Store>).info !== 'function')
     throw new TypeError(`verifyLog takes a store, such as memoryStore(), found ${describe(store)}`)
+  checkArgument('verifyLog', given === undefined || isObject(given), 'a head', given)
   const older = given && { ...given }
   return storeTask(async () => {
     const found = await store.info(id)()

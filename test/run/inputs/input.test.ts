@@ -17,7 +17,7 @@ import {
   type RunResult,
   type TurnOptions,
 } from 'indelible/run'
-import { createSession, eraseMessages, forkSession, openSession, type Session } from 'indelible/session'
+import { createSession, eraseMessages, forkSession, openSession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../../src/store/kit.ts'
 import { rounds } from '../../rounds.ts'
@@ -251,7 +251,7 @@ it('a message that is not the last one asked is named by its beginning and its p
   const told = `[The user's message that begins "${long.slice(0, 200)}", at position 0, has no answer yet. Answer it now.]`
   expect(model.seen).toEqual([`user: ${long}`, 'user: b', `developer: ${told}`, `developer: ${told}`])
   expect(session.len).toBe(3)
-  expect(session.pages().at(2)).toBe('conversation')
+  expect(session.at().pages.at(2)).toBe('conversation')
 })
 
 it('erasing a message erases the reminder that quotes it', async () => {
@@ -351,7 +351,7 @@ it('a queued input waits for an approval; a spoken one denies the call and cance
   const options = { model: paying(), tools: [pay] }
   expect(await runTurn(session, 'pay', { ...options, id: 'a' })).toEqual(['approval'])
   expect(await runTurn(session, 'then this', { id: 'q', whenBusy: 'queue' })).toEqual(['queued'])
-  expect(session.openSteps().length).toBe(1)
+  expect(pending(session).steps.length).toBe(1)
   expect(await runTurn(session, 'no', { id: 'b', model: echo, tools: [pay] })).toEqual(['end_turn', 're: no'])
   expect(states(session)).toEqual([
     'a taken',

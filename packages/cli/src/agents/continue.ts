@@ -1,23 +1,32 @@
 /** `indelible continue SESSION|FILE`: a conversation becomes a program's new session, and the program starts on it. */
 import { randomUUID } from 'node:crypto'
 import { realpathSync, statSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { deriveContext, estimateTokens } from 'indelible/context'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { faultMessage } from 'indelible'
 import { isLeft, isObject } from 'indelible/json/kit'
 import type { Message, Sequence } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
+import { workFolderOf } from '@indelible/view/kit'
 import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '@indelible/transcripts'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import {
+  Misuse,
+  tokensOf,
+  Unreadable,
+  wholeNumber,
+  type Call,
+  type Command,
+  type Terminal,
+} from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
 import { nameOf, pickOf, readTranscriptFile, retractedIn, unreadable } from '../sources/input.ts'
-import { isOfSubAgent, findSource } from './machine-sessions.ts'
+import { findSource, isOfSubAgent, projectFolderOf } from '../sources/machine-sessions.ts'
 import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
 import { runProgram } from '../terminal/program.ts'
-import { tokensOf } from '../model/replay.ts'
 import { leftOutLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
-import { countText, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
+import { countText, groupedNumber, oneLine, printable, shellWord } from '../terminal/screen.ts'
 
 const names = nativePrograms.join(', ')
 
@@ -29,7 +38,7 @@ export const continueSession: Command = {
   about: `Writes a conversation as a new session of a program and starts the
 program on it. PROGRAM is one of ${names}; without --in it is the program that
 wrote the conversation. SESSION is a session of this machine ("indelible
-sessions" lists them) or of the store; FILE is any file that "show" reads.
+list --machine" lists them) or of the store; FILE is any file that "show" reads.
 
 The original session does not change: the new one has its own id. The
 conversation is settled, so that no provider refuses it, and all content that
@@ -42,7 +51,10 @@ opencode must be, because it imports the session itself.`,
   options: {
     in: { value: 'PROGRAM', help: 'the program that continues it' },
     at: { value: 'N', help: 'continue after the first N messages; a negative N omits the last N' },
-    cwd: { value: 'DIR', help: 'the folder in which it continues (default: this one)' },
+    cwd: {
+      value: 'DIR',
+      help: "the folder in which it continues (default: this one; with --print the session's own, if it exists here)",
+    },
     print: { help: 'write the session and print the command that resumes it' },
     reasoning: {
       value: 'HOW',
@@ -64,7 +76,8 @@ opencode must be, because it imports the session itself.`,
     const program = given ?? found.program
     if (program === undefined)
       throw new Misuse(`${name} was not written by a program that can continue it; choose one with --in: ${names}`)
-    const cwd = folderOfCall(values['cwd'], terminal)
+    const own = values['print'] === true ? folderHere(found.folder) : undefined
+    const cwd = folderOfCall(values['cwd'] ?? own, terminal)
     if (values['print'] !== true || program === 'opencode') checkInstalled(program, terminal.env)
     checkHome(program, terminal.env)
     const view = viewUpTo(found.view, wholeNumber('--at', values['at'], undefined))
@@ -99,6 +112,8 @@ interface Found {
   readonly conversationTitle?: string | undefined
   /** The program that it comes from. */
   readonly program: NativeProgram | undefined
+  /** The folder in which it was written. */
+  readonly folder?: string | undefined
   /** Whether its provider is the program's default. */
   readonly isOwnProvider: boolean
   readonly notes?: Sequence<Note>
@@ -108,13 +123,14 @@ interface Found {
 const findConversation = async (name: string, call: Call): Promise<Found> => {
   const { values, terminal } = call
   if (name === '-' || isFileThere(name, call))
-    return foundInTranscript(nameOf(name), await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
+    return foundInTranscript(name, await readTranscriptFile(name, { pick: pickOf(values) }, terminal), terminal)
   const source = values['store'] === undefined ? await findSource(name, terminal) : undefined
   if (source === undefined) {
     const { view, title, notes, session } = await namedConversation(name, call)
     const { import: from } = session?.metadata() ?? {}
     const program = isObject(from) && isProgram(from['program']) ? from['program'] : undefined
-    return { view, title, program, isOwnProvider: false, ...(notes && { notes }) }
+    const folder = session && workFolderOf({ metadata: session.metadata() })
+    return { view, title, program, folder, isOwnProvider: false, ...(notes && { notes }) }
   }
   const reading = (): ReturnType<typeof source.read> => source.read(pickOf(values))
   const read = await terminal.waiting(`reading ${nameOf(source.path)}`, reading).catch((error: unknown) => {
@@ -126,7 +142,7 @@ const findConversation = async (name: string, call: Call): Promise<Found> => {
     terminal.tell([
       `${source.path}: changed ${Math.max(0, Math.round(age / 1000))} s ago; anything that its program writes from now on will be missing in the new session`,
     ])
-  return foundInTranscript(nameOf(source.path), read.right, terminal)
+  return foundInTranscript(source.path, read.right, terminal)
 }
 
 const isFileThere = (name: string, call: Call): boolean => {
@@ -140,7 +156,8 @@ const isFileThere = (name: string, call: Call): boolean => {
 /** The milliseconds after a session's last change during which its program may still be working on it. */
 const recentMs = 10_000
 
-const foundInTranscript = (title: string, transcript: Transcript, terminal: Terminal): Found => {
+const foundInTranscript = (path: string, transcript: Transcript, terminal: Terminal): Found => {
+  const title = nameOf(path)
   const { format, messages, pages, damage, losses, origin } = transcript
   terminal.tellDamage(leftOutLines(title, damage))
   terminal.tell(readLossLines(losses, terminal.columns))
@@ -158,6 +175,7 @@ const foundInTranscript = (title: string, transcript: Transcript, terminal: Term
     title,
     conversationTitle: origin.title === undefined ? undefined : oneLine(origin.title),
     program: programs[format],
+    folder: projectFolderOf(transcript, path),
     isOwnProvider: provider === undefined || provider === 'openai',
   }
 }
@@ -202,6 +220,16 @@ const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: Nati
   if (given === undefined) return program === to && isOwnProvider ? 'own' : 'text'
   if (given === 'own' || given === 'text' || given === 'omit') return given
   throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
+}
+
+/** A recorded folder, if it is one of this machine that a command line can name. */
+const folderHere = (folder: string | undefined): string | undefined => {
+  if (folder === undefined || !isAbsolute(folder) || printable(folder) !== folder) return undefined
+  try {
+    return statSync(folder).isDirectory() ? folder : undefined
+  } catch {
+    return undefined // it is missing, or not this user's
+  }
 }
 
 /** The folder with links resolved, as programs see it. Throws Unreadable. */

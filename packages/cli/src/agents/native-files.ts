@@ -1,11 +1,11 @@
 /** The folders in which programs keep their sessions, the commands that resume one, and how to write one. */
-import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { isObject } from 'indelible/json/kit'
 import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
-import { folderOf, homeOf, isByProject, settingIn, settingsIn } from '../sources/agent-sessions.ts'
+import { folderOf, homeOf, isByProject, projectRoot, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { programOutput } from '../terminal/program.ts'
 import { unwritable } from '../sources/input.ts'
@@ -109,15 +109,6 @@ const projectOf = (cwd: string, folder: string): string | undefined => {
   return typeof name === 'string' && /^\w[\w.-]{0,254}$/.test(name) ? name : undefined
 }
 
-/** The project that a Gemini CLI folder belongs to. */
-export const projectRoot = (folder: string): string | undefined => {
-  try {
-    return readFileSync(join(folder, '.project_root'), 'utf8').trim()
-  } catch {
-    return undefined
-  }
-}
-
 /** Put a session where its program looks for it, and return the path. If it throws Unreadable, nothing was written. */
 export const putNative = async (native: Native, cwd: string, terminal: Terminal): Promise<string> => {
   const { program, place, lines } = native
@@ -149,8 +140,8 @@ const importWithOpencode = async ({ id, place, lines }: Native, cwd: string, ter
   const path = join(folder, basename(place.join('/')))
   try {
     await writeOut(path, lines, { input: '-', force: false, terminal, mode: 0o600 })
-    const said = await programOutput('opencode', ['import', path], terminal.env, cwd)
-    if (!said.includes(id)) throw new Unreadable(`opencode did not import the session: ${said.trim().slice(-500)}`)
+    const output = await programOutput('opencode', ['import', path], terminal.env, cwd)
+    if (!output.includes(id)) throw new Unreadable(`opencode did not import the session: ${output.trim().slice(-500)}`)
     return 'the database of opencode'
   } finally {
     await rm(folder, { recursive: true })

@@ -14,7 +14,7 @@ export const note: Command = {
   usage: ['note SESSION TEXT [--at N] [options]'],
   about: `Appends a note to the record of a session. Models do not get it, and
 no message changes. "indelible show SESSION N" prints the notes on a message,
-and "indelible tail" all of them.`,
+and "indelible show --follow" all of them.`,
   options: {
     at: { value: 'N', help: 'the position of the message that the note is about; a negative N counts from the end' },
     namespace: { value: 'NAME', help: 'which application the note belongs to (default: indelible.note)' },
@@ -94,7 +94,7 @@ original kind. A negative N counts from the end.`,
     await withSession(call, given, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const position = positionIn(id, session.len, wanted, nothingWritten)
-      const before = session.pages()[position]
+      const before = session.at().pages[position]
       const { head } = await valueOrUnreadable(session.note({ type: 'page', position, kind }))
       await call.terminal.print([
         `${id}: message ${position} is ${kind}, before ${before}, head ${headForTerminal(head, call.terminal)}`,

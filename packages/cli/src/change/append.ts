@@ -4,7 +4,7 @@ import { isLeft, isObject, parseJson } from 'indelible/json/kit'
 import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
 import { isRole, roles } from 'indelible/message/kit'
 import { isPageKind, pageKinds } from 'indelible/pages'
-import { openSession, type Session } from 'indelible/session'
+import { openSession, pending, type Session } from 'indelible/session'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { textOf } from '../sources/input.ts'
 import { valueOrUnreadable, headForTerminal, sessionOfCall, storeOption } from '../sources/place.ts'
@@ -44,14 +44,14 @@ Its content may also be a string.`,
     if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at)))
       throw new Misuse('--at takes a number of messages')
     const operation = values['operation']
-    const [, said] = positionals
-    if (said === '')
+    const [, content] = positionals
+    if (content === '')
       throw new Misuse('append: TEXT is empty, so nothing was appended; standard input takes an empty message')
-    const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
+    const given = content === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(content)] }]
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
-      const results = values['interrupted'] === true ? session.interrupted() : []
+      const results = values['interrupted'] === true ? pending(session).messages : []
       const { from, to, head } = await valueOrUnreadable(
         session.append([...results, ...given], {
           ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
@@ -73,7 +73,7 @@ const openCallLines = (session: Session): readonly string[] => {
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${countText(1 + others.length, 'call')} without a result, which providers refuse`
-  if (session.interrupted().length > 0)
+  if (pending(session).messages.length > 0)
     return [`${refused}: run it again with --interrupted to append error results first`]
   const id = shellWord(session.id)
   return [

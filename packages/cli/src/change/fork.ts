@@ -58,7 +58,7 @@ const openCallAdvice = async (store: Store, id: string, at: number): Promise<(fo
   const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
   const missing = `the fork ends inside a turn: ${countText(open.length, 'call')} without a result (${names})`
   const whole = ends.every((end) => end !== undefined)
-    ? `--at ${first + Math.max(...ends) + 1} includes the results; `
+    ? `--at ${first + ends.reduce((last, end) => Math.max(last, end)) + 1} includes the results; `
     : ''
   return (fork) => [
     `${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`,

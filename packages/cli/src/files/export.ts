@@ -1,29 +1,32 @@
-/** `indelible export SESSION --to FORMAT`: writes a session as a provider's request, or whole, to import elsewhere. */
+/** `indelible export`: writes a session or a file as a provider's request, or whole, to import elsewhere. */
 import { isLeft } from 'indelible/json/kit'
 import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
-import { damageLines } from '../sources/conversation.ts'
+import { damageLines, isFile, isThere } from '../sources/conversation.ts'
+import { conversationOfCall } from '../sources/input.ts'
 import type { Store } from 'indelible/store'
 import { refuseUndone } from 'indelible/store/kit'
 import { reasonOf } from 'indelible/task/kit'
 import { exportLines } from '@indelible/transcripts'
-import { claudeAgentText } from '../view/about.ts'
-import { htmlOf } from '../view/index.ts'
+import { claudeAgentText } from '@indelible/view/kit'
+import { htmlOf } from '@indelible/view'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
-import { encodeForProvider, formats, withoutFeeds, type ConvertedLines } from './convert.ts'
+import { exportFile } from './export-file.ts'
+import { encodeForProvider, formats, withoutFeeds, type WrittenLines } from './written-formats.ts'
 import { writeOut } from '../sources/write-out.ts'
-import { valueOrUnreadable, faultText, sessionOfCall, storeOption } from '../sources/place.ts'
+import { valueOrUnreadable, faultText, storeOption } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { lossLines, repairLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
-import { countText } from '../terminal/screen.ts'
+import { countText, shellWord } from '../terminal/screen.ts'
 import { version } from '../terminal/version.ts'
 
-export const exportSessionCommand: Command = {
+export const exportCommand: Command = {
   name: 'export',
-  synopsis: 'export SESSION',
-  purpose: 'write a session in another format',
-  usage: ['export SESSION --to FORMAT [options]'],
-  about: `Prints a session in another format: ${[...formats, 'html'].join(', ')}.
+  synopsis: 'export SESSION|FILE',
+  purpose: 'write a conversation in another format',
+  usage: ['export [SESSION] --to FORMAT [options]', 'export FILE --to FORMAT [options]'],
+  about: `Prints a conversation in another format: ${formats.join(', ')}; of a
+session also html. FILE is any file that "show" reads, or - for standard input.
 
 "indelible" is the whole record, one JSON line per row, with its notes and its
 head. Importing it gives the same record with the same head. Stored files are
@@ -31,8 +34,9 @@ not in it, nor are the tools and instructions of recorded calls, so "verify"
 reports them as missing in another store. "indelible copy" copies them, too.
 
 The other formats are requests that a provider accepts: a call without a result
-gets an error result. The repairs and the content that the format can't hold are
-listed on standard error.
+gets an error result. The repairs, the content that the format can't hold, and the
+damaged lines of FILE are listed on standard error; damage makes the exit code 1,
+as does an export of Indelible whose rows were changed.
 
 "html" is the page of "indelible view" with the session inside: one file, which
 opens in a browser without a network and verifies itself. Messages that --from
@@ -42,20 +46,35 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     from: { value: 'N', help: 'html: start at position N; a negative N counts from the end' },
     until: { value: 'N', help: 'html: stop before position N' },
     redact: { help: 'html: remove text that looks like a secret' },
+    pick: { value: 'N', help: 'FILE: which conversation, if it has several (default 0)' },
+    strict: { help: 'FILE: stop at the first damaged line' },
+    json: { help: 'FILE: print the report as one JSON object, for programs' },
     out: { value: 'FILE', help: 'write to a file, which must not exist' },
     force: { help: 'overwrite the file that --out names' },
     ...storeOption,
   },
-  run: async (call) => {
+  run: async (call): Promise<number | void> => {
     const { values, terminal } = call
-    const given = sessionOfCall('export', call)
+    const name = conversationOfCall('export', call.positionals)
     const { to, out } = values
-    const known = [...formats, 'html']
+    const isOfFile =
+      name !== undefined && isFile(name, call) && (to !== 'html' || name === '-' || isThere(name, terminal))
+    const known = isOfFile ? formats : [...formats, 'html']
+    if (isOfFile && to === 'html')
+      throw new Misuse(
+        `--to html writes a session, not a file: "indelible import ${shellWord(name)}" stores the file as one`,
+      )
     if (typeof to !== 'string') throw new Misuse(`export needs --to FORMAT: one of ${known.join(', ')}`)
     if (!known.includes(to)) throw new Misuse(`--to: "${to}" is not a format; expected ${known.join(', ')}`)
-    const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
+    const unfitting = (isOfFile ? htmlOptions : fileOptions).find((option) => values[option] !== undefined)
+    if (unfitting !== undefined)
+      throw new Misuse(
+        `--${unfitting} goes with a ${isOfFile ? 'SESSION' : 'FILE'}, but ${name ?? 'the latest session'} is a ${isOfFile ? 'file' : 'session'}`,
+      )
+    const other = to === 'html' ? undefined : htmlOptions.find((name) => values[name] !== undefined)
     if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
-    await withSession(call, given, async (store, id) => {
+    if (isOfFile) return exportFile(name, to, call)
+    return withSession(call, name, async (store, id) => {
       if (to !== 'indelible') await valueOrUnreadable(async () => refuseUndone(store, id))
       const claudeAgent =
         to === 'indelible' || to === 'html'
@@ -70,7 +89,7 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
       }
       const read = to === 'html' ? await readSession(store, id)() : undefined
       if (read !== undefined && !isLeft(read)) readable(read.right) // without a key, the file has the rows as they are stored
-      const { lines, repairs, losses }: Pick<ConvertedLines, 'lines' | 'repairs' | 'losses'> =
+      const { lines, repairs, losses }: Pick<WrittenLines, 'lines' | 'repairs' | 'losses'> =
         to === 'html'
           ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
           : to === 'indelible'
@@ -94,6 +113,10 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
     })
   },
 }
+
+/** The options that only a session takes, and those that only a file takes. */
+const htmlOptions = ['from', 'until', 'redact']
+const fileOptions = ['pick', 'strict', 'json']
 
 const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
   const { len, encrypted } = await valueOrUnreadable(describeSession(store, id))

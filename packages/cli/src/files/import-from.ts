@@ -1,13 +1,14 @@
-/** `indelible import --from PROGRAM`: imports the sessions that an agent keeps on this machine. */
+/** `indelible import --from PROGRAM`: imports the sessions that agents keep on this machine. */
 import { faultMessage } from 'indelible'
-import { isLeft, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type JsonObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
 import type { Redactor } from 'indelible/redact'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'
 import { folderOf, programs, sourcesOf, type Source } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { unreadable } from '../sources/input.ts'
-import { importNew, type ImportResult } from './import-new.ts'
+import { importNew, sessionIdOf, type ImportResult } from './import-new.ts'
 import { allSessions } from '../sources/sessions.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
@@ -18,25 +19,36 @@ import { redactTranscript } from '@indelible/transcripts'
 /** Import the new messages of a program's sessions; with `--watch`, until the user stops it. Throws Unreadable. */
 export const importFrom = async (call: Call, store: Store): Promise<number | void> => {
   const { values, terminal } = call
-  const program = String(values['from'])
-  if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
-  const read = await sourcesRead(store, program)
+  const name = String(values['from'])
+  if (name !== 'all' && !programs.includes(name))
+    throw new Misuse(`--from takes one of ${programs.join(', ')}, or all, not "${name}"`)
+  const chosen = name === 'all' ? programs : [name]
+  const read = await sourcesRead(store, chosen)
   if (values['watch'] !== true) {
-    const { failed, found, unread } = await importOnce(call, store, program, read, false)
-    if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
-    const bad = [
-      ...(failed > 0 ? [countText(failed, 'session')] : []),
-      ...(unread > 0 ? [countText(unread, 'folder')] : []),
-    ]
-    if (bad.length > 0) throw new Unreadable(`${bad.join(' and ')} of ${program} can't be read`)
+    const bad: string[] = []
+    let sessions = 0
+    for (const program of chosen) {
+      const { failed, found, unread, tables } = await importOnce(call, store, program, read, false)
+      sessions += found
+      const parts = [
+        ...(failed > 0 ? [countText(failed, 'session')] : []),
+        ...(unread > 0 ? [countText(unread, 'folder')] : []),
+        ...(tables > 0 ? [countText(tables, 'table')] : []),
+      ]
+      if (parts.length > 0) bad.push(`${parts.join(' and ')} of ${program}`)
+    }
+    if (sessions === 0)
+      terminal.tell(chosen.map((program) => `${program}: no sessions found in ${folderOf(program, terminal.env)}`))
+    if (bad.length > 0) throw new Unreadable(`${bad.join(', ')} can't be read`)
     return
   }
   const watching = new AbortController()
   const ended = onStop(terminal, () => watching.abort())
-  terminal.tell([`watching ${folderOf(program, terminal.env)}; press Ctrl-C to stop`])
+  const folders = chosen.map((program) => folderOf(program, terminal.env))
+  terminal.tell([`watching ${folders.join(', ')}; press Ctrl-C to stop`])
   try {
     while (!watching.signal.aborted) {
-      await importOnce(call, store, program, read, true)
+      for (const program of chosen) await importOnce(call, store, program, read, true)
       await pause(pollMs, watching.signal)
     }
     return 0
@@ -52,11 +64,12 @@ const pollMs = 1000
 const stillGrowingMs = 10_000
 
 /** The path and stamp of each source that was read completely. */
-const sourcesRead = async (store: Store, program: string): Promise<Set<string>> => {
+const sourcesRead = async (store: Store, chosen: readonly string[]): Promise<Set<string>> => {
   const read = new Set<string>()
   for await (const { metadata } of allSessions(store)) {
     const { program: of, path, stamp } = (metadata['import'] ?? {}) as JsonObject
-    if (of === program && typeof path === 'string' && typeof stamp === 'string') read.add(stateOf({ path, stamp }))
+    if (chosen.includes(String(of)) && typeof path === 'string' && typeof stamp === 'string')
+      read.add(stateOf({ path, stamp }))
   }
   return read
 }
@@ -66,8 +79,9 @@ const stateOf = ({ path, stamp }: Pick<Source, 'path' | 'stamp'>): string => `${
 interface Counts {
   readonly found: number
   readonly failed: number
-  /** The number of folders that can't be read. */
+  /** The number of folders, and of tables, that can't be read. */
   readonly unread: number
+  readonly tables: number
 }
 
 const importOnce = async (
@@ -78,7 +92,8 @@ const importOnce = async (
   isQuiet: boolean,
 ): Promise<Counts> => {
   const { terminal } = call
-  const { sources, unread } = await sourcesOf(program, terminal.env)
+  const { sources: all, unread } = await sourcesOf(program, terminal.env)
+  const sources = all.filter(({ isEmpty = false }) => !isEmpty)
   for (const reason of unread.filter((one) => !read.has(one))) {
     read.add(reason) // printed once
     terminal.tell([reason])
@@ -87,11 +102,13 @@ const importOnce = async (
   const redactor = redactorIn(call.values)
   const bar = terminal.progress(`importing from ${program}`, news.length, 'sessions')
   let failed = 0
+  let waiting = 0
   for (const [index, source] of news.entries()) {
     const isWhole = Date.now() - source.changed >= stillGrowingMs
     try {
-      for (const done of await importSource(call, store, program, source, isWhole, redactor))
-        await tell(call, source, done)
+      const { continued, isWaiting } = await importSource(call, store, program, source, isWhole, redactor)
+      for (const done of continued) await tell(call, source, done)
+      if (isWaiting) waiting += 1
       if (isWhole) read.add(stateOf(source))
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
@@ -103,20 +120,28 @@ const importOnce = async (
   }
   bar.end()
   reportRedactions(redactor, terminal)
+  const later = sources.filter((source) => source.isLater === true).length
   if (!isQuiet && sources.length > 0)
-    terminal.tell([`${program}: ${countText(sources.length, 'session')}, ${sources.length - news.length} unchanged`])
-  return { found: sources.length, failed, unread: unread.length }
+    terminal.tell([
+      `${program}: ${countText(sources.length, 'session')}${later === 0 ? '' : ` (${later} in the tables of a newer version)`}, ${sources.length - news.length} unchanged`,
+      ...(waiting === 0
+        ? []
+        : [`the last answer of ${countText(waiting, 'session')} may still grow; the next import has it`]),
+    ])
+  const tables = unread.filter((reason) => reason.includes(' of the table ')).length
+  return { found: sources.length, failed, unread: unread.length - tables, tables }
 }
 
 /** Bring each conversation of a source up to date. */
-const importSource = async (
-  { terminal }: Call,
+export const importSource = async (
+  { terminal }: Pick<Call, 'terminal'>,
   store: Store,
   program: string,
   source: Source,
   isWhole: boolean,
   redactor: Redactor | undefined,
-): Promise<readonly ImportResult[]> => {
+): Promise<{ readonly continued: readonly ImportResult[]; readonly isWaiting: boolean }> => {
+  let isWaiting = false
   const continued: ImportResult[] = []
   let count = 1
   for (let pick = 0; pick < count; pick++) {
@@ -125,36 +150,51 @@ const importSource = async (
     })
     if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
     // A database has a source for each of its conversations.
-    if (program !== 'opencode') count = read.right.count
+    if (source.isSingle !== true) count = read.right.count
     if (isWhole) terminal.tellDamage(leftOutLines(source.path, read.right.damage))
     const whole = isWhole ? read.right : withoutLastAnswer(read.right)
+    isWaiting ||= whole !== read.right
     const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
     if (transcript.messages.length === 0) continue
     const origin = { program, path: source.path, ...(isWhole && pick === 0 && { stamp: source.stamp }) }
-    const id = idOf(transcript, source, program === 'opencode' ? 0 : pick)
+    const id = idOf(transcript, source, source.isSingle === true ? 0 : pick)
     const done = await importNew(store, id, transcript, origin)
     if (isWhole && done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal)
     continued.push(done)
   }
-  return continued
+  return { continued, isWaiting }
 }
 
-/** The id from the conversation. A sub-agent's file has its parent session's id. */
-const idOf = ({ origin }: Transcript, { path }: Source, pick: number): string => {
-  const { id, metadata } = origin as { readonly id?: string; readonly metadata: JsonObject }
-  const agent = typeof metadata['agentId'] === 'string' ? `.agent-${metadata['agentId']}` : ''
-  const name = id ?? path.replace(/^.*[/\\]/, '').replace(/\.jsonl?(?:\.zst)?$/, '')
-  return `${name}${agent}${pick === 0 ? '' : `.${pick}`}`
+/** The id from the conversation. */
+const idOf = (transcript: Transcript, { path }: Source, pick: number): string => {
+  const file = path.replace(/\.jsonl?(?:\.zst)?$/, '').split(/[/\\]/)
+  const isCommon = ['events', 'wire', 'context', 'api_conversation_history'].includes(file.at(-1) ?? '')
+  const name = sessionIdOf(transcript) ?? (isCommon ? file.at(-2) : file.at(-1))
+  return `${name}${pick === 0 ? '' : `.${pick}`}`
 }
 
-/** A conversation without its last answer, if that is still being written. */
+/** A conversation without its last answer, if that may still be written. */
 const withoutLastAnswer = (transcript: Transcript): Transcript => {
   const { messages, notes } = transcript
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const isOver = last === -1 || messages.slice(last + 1).some(({ role }) => role === 'user')
-  if (isOver) return transcript
+  if (isOver || hasEnd(messages[last] as Message)) return transcript
   return { ...transcript, messages: messages.slice(0, last), notes: notes.filter(({ position }) => position < last) }
 }
+
+/** Whether an answer says that it is complete: the reason why it ended, or when. */
+const hasEnd = ({ meta = {} }: Message): boolean =>
+  Object.values(meta).some((own) => {
+    if (!isObject(own)) return false
+    const { stop_reason, stopReason, info, parts } = own as JsonObject
+    const time = isObject(info) ? info['time'] : own['time']
+    return (
+      typeof stop_reason === 'string' ||
+      typeof stopReason === 'string' ||
+      (isObject(time) && typeof time['completed'] === 'number') ||
+      (Array.isArray(parts) && parts.some((part) => isObject(part) && part['type'] === 'finish'))
+    )
+  })
 
 const tell = async ({ values, terminal }: Call, { path }: Source, done: ImportResult): Promise<void> => {
   if (done.done === 'unchanged') return

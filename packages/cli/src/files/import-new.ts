@@ -9,6 +9,10 @@ import { faultMessage } from 'indelible'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable, unreadableOf } from '../sources/place.ts'
 
+/** The id of a conversation in its source. A sub-agent's file has its parent session's id, and its own beside it. */
+export const sessionIdOf = ({ origin: { id, metadata } }: Transcript): string | undefined =>
+  id !== undefined && typeof metadata['agentId'] === 'string' ? `${id}.agent-${metadata['agentId']}` : id
+
 export interface ImportResult {
   readonly id: string
   readonly done: 'stored' | 'continued' | 'branched' | 'unchanged'
@@ -36,7 +40,7 @@ export const importNew = async (
     const found = await store.info(name)()
     if (isLeft(found) && found.left._tag === 'NoSuchLog') {
       if (best === undefined) {
-        const imported = await importTranscript(store, transcript, { id: name })()
+        const imported = await importTranscript(store, transcript, { id: name, metadata: { import: origin } })()
         if (isLeft(imported) && imported.left._tag === 'LogExists') return importNew(store, id, transcript, origin)
         await valueOrUnreadable(async () => imported)
       } else await valueOrUnreadable(forkSession(store, best.id, { at: best.shared, id: name }))
@@ -83,7 +87,8 @@ const commonLength = (session: Session, messages: readonly Message[]): number =>
 const append = async (session: Session, { messages, notes }: Transcript, from: number): Promise<number> => {
   const there = new Set([...session.notes()].map((note) => JSON.stringify(note)))
   const write = async (note: Note): Promise<void> => {
-    if (note.type !== 'seal' && !there.has(JSON.stringify(note))) await valueOrUnreadable(session.note(note))
+    if (note.type !== 'seal' && note.type !== 'metadata' && !there.has(JSON.stringify(note)))
+      await valueOrUnreadable(session.note(note))
   }
   let done = from
   for (const { position, note } of [...notes, { position: messages.length, note: undefined }]) {
@@ -109,7 +114,6 @@ const describe = async (session: Session, origin: { readonly [key: string]: Json
       metadata['import'] = { ...origin } as (typeof metadata)[string]
     })()
     // Another import was faster: the session has its values now.
-    if (isLeft(updated) && updated.left._tag === 'MetadataConflict') return describe(session, origin)
     if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))
   }
   await valueOrUnreadable(session.close())

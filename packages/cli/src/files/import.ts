@@ -7,6 +7,7 @@ import type { Transcript } from '@indelible/transcripts'
 import { programs } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { importFrom } from './import-from.ts'
+import { sessionIdOf } from './import-new.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
 import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
@@ -33,12 +34,12 @@ store already has a session with that id, it is not changed and the exit code is
 the file name becomes the id, with a number if it is taken (chat-2).
 
 --from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
-of: ${programs.join(', ')}.
+of: ${programs.join(', ')}; or all.
 Each run appends the messages that are new since the last run; nothing is stored
 twice. An answer that is still being written waits for the next run. If the user
 went back in a conversation, it continues in a fork: the same id with a number.`,
   options: {
-    from: { value: 'PROGRAM', help: 'import the sessions of this program' },
+    from: { value: 'PROGRAM', help: 'import the sessions of this program, or of all' },
     watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
     id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
     pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },
@@ -154,7 +155,7 @@ const importOne = async (
   several: boolean,
   before?: Promise<unknown>,
 ): Promise<void> => {
-  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : transcript.origin.id
+  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : sessionIdOf(transcript)
   const rows = transcript.messages.length + transcript.notes.length
   const importAs = async (id: string): Promise<SessionInfo> => {
     const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')

@@ -1,96 +1,135 @@
-/** `indelible list`: the sessions of a store. */
+/** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
 import { isLeft } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { readUsage } from 'indelible/session/kit'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { compareIds } from 'indelible/store/kit'
-import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
-import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '../view/about.ts'
+import { Misuse, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '@indelible/view/kit'
 import { didYouMean } from '../sources/advice.ts'
 import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
-import { allScopesOption, storeOption, withScopes } from '../sources/place.ts'
-import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widthOf } from '../terminal/screen.ts'
-import { allSessions, damagedText, sessionFields, namesOf, scopesBeside, shortIdsIn } from '../sources/sessions.ts'
+import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
+import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widestOf, widthOf } from '../terminal/screen.ts'
+import { allSessions, damagedText, noSessionsText, sessionFields, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
   name: 'list',
   synopsis: 'list',
-  purpose: 'list the sessions of a store',
-  usage: ['list [options]'],
+  purpose: 'list sessions: those of a store, or of all agents on this machine',
+  usage: [
+    'list [options]',
+    'list --machine [--of PROGRAM] [--limit N] [--json]',
+    'list --tree [SESSION] [options]',
+    'list --scopes [options]',
+  ],
   about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
 or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
 is encrypted, and how many messages were erased from it. The last activity of an
 imported conversation is the time in its file, until something is appended here.
 A session that can't be read because it is damaged is named on standard error, and the exit code is 1.
 On a terminal long ids are shortened. Commands accept a unique beginning of an
-id, except those that can't be undone.`,
+id, except those that can't be undone.
+
+With --machine it lists the sessions that agents keep on this machine, the latest first: when each changed, its program,
+its id, its project and its title or first words. Sessions of sub-agents are not listed; continue one by its id or file.
+"indelible continue ID --in PROGRAM" continues one.
+
+With --tree it prints the forks of a store as trees: each session below the one that it was forked from, with the
+position where they diverge, its own length, and its marks. With SESSION it prints only the tree of that session. A session
+without forks is not printed, unless you name it.
+
+With --scopes it prints the scopes of a store, each with its number of sessions and its last activity (UTC). A scope keeps
+the sessions of one user or tenant apart from those of others. A command works in the scope "default", unless --scope
+names another.`,
   options: {
     sort: {
       value: 'FIELD',
       help: 'activity (default: the latest first), appended, created, messages, tokens (in and out) or id',
     },
     where: { value: 'TEST', many: true, help: whereHelp },
-    limit: { value: 'N', help: 'print only the first N' },
-    json: { help: 'one JSON object for each session, for programs' },
+    limit: { value: 'N', help: 'print only the first N (default with --machine: 20)' },
+    machine: { help: 'the sessions of all agents on this machine' },
+    of: { value: 'PROGRAM', help: 'with --machine: only sessions of one program' },
+    tree: { help: 'which sessions were forked from which' },
+    scopes: { help: 'the scopes of the store' },
+    json: { help: 'one JSON object for each session or scope, for programs' },
     ...storeOption,
     ...allScopesOption,
   },
-  examples: ['indelible list --sort messages --limit 10', 'indelible list --where model~opus --where "messages>100"'],
-  run: async (call) => {
-    const { values, terminal } = call
-    const order = orders[String(values['sort'] ?? 'activity')]
-    if (order === undefined)
-      throw new Misuse(
-        `--sort takes ${Object.keys(orders).join(', ')}${values['sort'] === 'cost' ? '; "indelible stats --by session" orders by cost' : ''}`,
-      )
-    const passes = filterOf(values)
-    const limit = wholeNumber('--limit', values['limit'], undefined, 0)
-    await withScopes(call, async (scopes, all) => {
-      const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
-      const found: ListedSession[] = []
-      let hasSessions = false
-      for (const store of scopes) {
-        const entries: DamagedEntry[] = []
-        const marks = await marksIn(store, terminal)
-        const first = new FirstSessions(order, limit)
-        for await (const info of allSessions(store, entries, first.query)) {
-          hasSessions = true
-          if (first.isCompleteBefore(info)) break
-          const marked = marks(info)
-          if (!passes(info, marked, passes.readsModels ? await modelsOf(store, info) : [])) continue
-          found.push({ store, info, marks: marked })
-          first.add(info)
-        }
-        damaged.push(...entries.map((entry) => ({ store, entry })))
-      }
-      const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
-      terminal.tellDamage(damaged.map(({ entry }) => damagedText(entry)))
-      if (values['json'] === true) {
-        const scopeField = ({ scope }: Store): object => (all ? { scope } : {})
-        return terminal.printJson([
-          ...listed.map(({ store, info, marks }) => ({ ...sessionFields(info), ...marks, ...scopeField(store) })),
-          ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scopeField(store) })),
-        ])
-      }
-      await printTable(listed, terminal, all, order === orders['tokens'] || passes.readsTokens)
-      if (listed.length > 0 || damaged.length > 0) return
-      if (hasSessions)
-        return terminal.tell([
-          limit === 0
-            ? '--limit 0 prints no session'
-            : `no session matches --where${[...passes.unknown].map((name) => `; no session has the field "${name}"${didYouMean(name, fieldNames)}`).join('')}`,
-        ])
-      const [store] = scopes
-      const others = all || store === undefined ? [] : await scopesBeside(store)
-      terminal.tell([
-        store === undefined || others.length === 0
-          ? 'no sessions yet; "indelible import FILE" creates one'
-          : `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`,
-      ])
-    })
+  forms: {
+    '': ['sort', 'where', 'limit', 'json', ...Object.keys(storeOption), ...Object.keys(allScopesOption)],
+    machine: ['of', 'limit', 'json'],
+    tree: ['json', ...Object.keys(storeOption)],
+    scopes: ['json', ...Object.keys(wholeStoreOption)],
   },
+  examples: [
+    'indelible list --sort messages --limit 10',
+    'indelible list --where model~opus --where "messages>100"',
+    'indelible list --machine --of codex',
+  ],
+  run: async (call) => {
+    const { values, positionals } = call
+    const most = values['tree'] === true ? 1 : 0
+    if (positionals.length > most)
+      throw new Misuse(
+        `list takes ${most === 0 ? 'no arguments' : 'one SESSION with --tree'}, but got ${positionals.join(', ')}`,
+      )
+    if (values['machine'] === true) return (await import('./list-machine.ts')).listMachine(call)
+    if (values['tree'] === true) return (await import('./list-tree.ts')).listTree(call)
+    if (values['scopes'] === true) return (await import('./list-scopes.ts')).listScopes(call)
+    return listStore(call)
+  },
+}
+
+const listStore = async (call: Call): Promise<void> => {
+  const { values, terminal } = call
+  const order = orders[String(values['sort'] ?? 'activity')]
+  if (order === undefined)
+    throw new Misuse(
+      `--sort takes ${Object.keys(orders).join(', ')}${values['sort'] === 'cost' ? '; "indelible stats --by session" orders by cost' : ''}`,
+    )
+  const passes = filterOf(values)
+  const limit = wholeNumber('--limit', values['limit'], undefined, 0)
+  await withScopes(call, async (scopes, all) => {
+    const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
+    const found: ListedSession[] = []
+    let hasSessions = false
+    for (const store of scopes) {
+      const entries: DamagedEntry[] = []
+      const marks = await marksIn(store, terminal)
+      const first = new FirstSessions(order, limit)
+      for await (const info of allSessions(store, entries, first.query)) {
+        hasSessions = true
+        if (first.isCompleteBefore(info)) break
+        const marked = marks(info)
+        if (!passes(info, marked, passes.readsModels ? await modelsOf(store, info) : [])) continue
+        found.push({ store, info, marks: marked })
+        first.add(info)
+      }
+      for (const entry of entries) damaged.push({ store, entry })
+    }
+    const listed = found.toSorted((a, b) => order.compare(a.info, b.info)).slice(0, limit)
+    terminal.tellDamage(damaged.map(({ entry }) => damagedText(entry)))
+    if (values['json'] === true) {
+      const scopeField = ({ scope }: Store): object => (all ? { scope } : {})
+      return terminal.printJson([
+        ...listed.map(({ store, info, marks }) => ({ ...sessionFields(info), ...marks, ...scopeField(store) })),
+        ...damaged.map(({ store, entry }) => ({ id: entry.id, damaged: entry.reason, ...scopeField(store) })),
+      ])
+    }
+    await printTable(listed, terminal, all, order === orders['tokens'] || passes.readsTokens)
+    if (listed.length > 0 || damaged.length > 0) return
+    if (hasSessions)
+      return terminal.tell([
+        limit === 0
+          ? '--limit 0 prints no session'
+          : `no session matches --where${[...passes.unknown].map((name) => `; no session has the field "${name}"${didYouMean(name, fieldNames)}`).join('')}`,
+      ])
+    const [store] = scopes
+    if (store !== undefined) terminal.tell([await noSessionsText(store, terminal)])
+  })
 }
 
 interface ListedSession {
@@ -175,13 +214,7 @@ const printTable = async (
     )
   const ids = listed.map(({ store, info: { id } }) => short.get(store)?.(id) ?? id)
   const widest = (least: number, most: number, texts: readonly string[]): number =>
-    Math.max(
-      least,
-      Math.min(
-        most,
-        texts.reduce((most, text) => Math.max(most, widthOf(text)), 0),
-      ),
-    )
+    Math.max(least, Math.min(most, widestOf(texts)))
   const idWidth = widest(7, 36, ids)
   const scopeWidth = all
     ? widest(

@@ -1,7 +1,7 @@
 /** The lines of `show` below a session's timeline: unfinished runs, failed model calls, and where to look at calls. */
 import { isObject } from 'indelible/json/kit'
 import type { Note } from 'indelible/notes/kit'
-import type { OpenStep, ReadonlySession, SealedSession, Session } from 'indelible/session'
+import { pending, type OpenStep, type ReadonlySession, type SealedSession, type Session } from 'indelible/session'
 import { callUsageOf } from '@indelible/transcripts/kit'
 import type { Lease } from 'indelible/store'
 import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
@@ -19,7 +19,7 @@ export function* stateLines(
   const hasCalls = notes.some(({ type }) => type === 'receipt') || session.view().toArray().some(callUsageOf)
   if (hasCalls) yield paint('dim', `what its model calls cost: "indelible show ${shellWord(session.id)} --calls"`)
   if (session.state !== 'open') return
-  const [steps, calls] = [session.openSteps(), session.unfinished()]
+  const { steps, started: calls } = pending(session)
   if (lease !== undefined)
     yield paint(
       'yellow',
@@ -64,8 +64,8 @@ function* failureLines(
   const failures = receipts.flatMap(({ details }) => {
     const { error, status } = details ?? {}
     const code = typeof status === 'number' && status >= 400 ? `HTTP ${status}` : undefined
-    const said = typeof error === 'string' ? error : isObject(error) ? JSON.stringify(error) : undefined
-    return code === undefined && said === undefined ? [] : [[code, said].filter(Boolean).join(': ')]
+    const reason = typeof error === 'string' ? error : isObject(error) ? JSON.stringify(error) : undefined
+    return code === undefined && reason === undefined ? [] : [[code, reason].filter(Boolean).join(': ')]
   })
   const last = failures.at(-1)
   if (last === undefined) return

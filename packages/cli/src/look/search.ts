@@ -31,7 +31,7 @@ import {
   withBareStore,
   withScopes,
 } from '../sources/place.ts'
-import { countText, fitColumns, groupedNumber, oneLine, padEnd, widthOf } from '../terminal/screen.ts'
+import { countText, fitColumns, groupedNumber, oneLine, padEnd, widestOf, widthOf } from '../terminal/screen.ts'
 import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 
 export const search: Command = {
@@ -82,7 +82,7 @@ its messages were searched, the exit code is 1.`,
     await withScopes(call, async (scopes, all) => {
       const [first] = scopes
       if (values['index'] === true && first !== undefined) await buildIndex(first.encryption?.bare ?? first, terminal)
-      const told: SearchTotals = {
+      const totals: SearchTotals = {
         hits: 0,
         more: false,
         behind: 0,
@@ -98,20 +98,20 @@ its messages were searched, the exit code is 1.`,
       }
       const found: Found[] = []
       for (const store of scopes)
-        await searchOneStore(store, query, options, limit, call, told, async (hits) => {
+        await searchOneStore(store, query, options, limit, call, totals, async (hits) => {
           const here = hits.map((hit) => ({ scope: store.scope, hit }))
           if (scopes.length === 1) await print(here)
-          else for (const one of here) found.push(one)
+          else for (const hit of here) found.push(hit)
         })
-      if (found.length > limit) told.more = true
+      if (found.length > limit) totals.more = true
       await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
       if (values['json'] === true)
         await terminal.printJson([
-          ...[...told.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
-          ...[...told.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
+          ...[...totals.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
+          ...[...totals.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
         ])
-      await tell(told, limit, scopes.length, began, call)
-      if (typeof values['session'] === 'string' && told.encrypted.size > 0)
+      await tell(totals, limit, scopes.length, began, call)
+      if (typeof values['session'] === 'string' && totals.encrypted.size > 0)
         throw new Unreadable(`${values['session']}: was not searched`)
     })
   },
@@ -152,23 +152,23 @@ interface SearchTotals {
   readonly encrypted: Set<string>
 }
 
-const tell = async (told: SearchTotals, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
+const tell = async (totals: SearchTotals, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
   const { terminal } = call
   const lines: string[] = []
-  if (told.hits === 0 && !told.more)
+  if (totals.hits === 0 && !totals.more)
     lines.push(`no message in ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
-  if (told.more) lines.push(`there may be more; try --limit ${limit * 10}`)
-  if (told.behind > 0)
+  if (totals.more) lines.push(`there may be more; try --limit ${limit * 10}`)
+  if (totals.behind > 0)
     lines.push(
-      `${countText(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
+      `${countText(totals.behind, 'row')} of the store ${totals.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
-  if (told.encrypted.size > 0)
+  if (totals.encrypted.size > 0)
     lines.push(
-      `${countText(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
+      `${countText(totals.encrypted.size, 'encrypted session')} ${totals.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(totals.encrypted)}; ${keyAdvice(call, totals.encrypted.size)}`,
     )
-  if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slowMs)
+  if (!totals.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slowMs)
     lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
-  if (told.damaged.size > 0) terminal.tellDamage([damagedText(told.damaged)])
+  if (totals.damaged.size > 0) terminal.tellDamage([damagedText(totals.damaged)])
   terminal.tell(lines)
 }
 
@@ -193,7 +193,7 @@ const searchOneStore = async (
   given: SearchOptions,
   limit: number,
   { values, terminal }: Call,
-  told: SearchTotals,
+  totals: SearchTotals,
   found: (hits: readonly SearchHit[]) => Promise<void>,
 ): Promise<void> => {
   const only = values['session']
@@ -203,7 +203,7 @@ const searchOneStore = async (
   let bar: Progress | undefined
   do {
     if (hits >= limit) {
-      told.more = true
+      totals.more = true
       break
     }
     const nextPage = (): Promise<SearchPage> =>
@@ -216,11 +216,11 @@ const searchOneStore = async (
       )
     const page: SearchPage = bar === undefined ? await terminal.waiting('searching', nextPage) : await nextPage()
     hits += page.hits.length
-    told.hits += page.hits.length
-    told.behind = Math.max(told.behind, page.behind ?? 0)
-    told.indexed &&= page.indexed
-    for (const id of page.damaged ?? []) told.damaged.add(id)
-    for (const id of page.encrypted ?? []) told.encrypted.add(id)
+    totals.hits += page.hits.length
+    totals.behind = Math.max(totals.behind, page.behind ?? 0)
+    totals.indexed &&= page.indexed
+    for (const id of page.damaged ?? []) totals.damaged.add(id)
+    for (const id of page.encrypted ?? []) totals.encrypted.add(id)
     await found(page.hits)
     after = page.next
     if (page.read === undefined || after === undefined) continue
@@ -249,8 +249,7 @@ const linesOf = (
     const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
     return { place: `${scope}${idIn(one)}:${position}`, beside }
   })
-  const widest = (name: 'place' | 'beside'): number =>
-    heads.reduce((most, head) => Math.max(most, widthOf(head[name])), 0)
+  const widest = (name: 'place' | 'beside'): number => widestOf(heads.map((head) => head[name]))
   // A pipe needs no aligned columns, and its reader cuts the lines itself.
   const [placeWidth, besideWidth] = shows ? [widest('place'), widest('beside')] : [0, 0]
   return found.flatMap(({ hit }, index) => {

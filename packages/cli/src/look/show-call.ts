@@ -8,21 +8,8 @@ import { isThere, sessionIn, storedConversation, type NamedConversation } from '
 import { valueOrUnreadable, withStore } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { noDamage } from '../terminal/damaged.ts'
-import { dollarsText } from '../view/money.ts'
 import {
-  countText,
-  fitColumns,
-  fitMiddle,
-  groupedNumber,
-  oneLine,
-  padEnd,
-  padStart,
-  widthOf,
-  wrapHanging,
-  wrapText,
-} from '../terminal/screen.ts'
-import { gistOf } from '../terminal/timeline.ts'
-import {
+  dollarsText,
   causes,
   dearestText,
   figuresOf,
@@ -32,18 +19,44 @@ import {
   sumsText,
   type CallFigures,
   type Cause,
-} from '../view/call-figures.ts'
-import { changedParts, type ChangedPart, type UnchangedTools } from '../view/changed-parts.ts'
-import { atLeast, share } from '../view/format-text.ts'
-import { linesOf, type Line } from '../view/line-changes.ts'
-import { sentCall } from './sent-call.ts'
-import { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from '../view/model-calls.ts'
-import { blocksOf, noteIn, sessionOf } from '../view/read-view.ts'
-import { comparedTexts, pairsWithCall, type Pair } from '../view/sent-pairs.ts'
-import { sentRequest, type SentRequest } from '../view/sent-request.ts'
+  changedParts,
+  type ChangedPart,
+  type UnchangedTools,
+  atLeast,
+  share,
+  linesOf,
+  type Line,
+  callsOf,
+  type CallRecord,
+  type ModelCall,
+  type NoteAtRow,
+  blocksOf,
+  noteIn,
+  sessionOf,
+  comparedTexts,
+  pairsWithCall,
+  type Pair,
+  sentCall,
+  sentRequest,
+  type SentRequest,
+} from '@indelible/view/kit'
+import {
+  countText,
+  fitColumns,
+  fitMiddle,
+  groupedNumber,
+  oneLine,
+  padEnd,
+  padStart,
+  widestOf,
+  widthOf,
+  wrapHanging,
+  wrapText,
+} from '../terminal/screen.ts'
+import { gistOf } from '../terminal/timeline.ts'
 
 /** The calls of a session, with their record and figures. Throws Unreadable if it has none. */
-const readCalls = async (store: Store, name: string, call: Call) => {
+const readCalls = async (store: Store, name: string | undefined, call: Call) => {
   const id = await sessionIn(store, name, call)
   const found = await storedConversation(store, id, { ...call, values: { ...call.values, all: true } })
   const record = await callRecord(store, id, found)
@@ -55,14 +68,14 @@ const readCalls = async (store: Store, name: string, call: Call) => {
 }
 
 /** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
-const withCalls = (name: string, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
-  if (call.values['store'] === undefined && isThere(name, call.terminal))
+const withCalls = (name: string | undefined, call: Call, work: (store: Store) => Promise<void>): Promise<void> => {
+  if (name !== undefined && call.values['store'] === undefined && isThere(name, call.terminal))
     throw new Misuse(`show --call and --calls take a SESSION: "indelible import ${name}" stores this file as one`)
   return withStore(call, {}, work)
 }
 
 /** Prints a line for each call: its tokens, its cost, and why the cache broke. */
-export const showCalls = (name: string, call: Call): Promise<void> =>
+export const showCalls = (name: string | undefined, call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
     const { title, record, calls, figures } = await readCalls(store, name, call)
     const sums = sumsOf(figures)
@@ -111,7 +124,7 @@ const callTable = (
       ]
     }),
   ]
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))))
+  const widths = (cells[0] ?? []).map((_, column) => widestOf(cells.map((row) => row[column] ?? '')))
   const roomBeside = (): number => columns - widths.reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost and cause come first.
   for (const name of ['message', 'model', 'output', 'cached', 'input'])
@@ -149,7 +162,7 @@ const isNoBreak: ReadonlySet<Cause> = new Set(['cached', 'new', 'uncounted'])
  * Prints the call with a number, from 1; a negative one counts from the end. `dearest` is the call that cost most; of a
  * fork, the dearest of its own. Throws Unreadable if there is no such call.
  */
-export const showCall = (name: string, number: number | 'dearest', call: Call): Promise<void> =>
+export const showCall = (name: string | undefined, number: number | 'dearest', call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
     const { values, terminal } = call
     const { id, title, record, calls, figures, kindOf } = await readCalls(store, name, call)
@@ -196,7 +209,9 @@ export const showCall = (name: string, number: number | 'dearest', call: Call): 
 const callRecord = async (store: Store, id: string, found: NamedConversation): Promise<CallRecord> => {
   const { view, timeOf, session, damaged = noDamage } = found
   const info = await sessionOf(store, id)
-  const altered = new Map((session?.damaged ?? []).map(({ row, reason }) => [row, reason]))
+  const altered = new Map(
+    (session === undefined || session.state === 'open' ? [] : session.damaged).map(({ row, reason }) => [row, reason]),
+  )
   const rows = await valueOrUnreadable(store.read(id, { only: 'note' }))
   const notes = rows.map(({ position: row, index, at, body }): NoteAtRow => {
     const note = altered.has(row) ? undefined : noteIn(body)

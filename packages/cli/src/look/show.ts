@@ -6,7 +6,7 @@ import { withPlace } from '../sources/advice.ts'
 import { append } from '../change/append.ts'
 import { Misuse, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { readableConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile, pickOf } from '../sources/input.ts'
+import { conversationOfCall, pickOf } from '../sources/input.ts'
 import { messagePage } from './message-page.ts'
 import { showCall, showCalls } from './show-call.ts'
 import { positionIn, storeOption } from '../sources/place.ts'
@@ -18,17 +18,19 @@ export const show: Command = {
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
   usage: [
-    'show [options] FILE [N | N-M]',
-    'show [options] SESSION [N | N-M]',
-    'show SESSION --calls',
-    'show SESSION --call N [--sent]',
+    'show [options] [FILE | SESSION]',
+    'show [options] FILE|SESSION N|N-M',
+    'show [SESSION] --calls',
+    'show [SESSION] --call N [--sent]',
+    'show [SESSION] --follow [--from N] [--json]',
+    'show FILE --check [--json]',
   ],
   about: `Prints a line for every message: position, role, page kind, estimated
 tokens and the start of the content. Tool calls have the position of their
 result. Totals and the calls without a result follow. The format of FILE is
 detected from its content; - reads standard input. With --store the argument is
 a session id. Without it, it is one if it is neither a file nor looks like a
-file name. For a session, notes may have changed the page kinds. Retracted messages are
+file name. Without an argument it is the latest session. For a session, notes may have changed the page kinds. Retracted messages are
 not printed; positions are those of the record. The time (UTC) is that of the
 append, or, for an imported message, the time in its file. Of a damaged
 message only the reason is printed, and the exit code is 1. If the shared
@@ -45,6 +47,15 @@ its input was cached, whether the provider's cache broke and why, and how its re
 With --sent its messages are printed in the form of the record, without cache marks, its tools and system text as they were sent.
 Of a run of this library the messages are derived again. Both are printed only if the receipt's digest proves them.
 
+With --follow it prints the last rows of a session, then each new row as soon as a process of this machine stores it (with
+PostgreSQL: a process of any machine). A row is a message or a note, and its position counts both; times are in UTC. The
+text of a damaged row is not shown, and makes the exit code 1. The command ends when the session is sealed, or with Ctrl-C.
+
+With --check it reports the format and the origin of FILE, its damaged lines, the values that were changed while reading,
+and unpaired tool calls and results, which a provider would refuse. Of an export of Indelible it also computes the Merkle
+root of the rows, and compares it with the root that the export ends with. The exit code is 1 if a line is damaged, if the
+rows of an export have another root, or if FILE can't be read. "indelible verify" checks a session.
+
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one per line; bodies one per line,
 as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
@@ -55,7 +66,10 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
       value: 'KINDS',
       help: 'only these page kinds, separated by commas: bootstrap, constraint, plan, preference, evidence, conversation',
     },
-    from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
+    from: {
+      value: 'N',
+      help: 'start at position N, or with --follow at row N (default -10); a negative N counts from the end',
+    },
     to: { value: 'N', help: 'stop before position N' },
     calls: { help: 'a line for each model call of a session: tokens, cost, and why the cache broke' },
     call: {
@@ -63,17 +77,35 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
       help: 'the N-th model call of a session, from 1; a negative N counts from the end; "dearest" is the one that cost most',
     },
     sent: { help: 'with --call: only its request, as one JSON object; exit code 1 if it is not known exactly' },
+    follow: { help: 'the last rows of a session, and each new one as it is stored' },
+    check: { help: 'what is wrong with a file' },
     all: { help: 'the whole record, with retracted messages' },
     full: {
       help: 'with N: also print data for programs: meta, raw parts, base64; with --call: all of a long difference, and long lines whole',
     },
-    json: { help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }' },
+    json: {
+      help: 'one JSON object per line, for programs; of a damaged message: { position, at, damaged }; with --follow: { position, kind, index, at, message }, or note or damaged instead of message',
+    },
     ...storeOption,
   },
-  examples: ['indelible show session.jsonl --kind evidence --from -20', 'indelible show 0f3c8a1d --call 3'],
+  forms: {
+    '': ['pick', 'kind', 'from', 'to', 'all', 'full', 'json', ...Object.keys(storeOption)],
+    calls: ['json', ...Object.keys(storeOption)],
+    call: ['sent', 'full', 'json', ...Object.keys(storeOption)],
+    follow: ['from', 'json', ...Object.keys(storeOption)],
+    check: ['pick', 'json'],
+  },
+  examples: [
+    'indelible show session.jsonl --kind evidence --from -20',
+    'indelible show 0f3c8a1d --call 3',
+    'indelible show notes --follow --from 0 --json',
+    'indelible show session.jsonl --check',
+  ],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
+    if (values['follow'] === true) return (await import('./follow.ts')).followSession(call)
+    if (values['check'] === true) return (await import('./check-file.ts')).checkFile(call)
+    const name = conversationOfCall('show', positionals.slice(0, 1))
     const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
       throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
@@ -84,7 +116,6 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     if (number === 0) throw new Misuse('show --call counts calls from 1')
     if ([number, at, values['calls']].filter((one) => one !== undefined).length > 1)
       throw new Misuse('show takes only one of N, --call N and --calls')
-    if (number === undefined && values['sent'] === true) throw new Misuse('show --sent takes --call N')
     if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])
@@ -92,10 +123,10 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
-    if (values['calls'] === true) return showCalls(path, call)
-    if (number !== undefined) return showCall(path, number, call)
-    if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease, damaged } = await readableConversation(path, call)
+    if (values['calls'] === true) return showCalls(name, call)
+    if (number !== undefined) return showCall(name, number, call)
+    if (at !== undefined) return showMessage(name, at, call)
+    const { view, title, timeOf, session, lease, damaged } = await readableConversation(name, call)
     const options = {
       kinds,
       from,
@@ -132,12 +163,12 @@ const rangeOf = (given: string): GivenRange => {
 }
 
 /** Whole messages; on a terminal through a pager if they are longer than the screen. */
-const showMessage = async (path: string, given: GivenRange, call: Call): Promise<void> => {
+const showMessage = async (name: string | undefined, given: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
+  const found = await readableConversation(name, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, damaged, notes = [] } = found
   const { length } = view
-  const position = positionIn(path, length, given.first)
+  const position = positionIn(name ?? 'the latest session', length, given.first)
   const { paint, columns } = terminal
   const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)

@@ -10,7 +10,7 @@ import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText } from '@indelible/view/kit'
 import { leftOutLines } from '../terminal/report.ts'
 import {
   countText,
@@ -20,7 +20,7 @@ import {
   oneLine,
   padEnd,
   padStart,
-  widthOf,
+  widestOf,
 } from '../terminal/screen.ts'
 import { keyAdvice, sessionNames } from './search.ts'
 import { aboutOf } from './list.ts'
@@ -188,6 +188,7 @@ const emptySum: Sum = {
   input: 0,
   cacheRead: 0,
   cacheWrite: 0,
+  cacheWriteHour: 0,
   output: 0,
   undercounted: 0,
   dollars: 0,
@@ -242,14 +243,13 @@ const tableLines = (
     ]),
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
-  const widths =
-    cells[0]?.map((_, column) => cells.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0)) ?? []
-  const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
+  const widths = cells[0]?.map((_, column) => widestOf(cells.map((row) => row[column] ?? ''))) ?? []
+  const spaceBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
   // On a narrow terminal, cost comes first, then tokens.
   const least = widths.slice(0, by.length).reduce((sum, width) => sum + Math.min(width, fewest) + 2, -2)
   const missing: string[] = []
   for (const name of ['cached', 'calls', 'output', 'input'])
-    if (roomBeside() < least) {
+    if (spaceBeside() < least) {
       const column = (cells[0] ?? []).indexOf(name, by.length)
       for (const row of [widths, ...cells]) row.splice(column, 1)
       missing.push(name)
@@ -258,15 +258,15 @@ const tableLines = (
     tell([`no room at ${columns} columns for: ${missing.join(', ')}; a wider terminal or --json has them`])
   // Narrow columns get their full width, the others share the rest. Short ids come first, so that they stay whole.
   const shown = [...widths]
-  let room = roomBeside() + 2
+  let space = spaceBeside() + 2
   const order = Array.from({ length: by.length }, (_, column) => column).toSorted(
     (x, y) => Number(by[y] === 'session') - Number(by[x] === 'session') || (widths[x] ?? 0) - (widths[y] ?? 0),
   )
   for (const [index, column] of order.entries()) {
     const rest = order.slice(index + 1).reduce((sum, other) => sum + Math.min(widths[other] ?? 0, fewest) + 2, 0)
-    const share = by[column] === 'session' ? room - rest - 2 : Math.floor(room / (order.length - index)) - 2
+    const share = by[column] === 'session' ? space - rest - 2 : Math.floor(space / (order.length - index)) - 2
     shown[column] = Math.max(8, Math.min(widths[column] ?? 0, share))
-    room -= (shown[column] ?? 0) + 2
+    space -= (shown[column] ?? 0) + 2
   }
   // On a narrow terminal the description gets its own line, as in a list.
   const width = shown.reduce((sum, one) => sum + one + 2, 0)

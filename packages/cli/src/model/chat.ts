@@ -4,7 +4,7 @@ import { isLeft } from 'indelible/json/kit'
 import { faultMessage } from 'indelible'
 import { assistant, system, textOf, toolCall, type Message } from 'indelible/message'
 import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from 'indelible/run'
-import { openOrCreateSession, openSession, type Session } from 'indelible/session'
+import { openOrCreateSession, openSession, pending, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { modelFromOptions } from './chat-model.ts'
 import { withPlace } from '../sources/advice.ts'
@@ -128,16 +128,17 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
 
 /** Report an interrupted session. The next turn settles the calls that a crash left open. */
 const printOpenCalls = async (session: Session, terminal: Terminal): Promise<void> => {
-  if (session.openSteps().length > 0 || session.openCalls().length > 0)
+  const { steps, calls } = pending(session)
+  if (steps.length > 0 || calls.length > 0)
     await terminal.print(['this session was interrupted; its finished parts are kept'])
 }
 
 /** One turn: the user's message, and everything until the model has answered. */
-const turn = async (talk: Talk, said: string, going: (stream: RunStream<TurnFault>) => void): Promise<void> => {
+const turn = async (talk: Talk, input: string, going: (stream: RunStream<TurnFault>) => void): Promise<void> => {
   const { model, tools, budget, terminal } = talk
   const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()
-  const stream = takeTurn(session, said, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
+  const stream = takeTurn(session, input, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
   going(stream)
   for await (const event of stream) {
     if (event.type === 'model_event' && event.event.type === 'text_delta') terminal.say(event.event.text)

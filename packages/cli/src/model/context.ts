@@ -1,4 +1,4 @@
-/** `indelible context FILE`: the context that a model call would get, and the reason for each page's level. */
+/** `indelible context`: the context that a model call would get, and the reason for each page's level. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
 import {
@@ -15,12 +15,11 @@ import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message } from 'indelible/message'
 import type { Note } from 'indelible/notes/kit'
 import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
-import { Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
+import { policyOf, tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
-import { fileOrSession, oneFile, pathOf } from '../sources/input.ts'
-import { residencyReason } from './residency-reason.ts'
+import { conversationOfCall, pathOf } from '../sources/input.ts'
+import { residencyReason } from '@indelible/view/kit'
 import { storeOption } from '../sources/place.ts'
-import { policyOf, tokensOf } from './replay.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
 import { gistOf } from '../terminal/timeline.ts'
@@ -28,8 +27,8 @@ import { gistOf } from '../terminal/timeline.ts'
 export const context: Command = {
   name: 'context',
   synopsis: 'context FILE|SESSION',
-  purpose: 'print the context that a model would be sent',
-  usage: ['context [options] FILE', 'context [options] SESSION'],
+  purpose: 'print the context that a model would be sent, or compare policies',
+  usage: ['context [FILE|SESSION] [options]', 'context [FILE|SESSION] --compare [options]'],
   about: `Derives the context of the next model call from a conversation and
 prints its messages. It is derived when you ask: a recorded call may have been sent something else, which
 "indelible show SESSION --call N" describes. Each message is shown with its source: the positions in the
@@ -39,32 +38,60 @@ The first line says how the context was derived. "epoch:N": older messages were
 shortened or left out, and stay the same until N grows.
 "degraded": some messages are shortened or left out; without, it says "whole".
 
-FILE or SESSION means the same as for "indelible show". The pins, page tags and
-summaries of a session are used.`,
+With --compare it derives a context before each answer of the conversation, with
+each policy and budget, as if it called the model. For each it prints the tokens
+sent, the share of them that is a cached prefix, the cost in uncached input
+tokens (cached 0.1, others 1.25; if the recording has times, the cache expires
+five minutes after the last call), the time to derive one context, the epochs
+(how often the sent part changed), the faults, and the rereads: repeated tool
+calls whose earlier result was no longer readable.
+
+Policies: paged (compacts in epochs) and window (the latest messages). FILE or
+SESSION means the same as for "indelible show". The page tags of a session are
+used, and its pins and summaries without --compare.`,
   options: {
-    budget: { value: 'N', help: 'tokens for the messages; 32k is 32,000 (default 32k)' },
-    policy: { value: 'P', help: 'paged or window (default paged)' },
+    budget: {
+      value: 'N',
+      help: 'tokens for the messages; 32k is 32,000 (default 32k); with --compare several: N,N (default 16k,32k,64k)',
+    },
+    policy: { value: 'P', help: 'paged or window (default paged); with --compare several: P,P (default all)' },
+    compare: { help: 'measure policies and budgets on the whole conversation' },
+    model: {
+      value: 'M',
+      help: 'with --compare: also print US dollars at the list prices of a model, and use them for the cost (claude-opus-5, gpt-5.5, gemini-3.1-pro …)',
+    },
     at: { value: 'N', help: 'use only the messages before position N' },
     explain: { help: 'give the reason for the level of every page' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
-    json: { help: 'one JSON object, for programs; "sent" is false: the context was derived, not recorded' },
+    json: {
+      help: 'one JSON object, for programs; "sent" is false: the context was derived, not recorded; with --compare: one per line',
+    },
     ...storeOption,
   },
-  examples: ['indelible context session.jsonl --budget 16k --explain'],
+  forms: {
+    '': ['budget', 'policy', 'at', 'explain', 'pick', 'json', ...Object.keys(storeOption)],
+    compare: ['budget', 'policy', 'pick', 'model', 'json', ...Object.keys(storeOption)],
+  },
+  examples: [
+    'indelible context session.jsonl --budget 16k --explain',
+    'indelible context session.jsonl --compare --budget 32k --policy paged,window',
+  ],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('context', positionals, fileOrSession)
+    if (values['compare'] === true) return (await import('../compare/compare.ts')).comparePolicies(call)
+    const name = conversationOfCall('context', positionals)
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
-    const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(path, call)
+    const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(name, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
     const derived = deriveContext(view, {
       budget,
       policy,
       notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
-    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
+    if (isLeft(derived))
+      throw new Unreadable(`${name === undefined ? title : pathOf(name)}: ${faultMessage(derived.left)}`)
     const explained = values['explain'] === true ? explainPages(derived.right, view, damaged, policy) : undefined
     if (values['json'] === true)
       return terminal.printJson([

@@ -10,27 +10,27 @@ import {
   faultText,
   headOfOption,
   headText,
-  sessionOfCall,
+  sessionToRead,
   headForTerminal,
   storeOption,
   withScopes,
 } from '../sources/place.ts'
-import { namesOf, scopesBeside, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
+import { namesOf, scopesBeside, sessionOrLatest, sessionsIn } from '../sources/sessions.ts'
 import { countText, ranges } from '../terminal/screen.ts'
-import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '../view/verdict.ts'
+import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '@indelible/view/kit'
 
 export const verify: Command = {
   name: 'verify',
   synopsis: 'verify SESSION',
   purpose: 'check that nothing in a session was altered',
-  usage: ['verify SESSION [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
+  usage: ['verify [SESSION] [--head SIZE:ROOT] [options]', 'verify --all [--deep] [options]'],
   about: `Reads a whole session and checks every row and attachment against the
 Merkle tree. If a row is altered, missing or moved, the command names the first
 such row of the log and its message, and exits with code 1. The number before
 the colon of a head counts rows: messages, and notes such as call records.
 
---head also checks that the record continues a head that "indelible head"
-printed earlier. This detects changes even by somebody who can write to the
+--head also checks that the record continues a head that "indelible prove
+SESSION" printed earlier. This detects changes even by somebody who can write to the
 store.`,
   options: {
     head: { value: 'HEAD', help: 'an earlier head of the session' },
@@ -49,13 +49,11 @@ store.`,
       throw new Misuse('verify --all takes no SESSION and no --head')
     if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
     if (values['all-scopes'] === true && !all) throw new Misuse('verify --all-scopes takes --all')
-    if (!all && positionals.length === 0)
-      throw new Misuse('verify needs a SESSION: its id, as "indelible list" shows it; or --all for all sessions')
-    const given = all ? undefined : sessionOfCall('verify', call)
+    const given = sessionToRead('verify', call)
     await withScopes(call, async (scopes) => {
       const [store] = scopes
-      if (given !== undefined && store !== undefined) {
-        const id = await sessionOrAdvice(store, given, terminal)
+      if (!all && store !== undefined) {
+        const id = await sessionOrLatest(store, given, terminal)
         const info = await describeSession(store, id)()
         const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
         const problem = await problemOf(store, id, head, terminal, bar.at)

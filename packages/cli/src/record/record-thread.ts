@@ -28,7 +28,7 @@ export type FromThread =
   | { readonly summaries: readonly ScopeSummary[] }
 
 const { values, env } = workerData as ThreadStart
-const tell = (said: FromThread): void => parentPort?.postMessage(said)
+const tell = (report: FromThread): void => parentPort?.postMessage(report)
 const discardOutput = { write: () => undefined }
 const terminal = terminalOf({
   stdin: process.stdin,
@@ -66,13 +66,13 @@ try {
         terminal.tell([`indelible: ${reason}`])
       recorders.begin()
     })()
-    const receiveMessage = async (said: ToThread): Promise<void> => {
+    const receiveMessage = async (request: ToThread): Promise<void> => {
       await left
-      if ('end' in said) return ended.resolve()
-      for (const frame of framesIn(said.records)) reader.take(frame, said.segment)
-      tell({ taken: said.records.length })
+      if ('end' in request) return ended.resolve()
+      for (const frame of framesIn(request.records)) reader.take(frame, request.segment)
+      tell({ taken: request.records.length })
     }
-    parentPort?.on('message', (said: ToThread) => void receiveMessage(said))
+    parentPort?.on('message', (request: ToThread) => void receiveMessage(request))
     const timer = setInterval(() => recorders.removeOld(), 3_600_000)
     tell({ ready: { scope: store.scope, near: spoolPathPrefix(values, terminal) } })
     await ended.promise

@@ -9,9 +9,8 @@ import { storeOption } from '../sources/place.ts'
 import { onStop, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
-import { dollarsText } from '../view/money.ts'
+import { dollarsText, share } from '@indelible/view/kit'
 import { countText, shellWord } from '../terminal/screen.ts'
-import { share } from '../view/format-text.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
@@ -160,10 +159,10 @@ const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => 
     named.set(name, url)
   }
   return providers.map(({ name, url, urlOf, variables }) => {
-    const told = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
-    return told === undefined
+    const address = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
+    return address === undefined
       ? { name, url, ...(urlOf !== undefined && { urlOf }) }
-      : { name, url: told.replace(/\/+$/, '') }
+      : { name, url: address.replace(/\/+$/, '') }
   })
 }
 

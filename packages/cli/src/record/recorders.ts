@@ -203,9 +203,9 @@ export class Recorders {
 
 /** Prints lines, up to a limit. */
 export const limitedReporter = (terminal: Terminal): ((line: string) => void) => {
-  let told = 0
+  let reported = 0
   return (line) => {
-    if (told++ < 20) terminal.tell([`indelible: ${line}`])
+    if (reported++ < 20) terminal.tell([`indelible: ${line}`])
   }
 }
 

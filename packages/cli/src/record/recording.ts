@@ -38,19 +38,19 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   let frames: Frames | undefined
   /** The file of a killed recorder that the thread is reading. */
   let reads: string | undefined
-  worker.on('message', (said: FromThread) => {
-    if ('taken' in said) return frames?.taken(said.taken)
-    if ('over' in said) for (const one of said.over) frames?.over(one)
-    if ('reads' in said) ({ reads } = said)
-    if ('tell' in said) terminal.tell([said.tell.replace(/\n$/, '')])
-    if ('ready' in said) ready.resolve(said.ready)
-    if ('summaries' in said) {
+  worker.on('message', (report: FromThread) => {
+    if ('taken' in report) return frames?.taken(report.taken)
+    if ('over' in report) for (const one of report.over) frames?.over(one)
+    if ('reads' in report) ({ reads } = report)
+    if ('tell' in report) terminal.tell([report.tell.replace(/\n$/, '')])
+    if ('ready' in report) ready.resolve(report.ready)
+    if ('summaries' in report) {
       isOver = true
-      ended.resolve(said.summaries)
+      ended.resolve(report.summaries)
     }
-    if ('failed' in said) {
+    if ('failed' in report) {
       isOver = true
-      const { message, misuse, exitCode } = said.failed
+      const { message, misuse, exitCode } = report.failed
       ready.reject(misuse ? new Misuse(message) : new Unreadable(message, exitCode))
     }
   })
@@ -80,8 +80,8 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const known = (frames = new Frames({
     spool,
     post: (records, segment) => {
-      const said: ToThread = { records, ...(segment && { segment: { fd: segment.fd, key: segment.key } }) }
-      worker.postMessage(said, [records.buffer as ArrayBuffer])
+      const request: ToThread = { records, ...(segment && { segment: { fd: segment.fd, key: segment.key } }) }
+      worker.postMessage(request, [records.buffer as ArrayBuffer])
     },
   }))
   return {

@@ -90,11 +90,11 @@ export const recordLeftSpools = async (
 export const waitForSpools = async (store: Store, call: Call, otherwise: string): Promise<void> => {
   const near = spoolPathPrefix(call.values, call.terminal)
   const now = Date.now()
-  for (let told = false; ; told = true) {
+  for (let isReported = false; ; isReported = true) {
     const [failed] = await recordLeftSpools(store, call)
     if (failed !== undefined) throw new Unreadable(`${failed}; ${otherwise}`)
     if (near === undefined || !isSpooledBefore(near, now)) return
-    if (!told) call.terminal.tell(['waiting for a recorder with calls that are not stored yet'])
+    if (!isReported) call.terminal.tell(['waiting for a recorder with calls that are not stored yet'])
     await delay(200)
   }
 }

@@ -1,5 +1,5 @@
 /** Advice: the known names closest to a mistyped one, and commands that can be pasted as printed. */
-import type { Call, Command } from '../terminal/command.ts'
+import { formOf, type Call, type Command } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
 import { storeName } from './store.ts'
 
@@ -66,9 +66,14 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
   line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
     if (name === 'encryption' && rest.startsWith(' new')) return advice // it creates the file that --key-file names
     const command = commands.find((known) => known.name === name)
+    const form = command && formOf(command, (option) => new RegExp(`--${option}\\b`).test(rest))
     const given = placeOptions.flatMap((option) => {
       const value = values[option]
-      const takes = typeof value === 'string' && command !== undefined && option in command.options
+      const takes =
+        typeof value === 'string' &&
+        command !== undefined &&
+        option in command.options &&
+        form?.options.includes(option) !== false
       return takes && !rest.includes(`--${option} `) && !rest.includes(value)
         ? [` --${option} ${shownValue(value)}`]
         : []

@@ -19,8 +19,10 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
     for (const part of content) {
       if (part.type !== 'tool_result') continue
       // Only the name is taken from the file, so it can't redirect the read elsewhere.
-      const said = textOf({ role: 'tool', content: part.content as Message['content'] })
-      const name = said.includes('persisted-output') ? /tool-results[/\\](\w[\w.-]*)/.exec(said)?.[1] : undefined
+      const resultText = textOf({ role: 'tool', content: part.content as Message['content'] })
+      const name = resultText.includes('persisted-output')
+        ? /tool-results[/\\](\w[\w.-]*)/.exec(resultText)?.[1]
+        : undefined
       const text = name === undefined ? undefined : await textOfResult(session, name)
       if (name === undefined || text === undefined) continue
       const note = {

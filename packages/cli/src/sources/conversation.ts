@@ -18,12 +18,12 @@ import {
 } from 'indelible/session'
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { claudeAgentText, placeText } from '../view/about.ts'
+import { claudeAgentText, placeText } from '@indelible/view/kit'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
-import { findSessionId } from './sessions.ts'
+import { findSessionId, latestSession } from './sessions.ts'
 import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
 
 export interface NamedConversation extends Conversation {
@@ -41,14 +41,18 @@ export interface NamedConversation extends Conversation {
  * An existing file comes first, unless `--store` or `--scope` asks for a session. Other names are
  * sessions. A name that looks like a file name is first looked up as a session, if there is a store.
  */
-export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
-  isFile(name, call)
+export const namedConversation = (name: string | undefined, call: Call): Promise<NamedConversation> =>
+  name !== undefined && isFile(name, call)
     ? readConversation(name, call.values, call.terminal)
     : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
 
 /** The same for display, all or one message. If a fork's shared messages can't be read, only its own are shown. */
-export const readableConversation = (name: string, call: Call, position?: number): Promise<NamedConversation> =>
-  isFile(name, call)
+export const readableConversation = (
+  name: string | undefined,
+  call: Call,
+  position?: number,
+): Promise<NamedConversation> =>
+  name !== undefined && isFile(name, call)
     ? namedConversation(name, call)
     : withStore(call, {}, async (store) => {
         const id = await sessionIn(store, name, call)
@@ -106,8 +110,13 @@ const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
   }
 }
 
-/** The session that a name means. Throws Unreadable; if the name looks like a file name, the error mentions both. */
-export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
+/** The session that a name means, or the latest one. Throws Unreadable; if the name looks like a file name, the error mentions both. */
+export const sessionIn = async (
+  store: Store,
+  name: string | undefined,
+  { values, terminal }: Call,
+): Promise<string> => {
+  if (name === undefined) return latestSession(store, terminal)
   try {
     return await findSessionId(store, name)
   } catch (error) {
@@ -145,10 +154,13 @@ export const storedConversation = async (
   { values, terminal }: Call,
 ): Promise<NamedConversation> => {
   const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
-  terminal.tellDamage(damageLines(id, session.damaged))
+  const damaged = session.state === 'open' ? [] : session.damaged
+  terminal.tellDamage(damageLines(id, damaged))
   const claudeAgent = claudeAgentText({ metadata: session.metadata(), len: session.len })
   if (claudeAgent !== undefined) terminal.tell([`${id}: ${claudeAgent}`])
-  const pages = session.pages()
+  const { pages, rows } = session.at()
+  const times: number[] = []
+  for (const row of rows()) if (row.kind === 'entry') times.push(row.at)
   const history = createHistory<Message>()
   for (const message of session.view()) history.append(message, pages[history.len])
   const notes = session.notes()
@@ -160,8 +172,8 @@ export const storedConversation = async (
     left,
     view: values['all'] === true ? record : omitRanges(record, left),
     notes,
-    damaged: damagedMessages(session.damaged),
-    timeOf: session.timeOf,
+    damaged: damagedMessages(damaged),
+    timeOf: (position) => times[position],
     title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${countText(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notesText(notes)}`,
   }
 }

@@ -3,7 +3,7 @@ import { isLeft } from 'indelible/json/kit'
 import { readRange, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { oneLine } from '../terminal/screen.ts'
-import { firstWordsOf, hasOwnWords } from '../view/about.ts'
+import { firstWordsOf, hasOwnWords } from '@indelible/view/kit'
 
 /** The first words of its first messages, on one line. Empty if they can't be read. */
 export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {

@@ -37,8 +37,12 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
   return path
 }
 
+/** The FILE or SESSION of a command that only reads; undefined for the latest session of the store. Throws Misuse. */
+export const conversationOfCall = (command: string, positionals: readonly string[]): string | undefined =>
+  positionals.length === 0 ? undefined : oneFile(command, positionals, fileOrSession)
+
 /** The argument of commands that accept either. */
-export const fileOrSession = 'FILE or SESSION: the conversation'
+const fileOrSession = 'FILE or SESSION: the conversation'
 
 /** The conversation selected by `--pick`. Throws Misuse. */
 export const pickOf = (values: Call['values']): number => wholeNumber('--pick', values['pick'], 0, 0)

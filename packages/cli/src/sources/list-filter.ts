@@ -2,7 +2,7 @@
 import { isObject, type Json } from 'indelible/json/kit'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
-import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '../view/about.ts'
+import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '@indelible/view/kit'
 import type { Marks } from './session-badges.ts'
 
 export const whereHelp =

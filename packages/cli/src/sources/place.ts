@@ -28,7 +28,7 @@ const keyFileOption: Command['options'] = {
 export const storeOption: Command['options'] = {
   ...wholeStoreOption,
   ...keyFileOption,
-  scope: { value: 'NAME', help: 'the scope of the store; "indelible scopes" lists them (default: default)' },
+  scope: { value: 'NAME', help: 'the scope of the store; "indelible list --scopes" lists them (default: default)' },
 }
 
 export const allScopesOption: Command['options'] = {
@@ -182,6 +182,10 @@ export const sessionOfCall = (command: string, { positionals }: Call, more = 0):
   return id
 }
 
+/** The same for a command that only reads; undefined for the latest session of the store. Throws Misuse. */
+export const sessionToRead = (command: string, call: Call, more = 0): string | undefined =>
+  call.positionals.length === 0 ? undefined : sessionOfCall(command, call, more)
+
 /** A head as one word: its size, a colon, its root. */
 export const headText = ({ size, root }: Head): string => `${size}:${root}`
 
@@ -198,9 +202,9 @@ export const headOfOption = (given: unknown, option = '--head'): Head | undefine
   const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []
   if (size !== undefined && root !== undefined && root.length < 64)
     throw new Misuse(
-      `${option} takes a whole head, but this one is shortened; "indelible head --full" prints all of it`,
+      `${option} takes a whole head, but this one is shortened; "indelible prove SESSION --full" prints all of it`,
     )
   if (size === undefined || root?.length !== 64)
-    throw new Misuse(`${option} takes a head as "indelible head" prints it: SIZE:ROOT`)
+    throw new Misuse(`${option} takes a head as "indelible prove SESSION" prints it: SIZE:ROOT`)
   return { size: Number(size), root }
 }

@@ -8,6 +8,7 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, headText, withStore } from './place.ts'
 import { idStart, isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
+import { activityOf } from '@indelible/view/kit'
 
 /**
  * Sessions of a scope, newest first or in the order `by`, behind the cursor `after`; unreadable logs go into `damaged`.
@@ -24,7 +25,7 @@ export async function* allSessions(
     const page = await valueOrUnreadable(listSessions(store, { by, limit, ...(after !== undefined && { after }) }))
     limit = Math.min(500, 2 * limit)
     yield* page.sessions
-    for (const one of page.damaged ?? []) damaged.push(one)
+    for (const entry of page.damaged ?? []) damaged.push(entry)
     after = page.next
   } while (after !== undefined)
 }
@@ -49,22 +50,47 @@ export const sessionFields = (info: SessionInfo): object =>
     appended: new Date(info.appended).toISOString(),
   })
 
-/** Run work on the session that `given` names, in the store that the options name. */
+/** Run work on the session that `given` names, or on the latest one, in the store that the options name. */
 export const withSession = async <T>(
   call: Call,
-  given: string,
+  name: string | undefined,
   work: (store: Store, id: string) => Promise<T>,
-): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrAdvice(store, given, call.terminal)))
+): Promise<T> => withStore(call, {}, async (store) => work(store, await sessionOrLatest(store, name, call.terminal)))
+
+/** Like `sessionOrAdvice`; without a text the session with the latest activity. */
+export const sessionOrLatest = async (store: Store, name: string | undefined, terminal: Terminal): Promise<string> =>
+  name === undefined ? latestSession(store, terminal) : sessionOrAdvice(store, name, terminal)
+
+/** The session with the latest activity. Throws Unreadable if the scope has none. */
+export const latestSession = async (store: Store, terminal: Terminal): Promise<string> => {
+  let latest: SessionInfo | undefined
+  for await (const info of allSessions(store, [], { by: 'appended', first: 20 })) {
+    if (latest !== undefined && activityOf(latest) >= info.appended) break // no later one is more recent
+    if (latest === undefined || activityOf(info) > activityOf(latest)) latest = info
+  }
+  if (latest === undefined) throw new Unreadable(await noSessionsText(store, terminal))
+  terminal.tell([`latest session: ${latest.id}`])
+  return latest.id
+}
+
+/** A sentence about a scope without sessions: where there are some, and how to bring them in. */
+export const noSessionsText = async (store: Store, { env }: Terminal): Promise<string> => {
+  const others = await scopesBeside(store)
+  if (others.length > 0)
+    return `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`
+  const { importAdvice } = await import('./machine-sessions.ts')
+  return `no sessions yet; ${(await importAdvice(env)) ?? '"indelible import FILE" creates one'}`
+}
 
 /** Like `findSessionId`; if a file of that name exists, the error mentions it. */
-export const sessionOrAdvice = async (store: Store, given: string, { path }: Terminal): Promise<string> => {
+export const sessionOrAdvice = async (store: Store, name: string, { path }: Terminal): Promise<string> => {
   try {
-    return await findSessionId(store, given)
+    return await findSessionId(store, name)
   } catch (error) {
-    if (!(error instanceof Unreadable) || !existsSync(path(given))) throw error
-    const file = shellWord(given)
+    if (!(error instanceof Unreadable) || !existsSync(path(name))) throw error
+    const file = shellWord(name)
     throw new Unreadable(
-      `${given} is a file, but this command takes a SESSION: "indelible import ${file}" stores a conversation as a session; for a session of a store, write "--store ${file} SESSION"`,
+      `${name} is a file, but this command takes a SESSION: "indelible import ${file}" stores a conversation as a session; for a session of a store, write "--store ${file} SESSION"`,
     )
   }
 }
@@ -73,13 +99,13 @@ export const sessionOrAdvice = async (store: Store, given: string, { path }: Ter
  * The same for operations that can't be undone: they require the whole id, and the error for a
  * beginning shows it. Throws Unreadable.
  */
-export const wholeId = async (store: Store, given: string, terminal: Terminal): Promise<string> => {
-  const id = await sessionOrAdvice(store, given, terminal).catch((error: unknown) => {
+export const wholeId = async (store: Store, name: string, terminal: Terminal): Promise<string> => {
+  const id = await sessionOrAdvice(store, name, terminal).catch((error: unknown) => {
     throw error instanceof Unreadable ? new Unreadable(`${error.message}; nothing was changed`) : error
   })
-  if (id === given) return id
+  if (id === name) return id
   throw new Unreadable(
-    `${JSON.stringify(given)} is only the beginning of an id; did you mean ${id}? This can't be undone, so write the whole id. Nothing was changed`,
+    `${JSON.stringify(name)} is only the beginning of an id; did you mean ${id}? This can't be undone, so write the whole id. Nothing was changed`,
   )
 }
 
@@ -87,15 +113,15 @@ export const wholeId = async (store: Store, given: string, terminal: Terminal): 
  * The id of the session that a text names: a whole id, or a unique beginning. Throws Unreadable
  * with suggestions if there is none or more than one.
  */
-export const findSessionId = async (store: Store, given: string): Promise<string> => {
-  const whole = await describeSession(store, given)()
-  if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // the command reports other problems
-  const found = await idsFrom(store, given)
+export const findSessionId = async (store: Store, name: string): Promise<string> => {
+  const whole = await describeSession(store, name)()
+  if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return name // the command reports other problems
+  const found = await idsFrom(store, name)
   if (found.length === 1) return found[0] as string
-  if (found.length > 1) throw new Unreadable(ambiguousText(found, given))
-  const near = didYouMean(given, await idsFrom(store, ''))
+  if (found.length > 1) throw new Unreadable(ambiguousText(found, name))
+  const near = didYouMean(name, await idsFrom(store, ''))
   throw new Unreadable(
-    `this store has no session ${JSON.stringify(given)}${near === '' ? `${await otherScopeAdvice(store, given)}; "indelible list" shows its sessions` : near}`,
+    `this store has no session ${JSON.stringify(name)}${near === '' ? `${await otherScopeAdvice(store, name)}; "indelible list" shows its sessions` : near}`,
   )
 }
 
@@ -104,15 +130,15 @@ export const findSessionId = async (store: Store, given: string): Promise<string
  *
  * Cost    a list of the sessions whose ids have that beginning
  */
-export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
-  const start = idStart(given)
-  if (start === '') return (await sessionsIn(store)).map(({ id }) => id).filter((id) => matchesIdPattern(given, id))
+export const idsFrom = async (store: Store, name: string): Promise<readonly string[]> => {
+  const start = idStart(name)
+  if (start === '') return (await sessionsIn(store)).map(({ id }) => id).filter((id) => matchesIdPattern(name, id))
   const whole = await describeSession(store, start)()
   if (isLeft(whole) && whole.left._tag === 'InvalidId') return []
-  const ids = isLeft(whole) || !matchesIdPattern(given, start) ? [] : [start]
+  const ids = isLeft(whole) || !matchesIdPattern(name, start) ? [] : [start]
   for await (const { id } of allSessions(store, [], { by: 'id', first: 20, after: start })) {
     if (!id.startsWith(start)) break
-    if (matchesIdPattern(given, id)) ids.push(id)
+    if (matchesIdPattern(name, id)) ids.push(id)
   }
   return ids
 }

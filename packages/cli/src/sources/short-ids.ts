@@ -24,19 +24,19 @@ export const shortIds = (
 const ellipsis = /…|\.{3}/
 
 /** The beginning of the ids that a user's text means. */
-export const idStart = (given: string): string => given.split(ellipsis, 1)[0] ?? ''
+export const idStart = (text: string): string => text.split(ellipsis, 1)[0] ?? ''
 
 /** Whether a user's text means an id: by its beginning, or its beginning and end around an ellipsis. */
-export const matchesIdPattern = (given: string, id: string): boolean => {
-  const [start = '', end = ''] = given.split(ellipsis, 2)
+export const matchesIdPattern = (text: string, id: string): boolean => {
+  const [start = '', end = ''] = text.split(ellipsis, 2)
   return id.length >= start.length + end.length && id.startsWith(start) && id.endsWith(end)
 }
 
 /** A fork's id begins with its parent's id, so its end is shown too. */
 const abbreviatedId = (id: string, all: readonly string[]): string | undefined => {
   for (let length = 4; length < id.length - fewest; length++) {
-    const given = `${id.slice(0, fewest)}…${id.slice(-length)}`
-    if (all.every((other) => other === id || !matchesIdPattern(given, other))) return given
+    const text = `${id.slice(0, fewest)}…${id.slice(-length)}`
+    if (all.every((other) => other === id || !matchesIdPattern(text, other))) return text
   }
   return undefined
 }

@@ -43,16 +43,16 @@ export const storeFile = (
   terminal: Pick<Terminal, 'env' | 'path'>,
   otherwise: string,
 ): string => {
-  const given = storeOptionOf(values, terminal)
-  if (given !== undefined && isAddress(given)) throw new Misuse(otherwise)
-  return given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
+  const location = storeOptionOf(values, terminal)
+  if (location !== undefined && isAddress(location)) throw new Misuse(otherwise)
+  return location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
 }
 
 /** The key file given by the option or by INDELIBLE_KEY_FILE. */
 export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
-  const given = values['key-file']
-  if (given === '') throw new Misuse('--key-file takes a FILE')
-  return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
+  const location = values['key-file']
+  if (location === '') throw new Misuse('--key-file takes a FILE')
+  return typeof location === 'string' ? location : env['INDELIBLE_KEY_FILE'] || undefined
 }
 
 export interface OpenedStore {
@@ -62,12 +62,12 @@ export interface OpenedStore {
 }
 
 /** Whether a store is given as a server address rather than a path. Throws Misuse if it is neither. */
-export const isAddress = (given: string): boolean => {
-  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // at least two letters: C:/ is a drive
+export const isAddress = (location: string): boolean => {
+  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(location) ?? [] // at least two letters: C:/ is a drive
   if (scheme === undefined) return false
   if (!/^postgres(?:ql)?$/i.test(scheme))
     throw new Misuse(`--store takes a path or postgres://USER@HOST:PORT/DATABASE; ${scheme}: is neither`)
-  if (!URL.canParse(given) || !/^[a-z]+:\/\//i.test(given))
+  if (!URL.canParse(location) || !/^[a-z]+:\/\//i.test(location))
     throw new Misuse(
       'not a valid address; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with all but letters and digits of USER and PASSWORD percent-encoded',
     )
@@ -78,36 +78,38 @@ export const isAddress = (given: string): boolean => {
  * The store of a path or an address, or the default one; a missing one is created only with `make`. Throws Unreadable.
  */
 export const openStore = async (
-  given: string | undefined,
+  location: string | undefined,
   make: boolean,
   terminal: Terminal,
   onNotice: OnNotice = () => {},
 ): Promise<OpenedStore> => {
-  if (given !== undefined && isAddress(given)) return openPostgres(given, make)
-  const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
-  if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
+  if (location !== undefined && isAddress(location)) return openPostgres(location, make, terminal)
+  const path = location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
+  if (make && location === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (location !== undefined && !existsSync(dirname(path)))
+    throw new Unreadable(`${location}: its folder does not exist`)
   // Opening an empty file would silently turn it into a store.
   if (!make && (await stat(path).catch(() => undefined))?.size === 0)
     throw new Unreadable(
-      `${given ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
+      `${location ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
     )
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: make, onNotice })()
-  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? openFailure(opened.left, path)
+  if (isLeft(opened))
+    throw (await notAStore(opened.left, path, location ?? path)) ?? (await openFailure(opened.left, path, terminal))
   return { store: opened.right, name: path }
 }
 
 /** Advice for a path that is a conversation or a folder rather than a store. */
-const notAStore = async (fault: StoreFault, path: string, given: string): Promise<Unreadable | undefined> => {
+const notAStore = async (fault: StoreFault, path: string, location: string): Promise<Unreadable | undefined> => {
   const stats = await stat(path).catch(() => undefined)
-  if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected a store file`)
+  if (stats?.isDirectory() === true) return new Unreadable(`${location} is a folder; expected a store file`)
   if (fault._tag !== 'NotAStore' || stats?.isFile() !== true) return undefined
   const formats = await formatOf(path)
   return formats === undefined
     ? undefined
     : new Unreadable(
-        `${given} is a conversation (${formats}), not a store; "indelible show ${shellWord(given)}" prints it, and "indelible import ${shellWord(given)}" stores it as a session`,
+        `${location} is a conversation (${formats}), not a store; "indelible show ${shellWord(location)}" prints it, and "indelible import ${shellWord(location)}" stores it as a session`,
       )
 }
 
@@ -122,31 +124,33 @@ const formatOf = async (path: string): Promise<string | undefined> => {
 }
 
 /** The name of a store for display: its path, or its address without a password. Throws Misuse for an invalid address. */
-export const storeName = (given: string): string => (isAddress(given) ? addressWithoutPassword(given) : given)
+export const storeName = (location: string): string =>
+  isAddress(location) ? addressWithoutPassword(location) : location
 
 /** An address for display: the user, the server, the database and the schema. */
-const addressWithoutPassword = (given: string): string => {
-  const { username, host, pathname, searchParams } = new URL(given)
+const addressWithoutPassword = (location: string): string => {
+  const { username, host, pathname, searchParams } = new URL(location)
   const schema = searchParams.get('schema')
   return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}`
 }
 
-const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
+const openPostgres = async (location: string, make: boolean, terminal: Terminal): Promise<OpenedStore> => {
   const { postgresStore } = await import('@indelible/postgres').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Unreadable(
       'a store in PostgreSQL needs the package pg, which is not installed; install it beside indelible: npm install pg',
     )
   })
-  const opened = await postgresStore({ connectionString: given, create: make })()
-  const name = addressWithoutPassword(given)
-  if (isLeft(opened)) throw openFailure(opened.left, name)
+  const opened = await postgresStore({ connectionString: location, create: make })()
+  const name = addressWithoutPassword(location)
+  if (isLeft(opened)) throw await openFailure(opened.left, name, terminal)
   return { store: opened.right, name }
 }
 
-const openFailure = (fault: StoreFault, name: string): Unreadable =>
-  new Unreadable(
-    fault._tag === 'NoStore'
-      ? `${name}: this store does not exist; "indelible import FILE" creates it`
-      : faultMessage(fault),
+const openFailure = async (fault: StoreFault, name: string, { env }: Terminal): Promise<Unreadable> => {
+  if (fault._tag !== 'NoStore') return new Unreadable(faultMessage(fault))
+  const { importAdvice } = await import('./machine-sessions.ts')
+  return new Unreadable(
+    `${name}: this store does not exist; ${(await importAdvice(env)) ?? '"indelible import FILE" creates it'}`,
   )
+}

@@ -13,6 +13,11 @@ export interface Command {
   /** What it does, in paragraphs that are wrapped. Lines that begin with a space are kept. */
   readonly about: string
   readonly options: { readonly [name: string]: Option }
+  /**
+   * The forms of a command with several: each option that chooses one, with the options that go with it. The name `''`
+   * has those of the form that no option chooses.
+   */
+  readonly forms?: { readonly [option: string]: readonly string[] }
   readonly examples?: readonly string[]
   /** Resolves to the exit code if it is not 0. `commands`: all commands. */
   readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
@@ -55,7 +60,7 @@ export interface Terminal {
   /** A text in a style, if the output has colors. */
   readonly paint: (style: Style, text: string) => string
   /** The absolute path of an argument. */
-  readonly path: (given: string) => string
+  readonly path: (value: string) => string
   /** Write lines for people to standard output, respecting backpressure. On a terminal they are wrapped. */
   readonly print: (lines: Iterable<string>) => Promise<void>
   /** The same for lines that must not be wrapped, because people copy them or their layout matters. */
@@ -109,31 +114,62 @@ export class Interrupted extends Error {}
  * Throws  Unreadable with `otherwise`, such as "nothing was removed", for any other answer
  */
 export const confirm = async (terminal: Terminal, question: string, otherwise: string): Promise<void> => {
-  const said = await terminal.answerTo(`${question} Type yes: `).catch((error: unknown) => {
+  const answer = await terminal.answerTo(`${question} Type yes: `).catch((error: unknown) => {
     if (error instanceof Interrupted) terminal.tell(['', otherwise])
     throw error
   })
-  if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
+  if (answer?.trim() !== 'yes') throw new Unreadable(otherwise)
+}
+
+/**
+ * The form of a command that options choose: the option that chooses it, and the options that go with it. Undefined for
+ * a command that has one form. Throws Misuse if they choose several.
+ */
+export const formOf = (
+  { name, forms }: Pick<Command, 'name' | 'forms'>,
+  has: (option: string) => boolean,
+): { readonly chosenBy: string; readonly options: readonly string[] } | undefined => {
+  if (forms === undefined) return undefined
+  const [chosenBy = '', other] = Object.keys(forms).filter((option) => option !== '' && has(option))
+  if (other !== undefined) throw new Misuse(`${name} takes --${chosenBy} or --${other}, not both`)
+  return { chosenBy, options: [chosenBy, ...(forms[chosenBy] ?? [])] }
 }
 
 /** The whole number of an option, or `otherwise` without it. Throws Misuse for anything else, or below `least`. */
 export const wholeNumber = <T>(
   option: string,
-  given: unknown,
+  value: unknown,
   otherwise: T,
   least: number = -Infinity,
   orElse = '',
 ): number | T => {
-  if (given === undefined) return otherwise
-  if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
-    throw new Misuse(`${option} takes a whole number${orElse}, not "${String(given)}"`)
-  if (Number(given) < least) throw new Misuse(`${option} takes a whole number from ${least}`)
-  return Number(given)
+  if (value === undefined) return otherwise
+  if (typeof value !== 'string' || !/^-?\d{1,15}$/.test(value))
+    throw new Misuse(`${option} takes a whole number${orElse}, not "${String(value)}"`)
+  if (Number(value) < least) throw new Misuse(`${option} takes a whole number from ${least}`)
+  return Number(value)
+}
+
+/** A number of tokens: `32000`, `32k`, `1m`. Throws Misuse. */
+export const tokensOf = (value: string): number => {
+  const found = /^(\d{1,12})([km]?)$/i.exec(value)
+  if (found === null) throw new Misuse(`--budget: "${value}" is not a number of tokens; expected one like 32000 or 32k`)
+  return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
+}
+
+/** The policy with a name. Throws Misuse. */
+export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
+  const found = among.find((policy) => policy.name === name)
+  if (found === undefined)
+    throw new Misuse(
+      `--policy: there is no policy "${name}"; expected ${among.map((policy) => policy.name).join(', ')}`,
+    )
+  return found
 }
 
 /** A span of time such as `90d`, `12h`, `30m` or `45s`, in milliseconds; undefined for other texts. */
-export const parseAge = (given: string): number | undefined => {
-  const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(given) ?? []
+export const parseAge = (value: string): number | undefined => {
+  const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(value) ?? []
   return unit === undefined
     ? undefined
     : Number(count) * { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }[unit as 'd']

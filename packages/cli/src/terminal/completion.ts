@@ -74,7 +74,7 @@ const zsh: Script = (commands) => {
 }
 
 const fish: Script = (commands) => {
-  const text = (given: string): string => `'${given.replaceAll(/[\\']/g, String.raw`\$&`)}'`
+  const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
   return commands.flatMap(({ name, purpose, options }) => [
     `complete -c indelible -f -n __fish_use_subcommand -a ${name} -d ${text(purpose)}`,
     ...Object.entries({ ...options, help: { help: 'print this help', value: undefined } }).map(

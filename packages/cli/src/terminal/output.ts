@@ -165,15 +165,15 @@ export const terminalOf = (around: Surroundings): Terminal => {
       }),
     answerTo: (question) =>
       new Promise((answer, failed) => {
-        const asked = createInterface({ input: stdin, output: stderr as unknown as NodeJS.WritableStream })
-        asked.on('close', () => answer(undefined))
-        asked.on('SIGINT', () => {
+        const reader = createInterface({ input: stdin, output: stderr as unknown as NodeJS.WritableStream })
+        reader.on('close', () => answer(undefined))
+        reader.on('SIGINT', () => {
           failed(new Interrupted())
-          asked.close()
+          reader.close()
         })
-        asked.question(printable(question), (given) => {
+        reader.question(printable(question), (given) => {
           answer(given)
-          asked.close()
+          reader.close()
         })
       }),
     onInterrupt,

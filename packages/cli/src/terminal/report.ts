@@ -24,7 +24,7 @@ export const leftOutLines = (name: string, damage: readonly Damage[]): readonly 
   const lines = damage.slice(0, mostPlaces).map(({ line }) => groupedNumber(line))
   const more = damage.length > mostPlaces ? ', …' : ''
   return [
-    `${name}: ${countText(damage.length, 'damaged line')} skipped (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`,
+    `${name}: ${countText(damage.length, 'damaged line')} (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible show --check" says why`,
   ]
 }
 

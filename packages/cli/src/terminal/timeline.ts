@@ -39,7 +39,7 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const timed = isTimed && options.columns >= untimed + timeWidth + 2 + half
   const gutter = untimed + (timed ? timeWidth + 2 : 0)
   const indent = narrow ? positionWidth + 2 : gutter
-  const room = Math.max(10, options.columns - indent)
+  const space = Math.max(10, options.columns - indent)
   const header = [
     padStart('#', positionWidth),
     ...(timed ? [padEnd('time', timeWidth)] : []),
@@ -73,8 +73,8 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
     }
     const lines =
       damage === undefined
-        ? contentLines(message, position, room, { answers, calls, lacks, paint })
-        : [fitColumns(oneLine(damage), room)]
+        ? contentLines(message, position, space, { answers, calls, lacks, paint })
+        : [fitColumns(oneLine(damage), space)]
     if (narrow) yield first.trimEnd()
     for (const [index, line] of lines.entries())
       yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
@@ -176,7 +176,7 @@ function* rowsToShow(view: View<Message>, { kinds, from, to, timeOf, damaged = n
 const contentLines = (
   message: Message,
   position: number,
-  room: number,
+  space: number,
   {
     answers,
     calls,
@@ -194,16 +194,16 @@ const contentLines = (
     if (part.type === 'tool_call') {
       const answer = made.get(index)?.answer
       const where = answer === undefined ? ` ${lacks('after', 'no result')}` : ` → ${answer.position}`
-      const call = fitColumns(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
+      const call = fitColumns(`${oneLine(part.name)} ${oneLine(part.arguments)}`, space - 2 - widthOf(where))
       lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
     } else if (part.type === 'tool_result') {
       const call = answers.get(part)
-      const name = fitColumns(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
+      const name = fitColumns(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, space >> 1))
       const from = call === undefined ? ` ${lacks('before', 'has no call')}` : ''
       const label = part.isError === true ? `${name} failed` : name
       const body = part.content.map(plainText).join(' ')
-      const size = room < 30 ? '' : lineCount(body)
-      const content = fitColumns(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
+      const size = space < 30 ? '' : lineCount(body)
+      const content = fitColumns(oneLine(body), space - 3 - widthOf(label) - widthOf(size) - widthOf(from))
       const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
       lines.push(
         `${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`,
@@ -211,7 +211,7 @@ const contentLines = (
     } else {
       const line = oneLine(plainText(part))
       const label = part.type === 'text' ? '' : `(${part.type}) `
-      if (line !== '' || label !== '') lines.push(paint('dim', label) + fitColumns(line, room - widthOf(label)))
+      if (line !== '' || label !== '') lines.push(paint('dim', label) + fitColumns(line, space - widthOf(label)))
     }
   }
   if (isCutAnswer(message)) lines.push(paint('red', 'interrupted'))

@@ -1,6 +1,6 @@
 /** The version of the command's package. */
 import { readFileSync } from 'node:fs'
-import { packageFile } from '../view/package-file.ts'
+import { packageFile } from './package-file.ts'
 
 export const version = (): string => {
   const found = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {

@@ -35,10 +35,14 @@ export interface Api {
   readonly chunks?: true
   readonly stream: () => StreamState
   readonly messages: (answer: Wire, after: readonly Message[]) => Either<CodecFault, Decoded>
+  /** The part of an answer that `messages` reads. */
+  readonly content: (answer: Wire) => unknown
   /** The number of choices in an answer, of which only the first is recorded; 1 if all of it is recorded. */
   readonly choices: (answer: Wire) => number
   /** Tokens as the provider counted them. */
   readonly usage: (answer: Wire) => Usage | undefined
+  /** How the provider served the call, where that changes its price: `fast`, `batch`, `flex`, `priority`. */
+  readonly tier?: (answer: Wire) => string | undefined
   readonly stop: (answer: Wire) => string | undefined
   readonly model: (answer: Wire) => string | undefined
   /** The id that a later request uses to continue it. */
@@ -48,6 +52,8 @@ export interface Api {
 /** The result of a stream's events. */
 export interface StreamState {
   readonly take: (event: Wire) => void
+  /** The stream's own mark of its end came, which is no event. */
+  readonly done?: () => void
   /** The equivalent body of a non-streamed answer. */
   readonly wire: Wire | undefined
   readonly ended: boolean
@@ -56,10 +62,6 @@ export interface StreamState {
 
 export const objectsIn = (list: unknown): readonly Wire[] =>
   Array.isArray(list) ? (list.filter(isObject) as Wire[]) : []
-
-/** Whether a value is a valid index in an event. Very large ones would create sparse arrays. */
-export const isPlace = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
 
 export const textIn = (wire: Wire | undefined, field: string): string | undefined => {
   const value = wire && ownField(wire, field)

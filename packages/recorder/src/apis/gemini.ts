@@ -43,6 +43,7 @@ export const geminiApi: Api = {
       ...(cached !== undefined && { cacheRead: cached }),
     }
   },
+  content: (answer) => answer['candidates'],
   choices: () => 1,
   stop: (answer) => textIn(objectsIn(answer['candidates'])[0], 'finishReason') ?? blockedIn(answer),
   model: (answer) => textIn(answer, 'modelVersion'),

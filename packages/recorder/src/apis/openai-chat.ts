@@ -1,7 +1,9 @@
 /** OpenAI Chat Completions. */
+import { JoinedCompletion, madeId, nextMadeId } from 'indelible/codecs/kit'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { isObject } from 'indelible/json/kit'
-import { errorIn, isPlace, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import type { Message } from 'indelible/message'
+import { errorIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -17,74 +19,60 @@ export const openaiChatApi: Api = {
     previous: undefined,
   }),
   stream: () => new ChatStream(),
-  messages: (answer) => {
+  messages: (answer, after) => {
     const [choice] = objectsIn(answer['choices'])
-    return openaiChat.decode(choice === undefined ? [] : [choice['message']])
+    return openaiChat.decode(choice === undefined ? [] : [withCallIds(choice['message'], after)])
   },
-  usage: (answer) => openaiUsage(answer, 'prompt_tokens', 'completion_tokens', 'prompt_tokens_details'),
+  // Moonshot counts inside of a choice.
+  usage: (answer) =>
+    openaiUsage(
+      { usage: answer['usage'] ?? objectsIn(answer['choices'])[0]?.['usage'] },
+      'prompt_tokens',
+      'completion_tokens',
+      'prompt_tokens_details',
+    ),
+  content: (answer) => objectsIn(answer['choices'])[0]?.['message'],
+  tier: (answer) => textIn(answer, 'service_tier'),
   choices: (answer) => objectsIn(answer['choices']).length,
   stop: (answer) => textIn(objectsIn(answer['choices'])[0], 'finish_reason'),
   model: (answer) => textIn(answer, 'model'),
   id: (answer) => textIn(answer, 'id'),
 }
 
-/** Chunks of Chat Completions. Source: OpenAI API reference, Chat Completions streaming (2026-11). */
+/** Chunks of Chat Completions. */
 class ChatStream implements StreamState {
-  readonly #message: Wire = { role: 'assistant', content: null }
-  #seen = false
-  #reason: unknown
-  #rest: Wire = {}
-  /** The indexes of the other choices, which are only counted. */
-  readonly #others = new Set<unknown>()
+  readonly #joined = new JoinedCompletion()
+  #isDone = false
   error: string | undefined
 
   take(chunk: Wire): void {
     this.error ??= errorIn(chunk)
-    const { choices, usage, model, id } = chunk
-    this.#rest = {
-      ...this.#rest,
-      ...(isObject(usage) && { usage }),
-      ...(typeof model === 'string' && model !== '' && { model }),
-      ...(typeof id === 'string' && id !== '' && { id }),
-    }
-    for (const { index, delta, finish_reason: reason } of objectsIn(choices)) {
-      if (index !== undefined && index !== 0) {
-        this.#others.add(index)
-        continue
-      }
-      this.#seen = true
-      if (isObject(delta)) grow(this.#message, delta as Wire)
-      this.#reason = reason ?? this.#reason
-    }
+    this.#joined.take(chunk)
+  }
+
+  /** The mark after the last chunk. Some servers give no reason to stop. */
+  done(): void {
+    this.#isDone = true
   }
 
   get ended(): boolean {
-    return typeof this.#reason === 'string'
+    return this.#isDone || this.#joined.reason !== undefined
   }
 
   get wire(): Wire | undefined {
-    if (!this.#seen) return undefined
-    const first = { message: this.#message, finish_reason: this.#reason }
-    return { ...this.#rest, choices: [first, ...[...this.#others].map((index) => ({ index }))] }
+    return this.#joined.body
   }
 }
 
-/** Grow a message by a delta: texts are joined, calls are distinguished by their index. */
-const grow = (target: Wire, delta: Wire): void => {
-  for (const [field, value] of Object.entries(delta)) {
-    if (value === null || value === undefined || field === '__proto__') continue
-    const before = Object.hasOwn(target, field) ? target[field] : undefined // ignores inherited properties
-    if (field === 'role' || field === 'id' || field === 'type' || field === 'index') {
-      if (field !== 'index' && before === undefined) target[field] = value
-    } else if (typeof value === 'string') target[field] = typeof before === 'string' ? before + value : value
-    else if (field === 'tool_calls' && Array.isArray(value)) {
-      const calls = (Array.isArray(before) ? before : []) as Wire[]
-      target[field] = calls
-      for (const piece of objectsIn(value)) {
-        const place = piece['index'] ?? Math.max(0, calls.length - 1)
-        if (isPlace(place)) grow((calls[place] ??= {}), piece)
-      }
-    } else if (isObject(value) && isObject(before)) grow(before as Wire, value as Wire)
-    else target[field] = value
-  }
+/** A message whose calls all have ids: some servers give them none. */
+const withCallIds = (message: unknown, after: readonly Message[]): unknown => {
+  if (!isObject(message) || !Array.isArray(message['tool_calls'])) return message
+  let next: number | undefined
+  const calls: unknown[] = []
+  for (const call of message['tool_calls'] as readonly unknown[])
+    if (isObject(call) && (call['id'] ?? '') === '') {
+      next ??= nextMadeId(after)
+      calls.push({ ...call, id: madeId(next++) })
+    } else calls.push(call)
+  return next === undefined ? message : { ...message, tool_calls: calls }
 }

@@ -1,7 +1,8 @@
 /** OpenAI Responses. */
+import { JoinedEvents } from 'indelible/codecs/kit'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { ownField, ownFields, isObject } from 'indelible/json/kit'
-import { errorIn, isPlace, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 
 /** The calls of this API that are recorded, and how to read them. */
@@ -24,6 +25,8 @@ export const openaiResponsesApi: Api = {
   stream: () => new ResponsesStream(),
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),
+  content: (answer) => answer['output'],
+  tier: (answer) => textIn(answer, 'service_tier'),
   choices: () => 1,
   // An answer that was cut is `incomplete`, and only the details say whether by a limit or a filter.
   stop: (answer) => {
@@ -34,41 +37,23 @@ export const openaiResponsesApi: Api = {
   id: (answer) => textIn(answer, 'id'),
 }
 
-/** Events of OpenAI Responses. Source: OpenAI API reference, Responses streaming (2026-11). */
+/** Events of OpenAI Responses. */
 class ResponsesStream implements StreamState {
-  #response: Wire | undefined
-  readonly #items: Wire[] = []
-  readonly #texts = new Map<string, string>()
-  ended = false
+  readonly #joined = new JoinedEvents()
   error: string | undefined
 
   take(event: Wire): void {
-    if (this.ended) return // some recordings contain the next answer too
-    const { type, response, item, output_index: index, item_id: id, delta } = event
+    const { type, response } = event
     if (type === 'error') this.error ??= errorIn({ error: event })
-    else if (type === 'response.output_item.done' && isObject(item)) {
-      this.#items[isPlace(index) ? index : this.#items.length] = item as Wire
-    } else if (type === 'response.output_text.delta' && typeof delta === 'string')
-      this.#texts.set(String(id ?? index), (this.#texts.get(String(id ?? index)) ?? '') + delta)
-    else if (isObject(response)) {
-      this.#response = response as Wire
-      this.ended ||= type === 'response.completed' || type === 'response.incomplete'
-      if (type === 'response.failed') this.error ??= errorIn(response as Wire) ?? 'the response failed'
-    }
+    if (type === 'response.failed') this.error ??= errorIn(response as Wire) ?? 'the response failed'
+    this.#joined.take(event)
+  }
+
+  get ended(): boolean {
+    return this.#joined.ended
   }
 
   get wire(): Wire | undefined {
-    if (this.#response === undefined) return undefined
-    const output = this.#response['output']
-    if (this.ended && Array.isArray(output) && output.length > 0) return this.#response
-    const done = this.#items.filter((item) => item !== undefined)
-    const known = new Set(done.map(({ id }) => id))
-    const open = [...this.#texts].filter(([id]) => !known.has(id))
-    const partial = open.map(([, text]) => ({
-      type: 'message',
-      role: 'assistant',
-      content: [{ type: 'output_text', text, annotations: [] }],
-    }))
-    return { ...this.#response, output: [...done, ...(this.ended ? [] : partial)] }
+    return this.#joined.body
   }
 }

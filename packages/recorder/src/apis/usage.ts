@@ -1,4 +1,5 @@
 /** Token counts in OpenAI's format. */
+import { present } from 'indelible/json/kit'
 import type { Usage } from 'indelible/notes/kit'
 import { numberIn, type Wire } from './api.ts'
 
@@ -7,5 +8,8 @@ export const openaiUsage = (answer: Wire, input: string, output: string, details
   const [sent, said] = [numberIn(answer, 'usage', input), numberIn(answer, 'usage', output)]
   if (sent === undefined || said === undefined) return undefined
   const cached = numberIn(answer, 'usage', details, 'cached_tokens')
-  return { input: sent, output: said, ...(cached !== undefined && { cacheRead: cached }) }
+  const written =
+    numberIn(answer, 'usage', details, 'cache_write_tokens') ??
+    numberIn(answer, 'usage', details, 'cache_creation_tokens')
+  return { input: sent, output: said, ...present({ cacheRead: cached, cacheWrite: written }) }
 }

@@ -327,12 +327,17 @@ export const failedSuffix = '.failed'
 
 const infix = '-spool-'
 
+/** What follows it: a number of a spool, and of its file. */
+const ownName = /^([\da-z]+)\.(\d+(?:\.failed)?|lock)$/
+
 /** The spool files next to a store, by the spool's base path. */
 const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   const found = new Map<string, string[]>()
   const start = `${basename(near)}${infix}`
   for (const name of readdirSync(dirname(near)).toSorted()) {
-    const [, base, end] = name.startsWith(start) ? (/^(.*)\.(\d+(?:\.failed)?|lock)$/.exec(name) ?? []) : []
+    // Not those of a store whose name begins with the same words: `a-spool-b` beside `a`.
+    const [, own, end] = name.startsWith(start) ? (ownName.exec(name.slice(start.length)) ?? []) : []
+    const base = own === undefined ? undefined : start + own
     if (base === undefined) continue
     const path = join(dirname(near), base)
     const paths = found.get(path) ?? []

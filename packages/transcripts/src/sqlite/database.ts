@@ -1,5 +1,5 @@
 /**
- * Conversations in the SQLite files of opencode and of LangGraph's SqliteSaver. A file is opened
+ * Conversations in the SQLite files of opencode, Goose, Crush and LangGraph's SqliteSaver. A file is opened
  * read-only and never written to.
  */
 import { DatabaseSync } from 'node:sqlite'
@@ -10,9 +10,11 @@ import { assembleTranscript } from '../assemble.ts'
 import { createLineImport } from '../line-import.ts'
 import type { Transcript, TranscriptFormat, TranscriptOptions } from '../transcript.ts'
 import type { StoredConversation, StoredEntries } from './entries.ts'
+import { crushEntries } from './crush.ts'
+import { gooseEntries } from './goose.ts'
 import { langgraphEntries } from './langgraph.ts'
 import { opencodeEntries } from './opencode.ts'
-import { rowsOf } from './rows.ts'
+import { countOf, rowsOf } from './rows.ts'
 
 /** A database of recorded conversations, opened for reading. */
 export interface TranscriptDatabase {
@@ -20,6 +22,8 @@ export interface TranscriptDatabase {
   readonly format: TranscriptFormat
   /** The conversations, oldest first. `pick` is an index in this list. */
   readonly conversations: readonly StoredConversation[]
+  /** The tables that may hold conversations but are not read, such as those of a later version, with their rows. */
+  readonly unread: { readonly [table: string]: number }
   /**
    * Read a conversation. Cost: O(conversation).
    *
@@ -32,7 +36,7 @@ export interface TranscriptDatabase {
 }
 
 /**
- * Open a database of opencode, or of LangGraph's SqliteSaver (JavaScript or Python).
+ * Open a database of opencode, Goose, Crush, or LangGraph's SqliteSaver (JavaScript or Python).
  *
  * @returns the database; or `UnknownFormat`
  * @example
@@ -45,10 +49,21 @@ export const openTranscriptDatabase = (path: string): Either<TranscriptFault, Tr
     db = new DatabaseSync(path, { readOnly: true })
     const tables = new Set(rowsOf(db, "select name from sqlite_schema where type = 'table'").map(({ name }) => name))
     const has = (...names: readonly string[]): boolean => names.every((name) => tables.has(name))
-    if (has('session', 'message', 'part')) return right(database(db, opencodeEntries(db)))
-    if (has('checkpoints', 'writes')) return right(database(db, langgraphEntries(db)))
+    if (has('session', 'message', 'part') || has('session_message'))
+      return right(database(db, opencodeEntries(db), tables))
+    if (has('sessions', 'messages') && hasColumn(db, 'messages', 'content_json'))
+      return right(database(db, gooseEntries(db), tables))
+    if (has('sessions', 'messages') && hasColumn(db, 'messages', 'parts'))
+      return right(database(db, crushEntries(db), tables))
+    if (has('checkpoints', 'writes')) return right(database(db, langgraphEntries(db), tables))
+    const counted = unreadTables(db, tables, () => false)
     db.close()
-    const named = [...tables].slice(0, 4).map((name) => JSON.stringify(name))
+    const named = [...tables]
+      .slice(0, 4)
+      .map(
+        (name) =>
+          `${JSON.stringify(name)}${counted[String(name)] === undefined ? '' : ` (${counted[String(name)]} ${counted[String(name)] === 1 ? 'row' : 'rows'})`}`,
+      )
     return left(
       unknown(named.length === 0 ? 'a database without tables' : `a database with the tables ${named.join(', ')}`),
     )
@@ -77,6 +92,28 @@ export const readTranscriptDatabase = (
   }
 }
 
+/** The tables that are named like those of conversations, have rows, and are not read. */
+const unreadTables = (
+  db: DatabaseSync,
+  tables: ReadonlySet<unknown>,
+  isRead: (table: string) => boolean,
+): { readonly [table: string]: number } =>
+  Object.fromEntries(
+    [...tables].flatMap((table): (readonly [string, number])[] => {
+      if (
+        typeof table !== 'string' ||
+        isRead(table) ||
+        !/^(?:sessions?|messages?|parts?|threads?)(?:_?v\d+)?$|^session_messages?_?v\d+$/.test(table)
+      )
+        return []
+      const rows = countOf(db, `select count(*) as n from "${table}"`)
+      return rows === 0 ? [] : [[table, rows]]
+    }),
+  )
+
+const hasColumn = (db: DatabaseSync, table: string, column: string): boolean =>
+  countOf(db, 'select count(*) as n from pragma_table_info(?) where name = ?', table, column) > 0
+
 const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
 const unreadable = (error: unknown): TranscriptFault =>
@@ -92,16 +129,21 @@ const readEntry = (entryOf: StoredEntries['entryOf'], id: string): ReturnType<St
 }
 
 /** The part that both kinds of database share: the entry of one conversation is read like a line of a file. */
-const database = (db: DatabaseSync, { format, conversations, entryOf }: StoredEntries): TranscriptDatabase => ({
+const database = (
+  db: DatabaseSync,
+  { format, formatOf = () => format, conversations, entryOf, isRead }: StoredEntries,
+  tables: ReadonlySet<unknown>,
+): TranscriptDatabase => ({
   format: format.format,
   conversations: Object.freeze(conversations),
+  unread: Object.freeze(unreadTables(db, tables, isRead)),
   close: () => db.close(),
   read: ({ pick = 0, strict = false } = {}) => {
     const wanted = conversations[pick]
     if (wanted === undefined) return left({ _tag: 'NoSuchConversation', pick, count: conversations.length })
     const found = readEntry(entryOf, wanted.id)
     if (isLeft(found)) return found
-    const reading = createLineImport(format, { strict })
+    const reading = createLineImport(formatOf(found.right.entry), { strict })
     const read = assembleTranscript([
       ...reading.push({ number: 1, text: JSON.stringify(found.right.entry) }),
       ...reading.end(),

@@ -14,11 +14,17 @@ export interface StoredConversation {
   readonly title?: string
   /** The time of its last change, in the database's own form. It changes with the conversation. */
   readonly updated: string
+  /** Set if it is in tables that a later version of the program writes. */
+  readonly isLater?: boolean
 }
 
 /** A kind of database: its conversations, and the entry of each in the form of a file's line. */
 export interface StoredEntries {
   readonly format: LineFormat
+  /** The format of an entry, if a database has several. Default: `format`. */
+  readonly formatOf?: (entry: JsonObject) => LineFormat
   readonly conversations: readonly StoredConversation[]
+  /** Whether the rows of a table are read. */
+  readonly isRead: (table: string) => boolean
   readonly entryOf: (id: string) => Either<TranscriptFault, { readonly entry: JsonObject; readonly aside: Counts }>
 }

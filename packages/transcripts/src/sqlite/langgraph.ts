@@ -55,7 +55,7 @@ export const langgraphEntries = (db: DatabaseSync): StoredEntries => {
     }
     return right({ entry, aside })
   }
-  return { format: langgraph, conversations, entryOf }
+  return { format: langgraph, conversations, entryOf, isRead: (table) => table === 'checkpoints' || table === 'writes' }
 }
 
 type Row = { readonly [column: string]: unknown }

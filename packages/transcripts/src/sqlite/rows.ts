@@ -57,3 +57,7 @@ export const parsedColumns = (columns: JsonObject): JsonObject =>
       typeof value === 'string' && /^[[{]/.test(value) ? (jsonOf(value) ?? value) : value,
     ]),
   )
+
+/** A row with a column replaced by a value, under its own or another name. */
+export const withColumn = (row: JsonObject, column: string, value: Json, name: string = column): JsonObject =>
+  Object.fromEntries([...Object.entries(row).filter(([key]) => key !== column && key !== name), [name, value]])

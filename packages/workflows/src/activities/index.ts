@@ -1,4 +1,5 @@
 export { historyActivities } from './activities.ts'
+export { translateChatOptions, type TranslatedChatOptions } from './chat-options.ts'
 export { chatStep, type ChatStep, type StepActivities } from './chat-step.ts'
 export {
   createChat,

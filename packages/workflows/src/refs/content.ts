@@ -6,7 +6,7 @@
  * The content of a `PendingHistory` is not in a store yet, so it has no refs. A `PartialHistory`
  * has placeholders for content that was not found, so it can't be continued or persisted.
  */
-import { hasField, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
+import { describe, hasField, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
 import { createHistory, type History, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/message/kit'
@@ -15,7 +15,7 @@ import type { PageKind } from 'indelible/pages'
 import type { BlockStore } from 'indelible/store'
 import { defaultScope } from 'indelible/store/kit'
 import { isPlaceholder } from 'indelible/entry/kit'
-import type { MessageRef } from './ref.ts'
+import { isFlowId, type MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 
 declare class ContentBrand<State extends string> {
@@ -40,8 +40,12 @@ export interface ContentHistory<State extends string> extends ContentBrand<State
 export interface StoredHistory extends ContentHistory<'stored'> {
   /** The refs of this history. Appending to the result does not change this history. Cost: O(len). */
   readonly refHistory: () => RefHistory
-  /** Continue the conversation. Cost: O(len); the messages are shared, not copied. */
-  readonly extend: () => PendingHistory
+  /**
+   * Continue the conversation. Cost: O(len); the messages are shared, not copied.
+   *
+   * @param options `flowId`: the workflow that the new messages come from. Default: unknown
+   */
+  readonly extend: (options?: { readonly flowId?: string }) => PendingHistory
   /** Called by `JSON.stringify`: refs, no content. */
   readonly toJSON: () => RefHistoryJson
 }
@@ -82,6 +86,8 @@ export interface PendingOptions {
   readonly session?: string | undefined
   /** The first messages. A view keeps its page kinds. Default: none. */
   readonly from?: View<Message> | Iterable<Message>
+  /** The workflow that the messages come from, for their refs. Default: unknown. */
+  readonly flowId?: string | undefined
 }
 
 /**
@@ -95,7 +101,10 @@ export const createPendingHistory = (options: PendingOptions = {}): PendingHisto
     scope = defaultScope,
     session,
     from,
-  } = optionsOf('createPendingHistory', options, { scope: true, session: true, from: true })
+    flowId,
+  } = optionsOf('createPendingHistory', options, { scope: true, session: true, from: true, flowId: true })
+  if (flowId !== undefined && !isFlowId(flowId))
+    throw new TypeError(`createPendingHistory: \`flowId\` is ${describe(flowId)}; expected the id of a workflow`)
   checkNames(scope, session)
   const history = createHistory<Message>()
   const pages = from !== undefined && hasField(from, 'pages') ? from.pages : undefined
@@ -108,7 +117,7 @@ export const createPendingHistory = (options: PendingOptions = {}): PendingHisto
     }
     position += 1
   }
-  return createPending({ scope, session, store: undefined, refs: [] }, history)
+  return createPending({ scope, session, store: undefined, refs: [], flowId, flows: none }, history)
 }
 
 /** The internals of a history with content. */
@@ -119,6 +128,19 @@ export interface ContentState {
   /** The store that holds the first messages, and their refs. */
   readonly store: BlockStore | undefined
   readonly refs: readonly MessageRef[]
+  /** The workflow of messages without a ref and without an entry in `flows`. */
+  readonly flowId: string | undefined
+  /** The workflows of messages without a ref, by position. */
+  readonly flows: ReadonlyMap<number, string>
+}
+
+const none: ReadonlyMap<number, string> = new Map()
+
+/** A pending history whose first messages come from different workflows. */
+export const createPendingOfFlows = (options: PendingOptions, flows: ReadonlyMap<number, string>): PendingHistory => {
+  const pending = createPendingHistory(options)
+  contentStates.set(pending, { ...stateOf(pending), flows })
+  return pending
 }
 
 /** Throws TypeError if the history was not created by this module. */
@@ -134,7 +156,10 @@ export const storedOf = (inside: ContentState & { readonly store: BlockStore }):
   const { scope, session, view, refs } = inside
   const stored = handle<StoredHistory>('stored', inside, {
     refHistory: () => createRefHistory({ scope, session, from: refs }),
-    extend: () => createPending(inside, createHistory<Message>({ from: view() })),
+    extend: (options = {}) => {
+      const { flowId } = optionsOf('extend', options, { flowId: true })
+      return createPending({ ...inside, flowId }, createHistory<Message>({ from: view() }))
+    },
     toJSON: () => jsonOf({ scope, session, refs }),
   })
   contentStates.set(stored, inside)

@@ -26,7 +26,7 @@ import {
 import { fail, need, type Steps, type Task } from 'indelible/task/kit'
 import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
-import { checkRefHistory, type RefHistory } from './ref-history.ts'
+import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
 import { isLeft, right, textOfUtf8 } from 'indelible/json/kit'
 
@@ -43,13 +43,16 @@ import { isLeft, right, textOfUtf8 } from 'indelible/json/kit'
  * @example
  * const history = await hydrate(store, refs)
  */
-export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
-  refsSteps(async function* () {
+export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> => {
+  checkBlockStore('hydrate', store)
+  checkRefHistory(refs)
+  return refsSteps(async function* () {
     const { inside, missing, faults } = yield* contentOf(store, refs)
     const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === missingReason ? ids : [])))]
     if (absent.length > 0) return yield* fail({ _tag: 'MissingBlock', ids: absent })
     return faults[0] === undefined ? storedOf(inside) : yield* fail(faults[0])
   }, 'hydrate')
+}
 
 /**
  * `hydrate` with a placeholder for each message whose content is missing or damaged, to read the rest.
@@ -57,11 +60,14 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
  *
  * @returns the content with placeholders; or a store fault
  */
-export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
-  refsSteps(async function* () {
+export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> => {
+  checkBlockStore('hydratePartial', store)
+  checkRefHistory(refs)
+  return refsSteps(async function* () {
     const { inside, missing } = yield* contentOf(store, refs, true)
     return partialOf(inside, missing)
   }, 'hydratePartial')
+}
 
 interface Read {
   readonly inside: ContentState & { readonly store: BlockStore }
@@ -92,7 +98,11 @@ async function* contentOf(store: BlockStore, given: RefHistory, lenient = false)
     history.append(placeholderOf(ref, problem))
   }
   const view = history.view()
-  return { inside: { scope, session, view: () => view, store, refs }, missing, faults }
+  return {
+    inside: { scope, session, view: () => view, store, refs, flowId: undefined, flows: new Map() },
+    missing,
+    faults,
+  }
 }
 
 interface Blocks {

@@ -1,3 +1,4 @@
+export { appendMessages, type AppendOptions } from './append.ts'
 export {
   createPendingHistory,
   type ContentHistory,

@@ -18,7 +18,7 @@ import type { Message, Part, Role } from 'indelible/message'
 import type { KeyValueStore } from 'indelible/store'
 import { valuesOf } from 'indelible/store/kit'
 import { markOfParts, partOfContent } from './content-block.ts'
-import { createPendingHistory, type PendingHistory } from './content.ts'
+import { createPendingOfFlows, type PendingHistory } from './content.ts'
 import { callCallback, type Task } from 'indelible/task/kit'
 import { refsTask, type AdoptFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
@@ -141,7 +141,10 @@ export const adoptHistory = (
         keys.map((key) => parts.get(key) as Part),
       ),
     ) // none is missing
-    return right(createPendingHistory({ scope, session, from }))
+    const flows = keyed
+      .refs()
+      .flatMap(({ flowId = keyed.flowId }, position) => (flowId === undefined ? [] : [[position, flowId] as const]))
+    return right(createPendingOfFlows({ scope, session, from }, new Map(flows)))
   }, 'adoptHistory')
 }
 

@@ -116,10 +116,10 @@ const refuseReplaced = ([first]: readonly Replaced[], read: () => ParsedHistory)
 
 const parseOurs = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
-  if (version === 1 || version === 2) return refuseReplaced(altered, () => readOurs(json, version))
-  return typeof version === 'number' && Number.isInteger(version) && version > 2
-    ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
-    : unreadableFault(['version'], '1 or 2', describe(version))
+  if (version === 1 || version === 2 || version === 3) return refuseReplaced(altered, () => readOurs(json, version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 3
+    ? left({ _tag: 'NewerRefs', found: version, supported: 3 })
+    : unreadableFault(['version'], '1, 2 or 3', describe(version))
 }
 
 const chat = (

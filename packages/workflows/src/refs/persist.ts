@@ -1,4 +1,5 @@
 /** Persists a history with content. */
+import { checkBlockStore } from './ref-history.ts'
 import { fail, need, type Task } from 'indelible/task/kit'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft } from 'indelible/json/kit'
@@ -41,8 +42,9 @@ export const persist = (
   store: BlockStore,
   history: PendingHistory | StoredHistory,
 ): Task<PersistFault, StoredHistory> => {
+  checkBlockStore('persist', store)
   const inside = stateOf(history)
-  const { scope, session } = inside
+  const { scope } = inside
   return refsSteps(async function* () {
     if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
     const known = inside.store !== undefined && sameBlocks(inside.store, store) ? inside.refs : []
@@ -51,7 +53,9 @@ export const persist = (
     const blocks: Uint8Array[] = []
     for (let position = known.length; position < view.length; position++) {
       const encoded = encodeMessage(store, view.at(position) as Message, view.pages.at(position) as PageKind)
-      refs.push(encoded.ref)
+      const flowId =
+        position < inside.refs.length ? inside.refs[position]?.flowId : (inside.flows.get(position) ?? inside.flowId)
+      refs.push(flowId === undefined ? encoded.ref : Object.freeze({ ...encoded.ref, flowId }))
       blocks.push(...encoded.blocks)
     }
     const added = refs.slice(known.length).map(blocksOfRef)
@@ -59,7 +63,7 @@ export const persist = (
     const attachments = new Set(added.flatMap(({ attachments }) => attachments).filter((id) => !own.has(id)))
     const brought = yield* need(missingBlocks(store, [...attachments], inside.store))
     if (blocks.length > 0) yield* need(store.putBlocks([...blocks, ...brought]))
-    return storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) })
+    return storedOf({ ...inside, store, view: () => view, refs: Object.freeze(refs) })
   }, 'persist')
 }
 

@@ -4,7 +4,16 @@
  *
  * Nothing here uses a clock, randomness or I/O, so it can run in a deterministic sandbox.
  */
-import { describe, formatPath, Unexpected, present, optionsOf, type OptionNames } from 'indelible/json/kit'
+import type { BlockStore } from 'indelible/store'
+import {
+  checkArgument,
+  describe,
+  formatPath,
+  Unexpected,
+  present,
+  optionsOf,
+  type OptionNames,
+} from 'indelible/json/kit'
 import type { Position } from 'indelible/history'
 import { defaultScope, invalidId } from 'indelible/store/kit'
 import { refOf, type MessageRef } from './ref.ts'
@@ -74,8 +83,8 @@ export interface RefHistory extends RefHistoryBrand {
 /** A reference history as JSON: about 100 bytes a message, however long the message is. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  /** 2 if it has a tree or an inbox, which may be empty during a step; else 1. */
-  readonly version: 1 | 2
+  /** 3 if a ref names its workflow; else 2 if it has a tree or an inbox, which may be empty during a step; else 1. */
+  readonly version: 1 | 2 | 3
   /** The scope of the blocks. */
   readonly scope: string
   /** The session that the messages belong to, if there is one. */
@@ -101,6 +110,10 @@ export interface RefHistoryOptions {
   /** Messages received during a step, which is then still running. Default: no step is running. */
   readonly inbox?: Iterable<MessageRef> | undefined
 }
+
+/** Throws TypeError if the value has no blocks, such as a task that was not awaited. */
+export const checkBlockStore = (call: string, store: BlockStore): void =>
+  checkArgument(call, typeof (Object(store) as Partial<BlockStore>).getBlocks === 'function', 'a store', store)
 
 /** The history itself. Throws TypeError for another value, such as a state that was parsed from JSON. */
 export const checkRefHistory = (history: RefHistory): RefHistory => {
@@ -220,7 +233,11 @@ export const jsonOf = ({
 }): RefHistoryJson =>
   Object.freeze({
     type: 'indelible.refs',
-    version: tree === undefined && inbox === undefined ? 1 : 2,
+    version: [...refs, ...(inbox ?? [])].some(({ flowId }) => flowId !== undefined)
+      ? 3
+      : tree === undefined && inbox === undefined
+        ? 1
+        : 2,
     scope,
     ...present({ session, tree }),
     refs,

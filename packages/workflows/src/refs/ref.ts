@@ -18,9 +18,11 @@ export interface MessageRef {
    * names. They must exist, but `hydrate` does not read them. Default: 0.
    */
   readonly attached?: number
+  /** The workflow that the message comes from, if it is known. Default: unknown. */
+  readonly flowId?: string
 }
 
-const refFields = ['blockIds', 'role', 'attached'] as const
+const refFields = ['blockIds', 'role', 'attached', 'flowId'] as const
 
 /** The blocks that make up a message, and its attachments. */
 export const blocksOfRef = ({
@@ -34,7 +36,7 @@ export const blocksOfRef = ({
 /** A frozen copy of a ref. Throws Unexpected. */
 export const refOf = (value: unknown): MessageRef => {
   if (!isObject(value)) throw new Unexpected([], 'a ref: { blockIds, role }', value)
-  const { blockIds, role, attached = 0 } = value as { readonly [field: string]: unknown }
+  const { blockIds, role, attached = 0, flowId } = value as { readonly [field: string]: unknown }
   if (!Array.isArray(blockIds) || blockIds.length === 0)
     throw new Unexpected(['blockIds'], 'one or more ids of blocks', blockIds)
   const ids: readonly unknown[] = Array.from(blockIds)
@@ -44,9 +46,18 @@ export const refOf = (value: unknown): MessageRef => {
   if (!isRole(role)) throw new Unexpected(['role'], 'a role', role)
   if (typeof attached !== 'number' || !Number.isInteger(attached) || attached < 0 || attached >= ids.length)
     throw new Unexpected(['attached'], 'the number of attachments, less than the number of blocks', attached)
+  if (flowId !== undefined && !isFlowId(flowId)) throw new Unexpected(['flowId'], 'the id of a workflow', flowId)
   refuseOtherFields(value as JsonObject, refFields)
-  return Object.freeze({ blockIds: Object.freeze(ids as readonly BlockId[]), role, ...(attached > 0 && { attached }) })
+  return Object.freeze({
+    blockIds: Object.freeze(ids as readonly BlockId[]),
+    role,
+    ...(attached > 0 && { attached }),
+    ...(flowId !== undefined && { flowId }),
+  })
 }
+
+/** Whether a value is the id of a workflow: a text that is not empty. */
+export const isFlowId = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** Throws Unexpected for a field that the format does not have. */
 export const refuseOtherFields = (owner: JsonObject, known: readonly string[]): void => {

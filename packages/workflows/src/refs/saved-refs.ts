@@ -20,9 +20,9 @@ import { refOf, refuseOtherFields } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 
-/** Reads this library's histories. Version 2 may have a tree and an inbox. Throws Unexpected for unknown fields. */
-export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
-  refuseOtherFields(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
+/** Reads this library's histories. From version 2 on they may have a tree and an inbox. Throws Unexpected for unknown fields. */
+export const readOurs = (json: JsonObject, version: 1 | 2 | 3): ParsedHistory => {
+  refuseOtherFields(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 1 ? [] : ['tree', 'inbox'])])
   const scope = readIn(json, 'scope', (value) => checkName('scope', value, 'the name of a scope'))
   const session =
     json['session'] === undefined
@@ -71,7 +71,10 @@ export const readLlm2 = (owner: JsonObject, list: Json | undefined, at: Path, sc
   Object.freeze(losses)
   if (!refs.every(({ keys }) => keys.length > 0 && keys.every(isBlockId)))
     return { kind: 'keyed', format: 'llm2', history: createKeyedHistory(refs, flowId, workspaceId, scope), losses }
-  const from = refs.map(({ keys, role }) => ({ blockIds: keys.filter(isBlockId), role }))
+  const from = refs.map(({ keys, role, flowId: own = flowId }) => {
+    const blockIds = keys.filter(isBlockId)
+    return own === undefined ? { blockIds, role } : { blockIds, role, flowId: own }
+  })
   return { kind: 'refs', format: 'llm2', history: createRefHistory({ scope, from }), losses }
 }
 

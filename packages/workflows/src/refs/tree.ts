@@ -7,6 +7,7 @@
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import {
+  checkArgument,
   freezeResult,
   hasField,
   describe,
@@ -23,7 +24,7 @@ import { fail, need, type Steps, type Task } from 'indelible/task/kit'
 import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
-import { checkRefHistory, type RefHistory } from './ref-history.ts'
+import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /**
  * Add refs to the end of a tree, and store its new blocks. A retry returns the same tree.
@@ -38,9 +39,12 @@ export const growRefTree = (
   store: BlockStore,
   tree: RefTree | undefined,
   added: readonly MessageRef[],
-): Task<TreeFault, RefTree | undefined> =>
-  refsSteps(async function* () {
-    const refs = added.map((ref) => ({ ...ref, blockIds: [...ref.blockIds] }))
+): Task<TreeFault, RefTree | undefined> => {
+  checkBlockStore('growRefTree', store)
+  checkArgument('growRefTree', tree === undefined || isObject(tree), 'a tree', tree)
+  checkArgument('growRefTree', Array.isArray(added), 'a list of refs', added)
+  const refs = added.map((ref) => ({ ...ref, blockIds: [...ref.blockIds] }))
+  return refsSteps(async function* () {
     const len = tree?.len ?? 0
     if (refs.length === 0) return tree
     const { refs: leaf, levels }: Edge = tree === undefined ? { refs: [], levels: [] } : yield* edgeOf(store, tree)
@@ -52,6 +56,7 @@ export const growRefTree = (
       ids = yield* put(chunksOf([...(levels[level] ?? []), ...ids]).map((chunk) => ({ nodes: chunk })))
     return Object.freeze({ id: ids[0] as BlockId, len: len + refs.length })
   }, 'growRefTree')
+}
 
 /**
  * Read every ref of a history, including those in its tree.
@@ -63,14 +68,17 @@ export const growRefTree = (
 export const refsOf = (
   store: BlockStore,
   history: RefHistory,
-): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> =>
-  refsSteps(async function* () {
+): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> => {
+  checkBlockStore('refsOf', store)
+  checkRefHistory(history)
+  return refsSteps(async function* () {
     const { tree, refs } = checkRefHistory(history).toJSON()
     if (tree === undefined) return refs
     if (store.scope !== history.scope)
       return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
     return Object.freeze([...(yield* readTree(store, tree)).refs, ...refs])
   }, 'refsOf')
+}
 
 /**
  * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
@@ -86,10 +94,13 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
  * List the blocks of a tree, without those of its messages. A block that only older trees use may
  * be deleted once no workflow carries such a tree.
  */
-export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
-  refsSteps(async function* () {
+export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> => {
+  checkBlockStore('blocksOfTree', store)
+  checkArgument('blocksOfTree', isObject(tree), 'a tree', tree)
+  return refsSteps(async function* () {
     return (yield* readTree(store, tree)).ids
   }, 'blocksOfTree')
+}
 
 const width = 32
 

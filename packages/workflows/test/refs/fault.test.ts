@@ -24,8 +24,8 @@ it.each<readonly [RefsFault | StoreFault, string]>([
     'refs[0].role should be a role, found nothing',
   ],
   [
-    { _tag: 'NewerRefs', found: 3, supported: 2 },
-    'the refs were written by a newer version of this library (format 3; this one knows 2): update the library',
+    { _tag: 'NewerRefs', found: 4, supported: 3 },
+    'the refs were written by a newer version of this library (format 4; this one knows 3): update the library',
   ],
   [
     { _tag: 'MalformedTree', id, reason: 'is not JSON' },

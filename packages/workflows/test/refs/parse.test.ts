@@ -28,15 +28,15 @@ describe('a saved ref history', () => {
     expect(refs.len).toBe(2)
   })
   it('by a newer version is reported as such', () => {
-    expect(parseHistoryJson({ type: 'indelible.refs', version: 3, anything: true })).toEqual({
+    expect(parseHistoryJson({ type: 'indelible.refs', version: 4, anything: true })).toEqual({
       _tag: 'Left',
-      left: { _tag: 'NewerRefs', found: 3, supported: 2 },
+      left: { _tag: 'NewerRefs', found: 4, supported: 3 },
     })
-    expect(refused({ type: 'indelible.refs', version: 3 })).toContain('update the library')
+    expect(refused({ type: 'indelible.refs', version: 4 })).toContain('update the library')
   })
   it('is not read if damaged, and the fault has the path', () => {
     const good = { type: 'indelible.refs', version: 1, scope: 'default', refs: [{ blockIds: [id('a')], role: 'user' }] }
-    expect(refused({ ...good, version: '1' })).toBe('version should be 1 or 2, found "1"')
+    expect(refused({ ...good, version: '1' })).toBe('version should be 1, 2 or 3, found "1"')
     expect(refused({ ...good, scope: '' })).toBe('scope should be the name of a scope, found ""')
     expect(refused({ ...good, session: '' })).toBe('session should be the id of a session, found ""')
     expect(refused({ ...good, refs: {} })).toBe('refs should be an array of refs, found an empty object')

@@ -55,7 +55,7 @@ it('refs run without clock, randomness, timers and I/O', () => {
     ['messages', 0],
     ['messages', 1],
     ['keyed', 1],
-    { _tag: 'NewerRefs', found: 9, supported: 2 },
+    { _tag: 'NewerRefs', found: 9, supported: 3 },
   ])
 })
 

@@ -1,0 +1,48 @@
+/** One job of a comparison, a policy at a budget: its input for a thread, and its work. */
+import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import { createHistory, type View } from 'indelible/history'
+import type { Message } from 'indelible/message'
+import type { PageKind } from 'indelible/pages'
+import { costCounter, type CallCosts } from './costs.ts'
+
+export interface CompareJob {
+  readonly policy: string
+  readonly budget: number
+  readonly model?: ModelPrices
+}
+
+/** A conversation in the form that is sent to a thread. */
+export interface SentConversation {
+  readonly messages: readonly Message[]
+  readonly pages: readonly PageKind[]
+}
+
+/** The data that starts a thread. */
+export interface SentJob {
+  readonly conversation: SentConversation
+  readonly job: CompareJob
+}
+
+export const comparedPolicies: readonly Policy[] = [paged(), window]
+
+export type PricedResult = Replay & CallCosts
+
+export const runJob = (view: View<Message>, job: CompareJob, onProgress: (done: number) => void): PricedResult => {
+  const policy = comparedPolicies.find(({ name }) => name === job.policy)
+  if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
+  const { budget, model } = job
+  const costs = costCounter({ model })
+  const measured = replay(view, { budget, policy, prices: costs.prices, onProgress, onAnswer: costs.add })
+  return { ...measured, ...costs.sum() }
+}
+
+export const toSentConversation = (view: View<Message>): SentConversation => ({
+  messages: [...view],
+  pages: [...view.pages],
+})
+
+export const viewOf = ({ messages, pages }: SentConversation): View<Message> => {
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages[position]))
+  return history.view()
+}

@@ -1,0 +1,62 @@
+/** `indelible export FILE`: writes the conversation of a file as a request of another format. */
+import { createHistory, omitRanges } from 'indelible/history'
+import type { Message, Sequence } from 'indelible/message'
+import { exportLines, exportOf, type Transcript } from '@indelible/transcripts'
+import type { Call } from '../terminal/command.ts'
+import { nameOf, pickOf, readTranscriptFile, retractedIn } from '../sources/input.ts'
+import { writeOut } from '../sources/write-out.ts'
+import { damageLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
+import { countText } from '../terminal/screen.ts'
+import { encodeForProvider, withoutFeeds, type WrittenLines } from './written-formats.ts'
+
+/** @returns the exit code */
+export const exportFile = async (path: string, to: string, { values, terminal }: Call): Promise<number> => {
+  const out = values['out']
+  const transcript = await readTranscriptFile(
+    path,
+    { pick: pickOf(values), strict: values['strict'] === true },
+    terminal,
+  )
+  const { lines, written, repairs, losses } =
+    to === 'indelible' ? toExport(transcript) : encodeForProvider(conversationOf(transcript), to)
+
+  if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
+  else await terminal.printJsonLines(lines)
+
+  const { format, damage } = transcript
+  if (values['json'] === true)
+    terminal.tellJson({
+      format,
+      to,
+      read: transcript.messages.length,
+      written,
+      damage,
+      readLosses: transcript.losses,
+      repairs,
+      losses,
+    })
+  else
+    terminal.tell([
+      ...damageLines(damage, terminal.columns),
+      ...readLossLines(transcript.losses, terminal.columns),
+      ...repairLines(repairs, terminal.columns),
+      ...lossLines(losses, terminal.columns),
+      `${nameOf(path)}: ${countText(transcript.messages.length, 'message')} of ${format}, ${countText(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${countText(damage.length, 'damaged line')}, ${countText(repairs.length, 'repair')}, ${countText(losses.length, 'loss', 'losses')}`,
+    ])
+  return damage.length > 0 || terminal.hasDamage() ? 1 : 0
+}
+
+/** The messages that were not retracted. */
+const conversationOf = (transcript: Transcript): Sequence<Message> => {
+  const ranges = retractedIn(transcript)
+  return ranges.length === 0
+    ? transcript.messages
+    : omitRanges(createHistory<Message>({ from: transcript.messages }).view(), ranges)
+}
+
+const toExport = (transcript: Transcript): WrittenLines => ({
+  lines: withoutFeeds(exportLines(exportOf(transcript))),
+  written: transcript.messages.length + transcript.notes.length,
+  repairs: [],
+  losses: [],
+})

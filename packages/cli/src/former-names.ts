@@ -1,0 +1,14 @@
+/** The names of commands in earlier versions, each with what to call instead. */
+export const formerNames: { readonly [name: string]: string | undefined } = {
+  check: '"indelible show FILE --check"',
+  'check-proof': '"indelible prove --check FILE"',
+  convert: '"indelible export FILE --to FORMAT"',
+  head: '"indelible prove SESSION"',
+  records: 'the example history-use.ts of the package @indelible/records',
+  release: '"indelible hold --release SESSION"',
+  replay: '"indelible context FILE --compare"',
+  scopes: '"indelible list --scopes"',
+  sessions: '"indelible list --machine"',
+  tail: '"indelible show SESSION --follow"',
+  tree: '"indelible list --tree"',
+}

@@ -1,0 +1,70 @@
+/**
+ * Aider's history, `.aider.chat.history.md`: Markdown, with each line of the user behind `####`, what Aider itself says behind
+ * `>`, and the model's answer between them. A file has several chats; each is a conversation.
+ *
+ * Source  Aider-AI/aider, aider/io.py and aider/utils.py (`split_chat_history_markdown`, 2026-09)
+ */
+import type { Message } from 'indelible/message'
+import { right } from 'indelible/json/kit'
+import type { Conversation } from './found-conversation.ts'
+import { textPart } from './entry-lines.ts'
+import { OriginDraft } from './origin.ts'
+
+const start = /^# aider chat started at (.+?)\s*$/
+
+/** Whether a text is such a history. */
+export const isAiderHistory = (text: string): boolean =>
+  start.test(text.slice(0, 400).trimStart().split('\n', 1)[0] ?? '')
+
+export const aiderConversations = (text: string): readonly Conversation[] => {
+  const chats: { readonly started: string; readonly lines: string[] }[] = []
+  for (const line of text.split('\n')) {
+    const found = start.exec(line)
+    if (found !== null) chats.push({ started: found[1] as string, lines: [] })
+    else chats.at(-1)?.lines.push(line)
+  }
+  return chats.map(({ started, lines }) => {
+    const origin = new OriginDraft()
+    origin.time(started)
+    const messages = messagesOf(lines, origin)
+    return { format: 'aider', origin, losses: [], decode: () => right({ messages, losses: [] }) }
+  })
+}
+
+const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Message[] => {
+  const messages: Message[] = []
+  let kind: 'user' | 'assistant' | 'aider' | undefined
+  let said: string[] = []
+  /** What Aider says since the last message; it is kept with the next one. */
+  let beside: string[] = []
+  const flush = (): void => {
+    const text = said.join('\n').trim()
+    if (kind === 'aider') beside.push(...said)
+    else if (kind !== undefined && text !== '') {
+      messages.push({
+        role: kind,
+        content: [textPart(text)],
+        ...(beside.length > 0 && { meta: { aider: { said: beside.join('\n') } } }),
+      })
+      beside = []
+    }
+    said = []
+  }
+  for (const line of lines) {
+    const isUser = line.startsWith('#### ') || line === '####'
+    const isAider = /^>(?: |$)/.test(line)
+    const next = isUser ? 'user' : isAider ? 'aider' : line.trim() === '' ? (kind ?? 'assistant') : 'assistant'
+    if (next !== kind) flush()
+    kind = next
+    const words = isUser ? line.slice(5) : isAider ? line.slice(2) : line
+    said.push(isUser || isAider ? words.replace(/ {2}$/, '') : words)
+    const model = isAider ? /^(?:Main m|M)odel: (\S+)/.exec(words)?.[1] : undefined
+    if (model !== undefined) origin.model(model)
+  }
+  flush()
+  const last = messages.at(-1)
+  if (beside.length > 0 && last !== undefined)
+    messages[messages.length - 1] = { ...last, meta: { ...last.meta, 'aider-after': { said: beside.join('\n') } } }
+  else if (beside.length > 0) origin.metadata = { said: beside.join('\n') }
+  return messages
+}

@@ -1,0 +1,114 @@
+/**
+ * The output of `claude -p --output-format stream-json`: one message a line, without the prompt. The lines of one answer have
+ * the same `message.id`. A sub-agent's lines name the call that began it, and are notes.
+ *
+ * Source  code.claude.com/docs/en/agent-sdk/typescript (SDKMessage, 2026-11)
+ */
+import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type Json, type JsonObject } from 'indelible/json/kit'
+import { decodeResponse } from 'indelible/codecs/anthropic'
+import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import { count, textIn } from './origin.ts'
+import { withOtherFields, withOtherLines } from './other-fields.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'claude-stream'
+
+const isMessage = (entry: JsonObject): boolean =>
+  (entry['type'] === 'user' || entry['type'] === 'assistant') &&
+  'parent_tool_use_id' in entry &&
+  isObject(entry['message'])
+
+export const claudeStream: LineFormat = {
+  format,
+  matches: (entry) =>
+    typeof entry['session_id'] === 'string' &&
+    (isMessage(entry) ||
+      (entry['type'] === 'system' && typeof entry['subtype'] === 'string') ||
+      (entry['type'] === 'result' && ('total_cost_usd' in entry || 'num_turns' in entry)) ||
+      (entry['type'] === 'stream_event' && isObject(entry['event']))),
+  reader: (sink) => new Reader(sink),
+}
+
+interface Piece {
+  readonly entry: JsonObject
+  readonly message: JsonObject
+  readonly line: number
+}
+
+class Reader implements LineReader {
+  readonly #sink: Sink
+  #pieces: Piece[] = []
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    const { origin } = this.#sink
+    origin.time(entry['timestamp'])
+    origin.id ??= textIn(entry, 'session_id')
+    if (isMessage(entry) && typeof entry['parent_tool_use_id'] === 'string') {
+      this.#sink.aside('message of a sub-agent')
+      return void this.#sink.entry(line, entry)
+    }
+    if (entry['type'] === 'stream_event') return this.#sink.aside('stream_event')
+    const message = isMessage(entry) ? objectAt(entry['message'], ['message']) : undefined
+    const [first] = this.#pieces
+    if (message === undefined || entry['type'] === 'user' || first?.message['id'] !== message['id']) this.#flush()
+    if (message !== undefined && entry['type'] === 'assistant') return void this.#pieces.push({ entry, message, line })
+    if (message !== undefined) return this.#user(entry, message, line)
+    if (entry['type'] === 'system' && entry['subtype'] === 'init') {
+      origin.version ??= textIn(entry, 'claude_code_version')
+      origin.metadata = { ...origin.metadata, ...(typeof entry['cwd'] === 'string' && { cwd: entry['cwd'] }) }
+    }
+    if (entry['type'] === 'system' || entry['type'] === 'result') {
+      this.#sink.aside(String(entry['type']))
+      return void this.#sink.entry(line, entry)
+    }
+    unknownLine(entry, line, this.#sink)()
+  }
+
+  end(): Record<string, never> {
+    this.#flush()
+    return {}
+  }
+
+  #user(entry: JsonObject, message: JsonObject, line: number): void {
+    const decoded = decodeRecorded([message])
+    if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
+    for (const one of decoded.right.messages) this.#sink.message(line, withOtherFields(one, format, besideOf(entry)))
+  }
+
+  #flush(): void {
+    const pieces = this.#pieces
+    this.#pieces = []
+    const [first] = pieces
+    const last = pieces.at(-1)
+    if (first === undefined || last === undefined) return
+    const { origin } = this.#sink
+    const { model, usage } = last.message
+    const content = pieces.flatMap(({ message }) => (message['content'] ?? []) as readonly Json[])
+    const decoded = decodeResponse({ ...last.message, content })
+    if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
+    const isOwn = typeof model === 'string' && model.startsWith('<')
+    if (!isOwn) origin.model(model)
+    const used = isObject(usage) ? usage : {}
+    const [read, written] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
+    if (!isOwn)
+      origin.usage(
+        {
+          input: count(used['input_tokens']) + read + written,
+          output: used['output_tokens'],
+          cacheRead: read,
+          cacheWrite: written,
+        },
+        decoded.right.messages,
+      )
+    const [own, ...others] = pieces.map(({ entry }) => besideOf(entry))
+    for (const message of decoded.right.messages)
+      this.#sink.message(first.line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
+  }
+}
+
+const besideOf = (entry: JsonObject): JsonObject => fieldsBeside(entry, ['type', 'message', 'session_id']) ?? {}

@@ -1,0 +1,163 @@
+/**
+ * The output of `codex exec --json`: one event a line. It has the model's items but not the prompt; an item is written when it
+ * starts and when it is complete, and its last state is read.
+ *
+ * Source  openai/codex, codex-rs/exec/src/exec_events.rs (2026-11)
+ */
+import { fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message, Part } from 'indelible/message'
+import { callPart, resultMessage, textPart } from './entry-lines.ts'
+import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'codex-exec'
+
+const kinds: ReadonlySet<unknown> = new Set([
+  'thread.started',
+  'turn.started',
+  'turn.completed',
+  'turn.failed',
+  'item.started',
+  'item.updated',
+  'item.completed',
+])
+
+export const codexExec: LineFormat = {
+  format,
+  matches: (entry) =>
+    kinds.has(entry['type']) &&
+    (typeof entry['thread_id'] === 'string' || isObject(entry['item']) || isObject(entry['usage'])),
+  reader: (sink) => new Reader(sink),
+}
+
+class Reader implements LineReader {
+  readonly #sink: Sink
+  /** Items that are not complete, by id. */
+  readonly #open = new Map<string, { readonly item: JsonObject; readonly line: number }>()
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    const { origin } = this.#sink
+    switch (entry['type']) {
+      case 'thread.started':
+        origin.id = textIn(entry, 'thread_id')
+        return
+      case 'turn.completed': {
+        const used = objectIn(entry, 'usage')
+        origin.usage({
+          input: used['input_tokens'],
+          output: used['output_tokens'],
+          cacheRead: used['cached_input_tokens'],
+          cacheWrite: 0,
+        })
+        return this.#sink.aside('turn.completed')
+      }
+      case 'item.started':
+      case 'item.updated':
+      case 'item.completed': {
+        const item = objectAt(entry['item'], ['item'])
+        const id = stringAt(item['id'], ['item', 'id'])
+        if (entry['type'] !== 'item.completed') {
+          if (this.#open.has(id)) this.#sink.aside('earlier state of an item')
+          return void this.#open.set(id, { item, line: this.#open.get(id)?.line ?? line })
+        }
+        if (this.#open.delete(id)) this.#sink.aside('earlier state of an item')
+        return this.#write(item, line)
+      }
+      case 'turn.started':
+        return this.#sink.aside('turn.started')
+      case 'turn.failed':
+      case 'error':
+        return void this.#sink.entry(line, entry)
+      default:
+        unknownLine(entry, line, this.#sink)()
+    }
+  }
+
+  end(): Record<string, never> {
+    for (const { item, line } of this.#open.values()) this.#write(item, line)
+    return {}
+  }
+
+  #write(item: JsonObject, line: number): void {
+    const messages = messagesOf(item)
+    if (messages === undefined) return void this.#sink.entry(line, item)
+    for (const message of messages) this.#sink.message(line, message)
+  }
+}
+
+/** The messages of an item; undefined for information beside the conversation, such as a list of tasks. */
+const messagesOf = (item: JsonObject): readonly Message[] | undefined => {
+  const id = stringAt(item['id'], ['item', 'id'])
+  const rest = (...names: readonly string[]): JsonObject => fieldsBeside(item, ['id', 'type', ...names]) ?? {}
+  switch (item['type']) {
+    case 'agent_message':
+      return [
+        withOtherFields({ role: 'assistant', content: [textPart(stringAt(item['text'], ['item', 'text']))] }, format, {
+          id,
+        }),
+      ]
+    case 'reasoning':
+      return [
+        withOtherFields(
+          { role: 'assistant', content: [{ type: 'reasoning', text: stringAt(item['text'], ['item', 'text']) }] },
+          format,
+          { id },
+        ),
+      ]
+    case 'command_execution': {
+      const { exit_code: code } = item
+      return called(
+        callPart(id, 'shell', { command: item['command'] ?? null }),
+        item['status'] === 'in_progress' ? undefined : textOr(item['aggregated_output'], ''),
+        item['status'] === 'failed' || (typeof code === 'number' && code !== 0),
+        rest('command', 'aggregated_output'),
+      )
+    }
+    case 'file_change':
+      return called(
+        callPart(id, 'apply_patch', { changes: item['changes'] ?? null }),
+        item['status'] === 'in_progress' ? undefined : textOr(item['status'], ''),
+        item['status'] === 'failed',
+        rest('changes', 'status'),
+      )
+    case 'mcp_tool_call': {
+      const { result, error } = item
+      return called(
+        callPart(id, `${textOr(item['server'], '')}__${textOr(item['tool'], '')}`, item['arguments'] ?? {}),
+        (result ?? error ?? null) === null ? undefined : resultText(result ?? error),
+        (error ?? null) !== null,
+        rest('server', 'tool', 'arguments', 'result', 'error'),
+      )
+    }
+    case 'web_search':
+      return called(callPart(id, 'web_search', { query: item['query'] ?? null }), undefined, false, rest('query'))
+    default:
+      return undefined
+  }
+}
+
+const called = (call: Part, output: string | undefined, isError: boolean, beside: JsonObject): readonly Message[] => [
+  withOtherFields({ role: 'assistant', content: [call] }, format, beside),
+  ...(output === undefined || call.type !== 'tool_call'
+    ? []
+    : [resultMessage(call.id, [textPart(output)], { isError })]),
+]
+
+const textOr = (value: Json | undefined, other: string): string => (typeof value === 'string' ? value : other)
+
+/** The texts of an MCP result, or its JSON. */
+const resultText = (result: Json | undefined): string => {
+  const content = isObject(result) ? result['content'] : undefined
+  const texts = Array.isArray(content)
+    ? (content as readonly Json[]).map((part) => (isObject(part) ? part['text'] : undefined))
+    : []
+  return texts.length > 0 && texts.every((text) => typeof text === 'string')
+    ? texts.join('\n')
+    : JSON.stringify(result ?? null)
+}

@@ -1,0 +1,102 @@
+/**
+ * A session of Crush: the rows of its database as `{ id, title, …, messages }`, each message with its `parts`.
+ *
+ * Source  charmbracelet/crush, internal/message/content.go and internal/db/migrations (2026-10)
+ */
+import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { sourceOf } from 'indelible/codecs/kit'
+import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
+import type { LineFormat } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+const format = 'crush'
+
+const isMessage = (value: Json): boolean =>
+  isObject(value) && typeof value['role'] === 'string' && Array.isArray(value['parts']) && 'session_id' in value
+
+export const crush: LineFormat = entryLines({
+  format,
+  matches: ({ id, messages }) =>
+    typeof id === 'string' &&
+    Array.isArray(messages) &&
+    messages.length > 0 &&
+    (messages as readonly Json[]).every(isMessage),
+  kindOf: () => 'session',
+  read: (entry, sink, line) => {
+    const { origin } = sink
+    origin.describe(entry, { id: 'id', title: 'title' }, ['messages'])
+    const rows = arrayAt(entry['messages'], ['messages']).map((row, index) => objectAt(row, ['messages', index]))
+    for (const row of rows) {
+      const at = row['created_at']
+      if (typeof at === 'number') origin.time(new Date(at > 1e11 ? at : at * 1000).toISOString())
+      if (row['role'] === 'assistant') origin.model(row['model'])
+      sink.attempt(line, () => {
+        for (const message of messagesOf(row)) sink.message(line, message)
+      })
+    }
+    origin.usage({ input: entry['prompt_tokens'], output: entry['completion_tokens'], cacheRead: 0, cacheWrite: 0 })
+    return []
+  },
+})
+
+const messagesOf = (row: JsonObject): readonly Message[] => {
+  const said: Part[] = []
+  const results: Message[] = []
+  const others: Json[] = []
+  for (const part of arrayAt(row['parts'], ['parts'])) {
+    const data = isObject(part) ? objectIn(part, 'data') : {}
+    switch (isObject(part) ? part['type'] : undefined) {
+      case 'text':
+        if (data['text'] !== '') said.push(textPart(stringAt(data['text'], ['parts', 'text'])))
+        break
+      case 'reasoning': {
+        const signature = textIn(data, 'signature')
+        said.push({
+          type: 'reasoning',
+          text: stringAt(data['thinking'], ['parts', 'thinking']),
+          ...(signature && { signature }),
+        })
+        break
+      }
+      case 'tool_call':
+        said.push(
+          callPart(stringAt(data['id'], ['parts', 'id']), stringAt(data['name'], ['parts', 'name']), data['input']),
+        )
+        break
+      case 'tool_result':
+        results.push(
+          resultMessage(
+            stringAt(data['tool_call_id'], ['parts', 'tool_call_id']),
+            [textPart(stringAt(data['content'], ['parts', 'content']))],
+            {
+              name: textIn(data, 'name'),
+              isError: data['is_error'] === true,
+            },
+          ),
+        )
+        break
+      case 'image_url':
+        said.push({ type: 'image', source: sourceOf(stringAt(data['url'], ['parts', 'url'])) })
+        break
+      case 'finish':
+        others.push(part)
+        break
+      default:
+        said.push({ type: 'provider', provider: format, raw: part })
+    }
+  }
+  const created = row['created_at']
+  const beside = {
+    ...fieldsBeside(row, ['role', 'parts', 'session_id', 'id']),
+    ...(typeof created === 'number' && { time: created > 1e11 ? created : created * 1000 }),
+    ...(others.length > 0 && { parts: others }),
+  }
+  const role = row['role'] === 'assistant' ? 'assistant' : row['role'] === 'system' ? 'system' : 'user'
+  const id = textIn(row, 'id')
+  const own: Message = { role, content: said as ResultPart[], ...(id !== undefined && { id }) }
+  return [...results, ...(said.length === 0 && results.length > 0 ? [] : [own])].map((one) =>
+    withOtherFields(one, format, beside),
+  )
+}

@@ -1,0 +1,58 @@
+/**
+ * The session file of Factory's Droid: one JSON entry a line, a header first; messages are Anthropic's, in a tree by `id` and
+ * `parentId`.
+ *
+ * Source  public readers of it (2026-08); the format is undocumented
+ */
+import { fieldsBeside, isLeft, objectAt, Unexpected } from 'indelible/json/kit'
+import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { entryLines } from './entry-lines.ts'
+import type { LineFormat } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+const format = 'droid'
+
+export const droid: LineFormat = entryLines({
+  format,
+  matches: (entry) =>
+    (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
+    (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),
+  link: (entry) => ({
+    id: entry['type'] === 'message' ? textIn(entry, 'id') : undefined,
+    parent: textIn(entry, 'parentId'),
+    // Earlier versions name no parents.
+    followsPrevious: !('parentId' in entry),
+  }),
+  read: (entry, sink, line) => {
+    const { origin } = sink
+    switch (entry['type']) {
+      case 'session_start':
+        origin.describe(entry, { id: 'id', title: 'title' }, ['type'])
+        return []
+      case 'message': {
+        const message = objectAt(entry['message'], ['message'])
+        origin.model(message['model'])
+        const decoded = decodeRecorded([{ role: message['role'] ?? null, content: message['content'] ?? null }])
+        if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
+        const others = fieldsBeside(message, ['role', 'content'])
+        const beside = { ...fieldsBeside(entry, ['type', 'message']), ...(others && { message: others }) }
+        return decoded.right.messages.map((one) => withOtherFields(one, format, beside))
+      }
+      case 'compaction_state': {
+        const { summaryText } = entry
+        if (typeof summaryText !== 'string') return 'note'
+        sink.summary(line, {
+          text: summaryText,
+          before: sink.items,
+          beside: fieldsBeside(entry, ['summaryText']) ?? {},
+        })
+        return []
+      }
+      default:
+        return typeof entry['id'] === 'string' && Object.keys(objectIn(entry, 'message')).length === 0
+          ? 'note'
+          : undefined
+    }
+  },
+})

@@ -1,0 +1,150 @@
+/**
+ * A session of opencode's later tables, as `{ session, session_message }`: the row of the session, and those of its messages with
+ * their `data` parsed. Each row is a message with its content, or information beside the conversation.
+ *
+ * Source  anomalyco/opencode, packages/schema/src/session-message.ts and packages/core/src/session (2026-10)
+ */
+import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
+import { sourceOf } from 'indelible/codecs/kit'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
+import type { LineFormat, Sink } from './line-format.ts'
+import { count, objectIn, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+const format = 'opencode'
+
+export const opencodeRows: LineFormat = entryLines({
+  format,
+  matches: ({ session, session_message: rows }) => isObject(session) && Array.isArray(rows),
+  kindOf: () => 'session',
+  read: (entry, sink, line) => {
+    const { origin } = sink
+    const { time_created: created, time_updated: updated, ...session } = objectAt(entry['session'], ['session'])
+    origin.time(isoOf(created))
+    origin.describe(session, { id: 'id', title: 'title', version: 'version' })
+    if (Object.keys(objectIn(entry, 'others')).length > 0)
+      origin.metadata = { ...origin.metadata, others: entry['others'] as Json }
+    const rows = arrayAt(entry['session_message'], ['session_message'])
+    rows.forEach((row, index) =>
+      sink.attempt(line, () => readRow(objectAt(row, ['session_message', index]), sink, line)),
+    )
+    origin.time(isoOf(updated))
+    return []
+  },
+})
+
+const isoOf = (time: Json | undefined): string | undefined =>
+  typeof time === 'number' && Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : undefined
+
+const readRow = (row: JsonObject, sink: Sink, line: number): void => {
+  const data = objectAt(row['data'], ['data'])
+  const id = textIn(row, 'id')
+  const time = objectIn(data, 'time')['created'] ?? row['time_created']
+  const beside = (...names: readonly string[]): JsonObject => ({
+    ...(typeof time === 'number' && { time }),
+    ...fieldsBeside(data, names),
+  })
+  const write = (message: Message, others: JsonObject): void =>
+    void sink.message(line, withOtherFields({ ...message, ...(id !== undefined && { id }) }, format, others))
+  switch (row['type']) {
+    case 'user': {
+      const files = Array.isArray(data['files']) ? (data['files'] as readonly Json[]) : []
+      const content = [textPart(stringAt(data['text'], ['data', 'text'])), ...files.map(readFile)]
+      return write({ role: 'user', content }, beside('text', 'files'))
+    }
+    case 'synthetic':
+      return write(
+        { role: 'user', content: [textPart(stringAt(data['text'], ['data', 'text']))] },
+        { ...beside('text'), synthetic: true },
+      )
+    case 'shell': {
+      const command = textIn(data, 'command') ?? textIn(objectIn(data, 'shell'), 'command') ?? ''
+      return write(
+        { role: 'user', content: [textPart(`$ ${command}\n${textIn(data, 'output') ?? ''}`)] },
+        beside('command', 'output'),
+      )
+    }
+    case 'assistant':
+      return readAnswer(data, sink, line, write, beside('content'))
+    case 'compaction': {
+      const { summary } = data
+      if (typeof summary !== 'string') return void sink.entry(line, row)
+      return void sink.summary(line, { text: summary, before: sink.items, beside: fieldsBeside(row, ['data']) ?? {} })
+    }
+    default:
+      return void sink.entry(line, row)
+  }
+}
+
+const readAnswer = (
+  data: JsonObject,
+  sink: Sink,
+  line: number,
+  write: (message: Message, others: JsonObject) => void,
+  beside: JsonObject,
+): void => {
+  const { origin } = sink
+  const content: Part[] = []
+  const results: Message[] = []
+  arrayAt(data['content'], ['data', 'content']).forEach((item, index) => {
+    const path = ['data', 'content', index]
+    const part = objectAt(item, path)
+    if (part['type'] === 'text') content.push(textPart(stringAt(part['text'], [...path, 'text'])))
+    else if (part['type'] === 'reasoning')
+      content.push({ type: 'reasoning', text: stringAt(part['text'], [...path, 'text']) })
+    else if (part['type'] === 'tool') {
+      const id = stringAt(part['id'] ?? part['callID'], [...path, 'id'])
+      const name = stringAt(part['name'] ?? part['tool'], [...path, 'name'])
+      const state = objectIn(part, 'state')
+      content.push({
+        ...callPart(id, name, state['input']),
+        meta: { [format]: fieldsBeside(part, ['type', 'id', 'name', 'state']) ?? {} },
+      })
+      const result = resultOf(state)
+      if (result !== undefined) results.push(resultMessage(id, result, { name, isError: state['status'] === 'error' }))
+    } else content.push({ type: 'provider', provider: format, raw: part })
+  })
+  const { input, output, reasoning, cache } = objectIn(data, 'tokens')
+  const { read, write: written } = isObject(cache) ? cache : {}
+  const model = objectIn(data, 'model')
+  origin.model(model['modelID'] ?? model['id'])
+  origin.usage({
+    input: count(input) + count(read) + count(written),
+    output: count(output) + count(reasoning),
+    cacheRead: read,
+    cacheWrite: written,
+  })
+  if (content.length > 0) write({ role: 'assistant', content }, beside)
+  else sink.entry(line, data)
+  for (const result of results) sink.message(line, result)
+}
+
+/** The content of a finished or failed call; undefined for one that still runs. */
+const resultOf = (state: JsonObject): readonly ResultPart[] | undefined => {
+  const { status, content, output, error } = state
+  if (status === 'error')
+    return [
+      textPart(
+        typeof error === 'string'
+          ? error
+          : (textIn(objectIn(state, 'error'), 'message') ?? JSON.stringify(error ?? null)),
+      ),
+    ]
+  if (status !== 'completed') return undefined
+  if (typeof output === 'string') return [textPart(output)]
+  return (Array.isArray(content) ? (content as readonly Json[]) : []).map((part): ResultPart => {
+    if (isObject(part) && part['type'] === 'text' && typeof part['text'] === 'string') return textPart(part['text'])
+    return { type: 'provider', provider: format, raw: part }
+  })
+}
+
+const readFile = (file: Json): ResultPart => {
+  const url = isObject(file) ? (textIn(file, 'uri') ?? textIn(file, 'url')) : undefined
+  if (!isObject(file) || url === undefined) return { type: 'provider', provider: format, raw: file }
+  const isImage = textIn(file, 'mime')?.startsWith('image/') === true
+  const name = textIn(file, 'name')
+  return isImage
+    ? { type: 'image', source: sourceOf(url) }
+    : { type: 'file', source: sourceOf(url), ...(name !== undefined && { name }) }
+}

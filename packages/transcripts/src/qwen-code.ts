@@ -1,0 +1,54 @@
+/**
+ * The session file of Qwen Code: one JSON entry a line, in a tree by `uuid` and `parentUuid`, with contents of Gemini.
+ *
+ * Source  QwenLM/qwen-code, packages/core/src/services/chatRecordingService.ts (2026-11); files of version 0.24.4
+ */
+import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type JsonObject } from 'indelible/json/kit'
+import { codecs } from 'indelible/codecs'
+import { codecFaultText } from 'indelible/codecs/kit'
+import { entryLines } from './entry-lines.ts'
+import type { LineFormat } from './line-format.ts'
+import { count, objectIn, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+const format = 'qwen-code'
+
+const kinds: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool_result', 'system'])
+
+export const qwenCode: LineFormat = entryLines({
+  format,
+  matches: (entry) =>
+    kinds.has(entry['type']) &&
+    typeof entry['uuid'] === 'string' &&
+    'parentUuid' in entry &&
+    (Array.isArray(objectIn(entry, 'message')['parts']) || (entry['type'] === 'system' && 'systemPayload' in entry)),
+  link: (entry) => ({ id: textIn(entry, 'uuid'), parent: textIn(entry, 'parentUuid') }),
+  read: (entry, { origin }) => {
+    origin.id ??= textIn(entry, 'sessionId')
+    origin.version ??= textIn(entry, 'version')
+    if (origin.metadata['cwd'] === undefined && typeof entry['cwd'] === 'string')
+      origin.metadata = {
+        ...origin.metadata,
+        ...fieldsBeside({ cwd: entry['cwd'], gitBranch: entry['gitBranch'] ?? null }, []),
+      }
+    if (entry['type'] === 'system') return entry['subtype'] === 'ui_telemetry' ? 'aside' : 'note'
+    if (!kinds.has(entry['type'])) return undefined
+    origin.model(entry['model'])
+    const used = objectIn(entry, 'usageMetadata')
+    origin.usage({
+      input: used['promptTokenCount'],
+      output: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),
+      cacheRead: used['cachedContentTokenCount'],
+      cacheWrite: 0,
+    })
+    const decoded = codecs.gemini.decode([objectAt(entry['message'], ['message'])])
+    if (isLeft(decoded))
+      throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, entry['message'])
+    const beside = fieldsBeside(entry, ['message', 'type', 'sessionId', 'version', 'cwd', 'gitBranch']) ?? {}
+    return decoded.right.messages.map((message, index) =>
+      withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
+    )
+  },
+})
+
+const timeOf = ({ timestamp }: JsonObject): JsonObject => (isObject(timestamp) ? {} : { timestamp: timestamp ?? null })

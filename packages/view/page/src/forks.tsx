@@ -1,0 +1,405 @@
+/** Two sessions side by side: from where they part, and aligned again where they say the same. */
+import { useSignal } from '@preact/signals'
+import { diffArrays } from 'diff'
+import type { ViewedRow, ViewedSession } from '../../src/protocol.ts'
+import type { VNode } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import { sumsOf } from '../../src/calls/call-figures.ts'
+import { figuresIn, sumsOfFile } from './call-figures.ts'
+import { positionsOf } from './filter.ts'
+import { useLoaded, useSessions } from './use-loaded.ts'
+import { SourceContext } from './media.tsx'
+import { MessageItem } from './message.tsx'
+import { displayNameOf, fetchOverviews } from './overviews.ts'
+import { SessionRecord, type Entry } from './record.ts'
+import { hrefOf } from './route.ts'
+import { nameOf, LiveProblem } from './session.tsx'
+import {
+  compactNumber,
+  countText,
+  atLeast,
+  costText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  visibleText,
+} from './format-text.ts'
+import type { Source } from './source.ts'
+import { useTitle } from './title.ts'
+import { VirtualFeed } from './virtual-feed.tsx'
+
+export const ForksView = ({
+  source,
+  a,
+  b,
+}: {
+  readonly source: Source
+  readonly a: string
+  readonly b: string
+}): VNode => {
+  const { value: infos, fault } = useLoaded(
+    async () => (b === '' ? undefined : Promise.all([source.session(a), source.session(b)])),
+    [a, b],
+  )
+  const records = useMemo(
+    () => infos && ([new SessionRecord(source, infos[0]), new SessionRecord(source, infos[1])] as const),
+    [infos],
+  )
+  useEffect(
+    () => () => {
+      for (const record of records ?? []) record.close()
+    },
+    [records],
+  )
+  useTitle('Forks')
+  if (b === '') return <OtherSession source={source} id={a} />
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <a class="back" href={hrefOf({ view: 'session', id: a })} aria-label="back to the session">
+            ←
+          </a>
+          <h1>Side by side</h1>
+          {records === undefined ? null : <Divergence records={records} />}
+        </div>
+      </header>
+      <main class="view">
+        {fault !== undefined ? (
+          <p class="nothing" role="alert">
+            {sentence(fault)}
+          </p>
+        ) : records === undefined ? (
+          <p class="nothing">Reading the sessions…</p>
+        ) : (
+          <Columns records={records} />
+        )}
+      </main>
+    </>
+  )
+}
+
+/** How many messages two records have in common, at their start. */
+const commonLength = (a: SessionRecord, b: SessionRecord): number => {
+  let row = 0
+  while (row < a.rows.length && row < b.rows.length && isSame(a.rows[row] as ViewedRow, b.rows[row] as ViewedRow)) row++
+  return Math.min(countBefore(a, row), countBefore(b, row))
+}
+
+const isSame = (a: ViewedRow, b: ViewedRow): boolean =>
+  a.kind === b.kind && a.body === b.body && a.leaf === b.leaf && a.at === b.at && a.salt === b.salt
+
+const countBefore = ({ entries, rows }: SessionRecord, row: number): number => {
+  if (row >= rows.length) return entries.length
+  const { kind, index } = rows[row] as ViewedRow
+  return kind === 'entry' ? index : row - index
+}
+
+const Divergence = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
+  const ready = a.whole.value && b.whole.value && a.version.value + b.version.value >= 0
+  const common = ready ? commonLength(a, b) : 0
+  return (
+    <span class="quiet count" role="status">
+      {!ready
+        ? 'being read'
+        : common === a.entries.length && common === b.entries.length
+          ? 'the same messages'
+          : common === 0
+            ? `${groupedNumber(a.entries.length)} and ${countText(b.entries.length, 'message')}`
+            : `${countText(common, 'message')} in common, then ${a.entries.length - common} and ${b.entries.length - common}`}
+    </span>
+  )
+}
+
+const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecord, SessionRecord] }): VNode => {
+  const side = useSignal<'a' | 'b'>('a')
+  const ready = a.whole.value && b.whole.value
+  const version = a.version.value + b.version.value
+  const common = useMemo(() => (ready ? commonLength(a, b) : 0), [a, b, ready, version])
+  const pairs = useMemo(() => (ready ? pairsOf(a, b, common) : []), [a, b, ready, version, common])
+  const troubles = [a, b].map((record) => <LiveProblem record={record} />)
+  if (!ready)
+    return (
+      <div class="nothing">
+        {troubles}
+        {a.failed.value || b.failed.value ? null : <p>Reading the sessions…</p>}
+      </div>
+    )
+  return (
+    <>
+      {a.live.value === b.live.value ? troubles[0] : troubles}
+      <Spent records={[a, b]} version={version} />
+      <div class="sides" role="group" aria-label="which session">
+        {(['a', 'b'] as const).map((one) => (
+          <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
+            {oneLine(nameOf(one === 'a' ? a : b), 40)}
+          </button>
+        ))}
+      </div>
+      <div class={`compared side-${side.value}`}>
+        <div class="pair-heads">
+          <Heading record={a} at={pairs[0]?.a} />
+          <Heading record={b} at={pairs[0]?.b} />
+        </div>
+        <VirtualFeed
+          label="messages of both sessions"
+          items={pairs}
+          estimate={110}
+          keyOf={(pair) => `${pair.a ?? ''} ${pair.b ?? ''}`}
+          classOf={({ isSame }) => (isSame ? 'pair common' : 'pair')}
+          render={({ a: left, b: right, diverges }) => (
+            <>
+              {diverges ? <p class="parts-here">They diverge here</p> : null}
+              <Side record={a} position={left} name="first session" />
+              <Side record={b} position={right} name="second session" />
+            </>
+          )}
+        />
+      </div>
+    </>
+  )
+}
+
+/** The figures of a row of the table of costs; ≥ where not all tokens were counted. */
+const cellsOf = (sums: ReturnType<typeof sumsOfFile> & { readonly errors: number }): readonly string[] => {
+  const { calls, input, cached, output, dollars, unpriced, isUndercounted, uncounted, errors } = sums
+  const isLeast = isUndercounted || uncounted > 0
+  return [
+    costText(dollars, unpriced, isLeast)[0]?.replace(atLeast(true), '≥ ') ?? '–',
+    groupedNumber(calls),
+    `${uncounted > 0 ? '≥ ' : ''}${compactNumber(input)}`,
+    cached === undefined || calls === 0 ? '–' : share(cached, input),
+    `${isLeast ? '≥ ' : ''}${compactNumber(output)}`,
+    groupedNumber(errors),
+  ]
+}
+
+/** What each session cost, one below the other. Nothing where no calls were counted. */
+const Spent = ({
+  records,
+  version,
+}: {
+  readonly records: readonly SessionRecord[]
+  readonly version: number
+}): VNode | null => {
+  const sums = useMemo(
+    () =>
+      records.map((record) => {
+        const { figures } = figuresIn(record)
+        const parts = record.entries.flatMap(({ message }) => message.content)
+        const toolErrors = parts.filter((part) => part.type === 'tool_result' && part.isError === true).length
+        const ofCalls = figures.length > 0 ? sumsOf(figures) : { ...sumsOfFile(record), failed: 0 }
+        return {
+          ...ofCalls,
+          errors: ofCalls.failed + toolErrors,
+          name: `${nameOf(record)}${record.info.value.forkedFrom === undefined ? '' : ' (fork, only its own calls)'}`,
+        }
+      }),
+    [...records, version],
+  )
+  if (sums.every(({ calls }) => calls === 0)) return null
+  return (
+    <div class="spent scrolls" tabIndex={0} role="group" aria-label="what each session cost">
+      <table>
+        <thead>
+          <tr>
+            <th>session</th>
+            {['cost', 'calls', 'input', 'cached', 'output', 'errors'].map((heading) => (
+              <th class="align-right">{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sums.map((one) => (
+            <tr>
+              <td>{oneLine(one.name, 80)}</td>
+              {cellsOf(one).map((cell) => (
+                <td class="align-right">{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Messages that stand beside each other: the same, or what one has in place of the other. */
+interface Pair {
+  readonly a: number | undefined
+  readonly b: number | undefined
+  readonly isSame: boolean
+  /** Whether it is the first that differs. */
+  readonly diverges: boolean
+}
+
+/** After so many differences, the rest is not aligned: it would take too long. */
+const mostDifferences = 2000
+
+/** The last message in common stays in sight, so that a reader knows what the two go on from. Cost: O(texts that are not in common) */
+const pairsOf = (a: SessionRecord, b: SessionRecord, common: number): readonly Pair[] => {
+  const tailOf = (record: SessionRecord): Tail => {
+    const all = positionsOf(record, 'all', '')
+    const parted = all.findIndex((position) => position >= common)
+    return { before: all.at((parted === -1 ? all.length : parted) - 1), rest: parted === -1 ? [] : all.slice(parted) }
+  }
+  const [left, right] = [tailOf(a), tailOf(b)]
+  const pairs: Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
+  const [own, other] = [left.rest.map((at) => messageTextAt(a, at)), right.rest.map((at) => messageTextAt(b, at))]
+  const changes = diffArrays(own, other, { maxEditLength: mostDifferences }) ?? [
+    { removed: true, added: false, count: own.length },
+    { removed: false, added: true, count: other.length },
+  ]
+  let [x, y] = [0, 0]
+  for (let index = 0; index < changes.length; index++) {
+    const { removed, added, count = 0 } = changes[index] as (typeof changes)[number]
+    if (!removed && !added) {
+      for (let one = 0; one < count; one++)
+        pairs.push({ a: left.rest[x++], b: right.rest[y++], isSame: true, diverges: false })
+      continue
+    }
+    const next = changes[index + 1]
+    const beside = next?.removed || next?.added ? (next.count ?? 0) : 0
+    if (beside > 0) index += 1
+    const [gone, come] = removed ? [count, beside] : [beside, count]
+    for (let one = 0; one < Math.max(gone, come); one++)
+      pairs.push({
+        a: one < gone ? left.rest[x++] : undefined,
+        b: one < come ? right.rest[y++] : undefined,
+        isSame: false,
+        diverges: one === 0,
+      })
+  }
+  return pairs
+}
+
+interface Tail {
+  readonly before: number | undefined
+  readonly rest: readonly number[]
+}
+
+const messageTextAt = (record: SessionRecord, position: number): string => {
+  const { message, state } = record.entries[position] as Entry
+  return JSON.stringify([state, message.role, message.content])
+}
+
+const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: number | undefined }): VNode => {
+  const info = record.info.value
+  return (
+    <h2>
+      <a href={hrefOf({ view: 'session', id: record.id, ...(at !== undefined && { at }) })} title={record.id}>
+        {visibleText(nameOf(record))}
+      </a>
+      {info.forkedFrom === undefined ? null : <span class="quiet"> fork at {info.forkedFrom.at}</span>}
+    </h2>
+  )
+}
+
+const Side = ({
+  record,
+  position,
+  name,
+}: {
+  readonly record: SessionRecord
+  readonly position: number | undefined
+  readonly name: string
+}): VNode => (
+  <div class="cell" role="group" aria-label={name}>
+    {position === undefined ? (
+      <p class="quiet">no message here</p>
+    ) : (
+      <SourceContext.Provider value={record.source}>
+        <MessageItem record={record} entry={record.entries[position] as Entry} />
+      </SourceContext.Provider>
+    )}
+  </div>
+)
+
+const mostOffered = 100
+
+/** Which session to compare with: relatives first. */
+const OtherSession = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
+  const { value: list, fault } = useSessions(source)
+  const words = useSignal('')
+  const sessions = list?.sessions ?? []
+  const rootOf = useMemo(() => rootsOf(sessions), [list])
+  const own = sessions.find((session) => session.id === id)
+  const root = rootOf(id)
+  const wanted = words.value.trim().toLowerCase()
+  const others = sessions.filter(
+    (session) => session.id !== id && `${session.id} ${displayNameOf(session)}`.toLowerCase().includes(wanted),
+  )
+  const relatives = others.filter((session) => rootOf(session.id) === root)
+  const related = new Set(relatives)
+  const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
+  useEffect(() => void fetchOverviews(source, sessions, [id, ...offered.map((one) => one.id)]), [offered.length, list])
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
+            ←
+          </a>
+          <h1>Compare {own === undefined ? visibleText(id) : oneLine(displayNameOf(own), 80)} with</h1>
+        </div>
+        <div class="top-line second">
+          <div class="tools wide" role="search">
+            <input
+              type="search"
+              placeholder="Title or id"
+              aria-label="filter sessions"
+              value={words.value}
+              onInput={(event) => (words.value = event.currentTarget.value)}
+            />
+          </div>
+        </div>
+      </header>
+      <main class="view">
+        <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
+          {offered.length > 0 ? null : (
+            <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+              {fault !== undefined
+                ? sentence(fault)
+                : list === undefined
+                  ? 'Reading the sessions…'
+                  : sessions.length < 2
+                    ? 'There is no other session.'
+                    : 'No session matches.'}
+            </p>
+          )}
+          <ul class="offered">
+            {offered.map((session) => (
+              <li>
+                <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
+                  <span class="session-title">
+                    <span>{oneLine(displayNameOf(session), 160)}</span>
+                  </span>
+                  <span class="session-words">{session.id}</span>
+                  <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
+                  <span class="session-facts">{countText(session.len, 'message')}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </main>
+    </>
+  )
+}
+
+/** The session that a chain of forks begins with, as far as it is known. */
+const rootsOf = (sessions: readonly ViewedSession[]): ((id: string) => string) => {
+  const byId = new Map(sessions.map((session) => [session.id, session]))
+  return (id) => {
+    const seen = new Set<string>()
+    let at = id
+    while (!seen.has(at)) {
+      seen.add(at)
+      const from = byId.get(at)?.forkedFrom?.id
+      if (from === undefined) return at
+      at = from
+    }
+    return at
+  }
+}

@@ -1,0 +1,227 @@
+/** A session: its title, whether it is what was appended, and its views. */
+import { signal, useSignal, type Signal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
+import { useMemo, useRef } from 'preact/hooks'
+import { CallBars } from './call-bars.tsx'
+import { spentOf } from './call-figures.ts'
+import { Export } from './export.tsx'
+import { choices, positionsOf, type Filter } from './filter.ts'
+import { ErrorBoundary } from './error-boundary.tsx'
+import { Keys } from './keys.tsx'
+import { SourceContext } from './media.tsx'
+import { SessionRecord } from './record.ts'
+import { hrefOf, type Route } from './route.ts'
+import { countText, groupedNumber, oneLine, sentence, visibleText, tokensText } from './format-text.ts'
+import type { Source } from './source.ts'
+import { Timeline } from './timeline.tsx'
+import { titleOf, useTitle } from './title.ts'
+import { firstWordsOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
+import { Verified } from './verification.tsx'
+
+/** How often a record was opened again: each time its views begin anew. */
+export const openCount: Signal<number> = signal(0)
+
+/** Forget the record that is open, and read what the store has now. */
+const openAgain = (): void => {
+  openedRecord.value?.close()
+  openedRecord.value = undefined
+  openCount.value += 1
+}
+
+/** The record that was opened last: going from one view of a session to another loads nothing again. */
+const openedRecord = signal<SessionRecord | undefined>(undefined)
+
+export const recordOf = async (source: Source, id: string): Promise<SessionRecord> => {
+  if (openedRecord.value?.id === id) return openedRecord.value
+  const info = await source.session(id)
+  openedRecord.value?.close()
+  openedRecord.value = new SessionRecord(source, info)
+  return openedRecord.value
+}
+
+export const SessionView = ({
+  record,
+  at,
+}: {
+  readonly record: SessionRecord
+  readonly at: number | undefined
+}): VNode => {
+  const only = useSignal<Filter>('all')
+  const words = useSignal('')
+  const field = useRef<HTMLInputElement>(null)
+  return (
+    <SourceContext.Provider value={record.source}>
+      <SessionHead record={record} here={{ view: 'session', id: record.id, at }} at={at}>
+        <div class="tools" role="search">
+          <input
+            ref={field}
+            type="search"
+            placeholder="Search this session"
+            aria-label="search this session"
+            value={words.value}
+            onInput={(event) => (words.value = event.currentTarget.value)}
+          />
+          <select
+            aria-label="show"
+            value={only.value}
+            onChange={(event) => (only.value = event.currentTarget.value as Filter)}
+          >
+            {choices.map(([value, text]) => (
+              <option value={value}>{text}</option>
+            ))}
+          </select>
+          <Export
+            record={record}
+            filtered={
+              only.value === 'all' && words.value.trim() === ''
+                ? undefined
+                : () => positionsOf(record, only.value, words.value)
+            }
+          />
+          <Keys />
+        </div>
+      </SessionHead>
+      <main class="rest">
+        <ErrorBoundary name="The calls at a glance">
+          <CallBars record={record} />
+        </ErrorBoundary>
+        <ErrorBoundary name="The conversation">
+          <Timeline
+            record={record}
+            only={only.value}
+            words={words.value}
+            at={at}
+            search={() => field.current?.focus()}
+          />
+        </ErrorBoundary>
+      </main>
+    </SourceContext.Provider>
+  )
+}
+
+/** The head of every view of a session. */
+export const SessionHead = ({
+  record,
+  here,
+  at,
+  children,
+}: {
+  readonly record: SessionRecord
+  readonly here: Route
+  /** The message that is looked at. */
+  readonly at: number | undefined
+  readonly children?: ComponentChildren
+}): VNode => {
+  const info = record.info.value
+  const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
+  const live = record.live.value
+  const { version } = record
+  const { exported } = record.source
+  const spent = useMemo(
+    () => (record.whole.value ? spentOf(record) : { tokens: 0, cost: [] }),
+    [record, record.whole.value, version.value],
+  )
+  const folder = workFolderOf(info)
+  useTitle(oneLine(title))
+  return (
+    <header class="top">
+      <div class="top-line">
+        {exported ? null : (
+          <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
+            ←
+          </a>
+        )}
+        <h1 title={info.id} dir="auto">
+          {visibleText(title)}
+        </h1>
+        <span class="quiet count" title={folder}>
+          {folder === undefined ? '' : `${oneLine(projectIn(folder), 32)} · `}
+          {version.value >= 0 && !record.whole.value
+            ? `${groupedNumber(record.entries.length)} of ${countText(info.len, 'message')}`
+            : `${countText(record.entries.length, 'message')}${spentText(spent)}`}
+        </span>
+        {live === 'live' ? (
+          <span class="live" title="New messages appear here">
+            live
+          </span>
+        ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
+          <span class="badge bad">{live === 'lost' ? 'connection lost' : live}</span>
+        ) : null}
+        <ErrorBoundary name="The verification">
+          <Verified record={record} />
+        </ErrorBoundary>
+      </div>
+      <div class="top-line second">
+        <nav aria-label="views of the session">
+          <Tab to={{ view: 'session', id: record.id, at }} here={here}>
+            Conversation
+          </Tab>
+          <Tab to={{ view: 'saw', id: record.id, message: at }} here={here}>
+            What the model saw
+          </Tab>
+          {exported ? null : (
+            <Tab
+              to={{
+                view: 'diff',
+                a: info.forkedFrom?.id ?? record.id,
+                b: info.forkedFrom === undefined ? '' : record.id,
+              }}
+              here={here}
+            >
+              {info.forkedFrom === undefined ? 'Compare' : `Fork at ${info.forkedFrom.at}`}
+            </Tab>
+          )}
+        </nav>
+        {children}
+      </div>
+      <LiveProblem record={record} />
+    </header>
+  )
+}
+
+const spentText = ({ tokens, cost }: ReturnType<typeof spentOf>): string =>
+  tokens === 0 ? '' : ['', tokensText(tokens), ...cost].join(' · ')
+
+/** What keeps the page from showing what the store has. */
+export const LiveProblem = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+  const live = record.live.value
+  if (live === 'no' || live === 'live' || live === 'ended') return null
+  const fault = record.fault.value ?? ''
+  return (
+    <p class="fault" role="alert">
+      {live === 'removed'
+        ? 'The session is no longer in the store. The page still shows what it has read.'
+        : live === 'replaced'
+          ? 'Another session now has this id. The page still shows the one that it has read.'
+          : live === 'lost'
+            ? `${sentence(fault)} The page tries again.`
+            : sentence(fault)}{' '}
+      {live === 'replaced' || live === 'fault' ? (
+        <button type="button" class="more" onClick={openAgain}>
+          {live === 'fault' ? 'Read it again' : 'Show the new one'}
+        </button>
+      ) : null}
+    </p>
+  )
+}
+
+/** Its title; without one, the first words of the user. */
+export const nameOf = (record: SessionRecord): string => {
+  const title = titleOf(record.info.value)
+  if (title !== record.id) return title
+  return oneLine(firstWordsOf(record.entries.slice(0, 12).map(({ message }) => message)), 80) || title
+}
+
+const Tab = ({
+  to,
+  here,
+  children,
+}: {
+  readonly to: Route
+  readonly here: Route
+  readonly children: ComponentChildren
+}): VNode => (
+  <a href={hrefOf(to.view === here.view ? here : to)} aria-current={to.view === here.view ? 'page' : undefined}>
+    {children}
+  </a>
+)

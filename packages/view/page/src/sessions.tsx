@@ -1,0 +1,548 @@
+/** All sessions of a store. */
+import { useSignal, type Signal } from '@preact/signals'
+import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
+import type { FoundMessage } from '../../src/protocol.ts'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { memoizeByKey } from './memo.ts'
+import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
+import { Facts } from './field.tsx'
+import { hrefOf } from './route.ts'
+import {
+  agoText,
+  compactNumber,
+  countText,
+  costText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  visibleText,
+  timeText,
+} from './format-text.ts'
+import { reasonOf, type Source } from './source.ts'
+import { activityOf, titleOf, useTitle } from './title.ts'
+import { projectIn, tokensOf as knownTokensOf, workFolderOf } from '../../src/texts/about.ts'
+import { useVirtual } from './virtual.ts'
+
+type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
+
+const orders: readonly (readonly [Order, string])[] = [
+  ['appended', 'Last activity'],
+  ['created', 'Newest'],
+  ['messages', 'Messages'],
+  ['title', 'Title'],
+  ['tokens', 'Tokens'],
+  ['money', 'Cost'],
+]
+
+/** The order is kept while a session is looked at, and when the page is loaded again. */
+const orderName = 'indelible.order'
+const useOrder = (): Signal<Order> => {
+  const kept = sessionStorage.getItem(orderName)
+  return useSignal<Order>(orders.find(([order]) => order === kept)?.[0] ?? 'appended')
+}
+
+export const Sessions = ({
+  source,
+  list,
+  place,
+  fault,
+}: {
+  readonly source: Source
+  readonly list: SessionList
+  readonly place: string
+  /** Why not all of them could be read. */
+  readonly fault: string | undefined
+}): VNode => {
+  const words = useSignal('')
+  const order = useOrder()
+  const tree = useSignal(false)
+  const scroller = useRef<HTMLDivElement>(null)
+  const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
+  const byOverviews = order.value === 'tokens' || order.value === 'money'
+  const sorted = useMemo(
+    () => inOrder(list.sessions, order.value, overviews.value),
+    [list, order.value, byOverviews ? overviews.value : undefined],
+  )
+  const rows = useMemo(
+    () => arrangeSessions(sorted, words.value, tree.value, overviews.value),
+    [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
+  )
+  const found = useSearch(source, words.value)
+  const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
+  const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
+  const isAlike = useMemo(() => alikeIn(list.sessions), [list, overviews.value])
+  const projectOf = useMemo(() => projectsIn(list.sessions), [list])
+  const shownList = useVirtual({
+    count: lines.length,
+    scroller: () => scroller.current,
+    estimate: (index) => (lines[index]?.type === 'heading' ? 44 : 68),
+    keyOf: (index) => keyOf(lines[index]) ?? index,
+    version: lines,
+  })
+  const inSight = shownList.items.flatMap(({ index }) => {
+    const line = lines[index]
+    return line?.type === 'session' ? [line.row.session.id] : line?.type === 'hit' ? [line.hit.session] : []
+  })
+  const last = shownList.items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (found.more !== undefined && last >= lines.length - 5) found.more()
+  }, [last, lines.length])
+  useTitle('Sessions')
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
+    return () => clearTimeout(timer)
+  }, [inSight.join('\n')])
+  useEffect(() => {
+    if (!byOverviews) return
+    const isMoney = order.value === 'money'
+    const unknown = list.sessions.filter((session) => isMoney || factsOf(session).tokens === undefined)
+    void fetchOverviews(
+      source,
+      shownOnce,
+      unknown.map(({ id }) => id),
+    )
+  }, [order.value, list])
+  const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
+  return (
+    <>
+      <header class="top">
+        <div class="top-line">
+          <h1>Sessions</h1>
+          <span class="quiet count">
+            {countText(list.sessions.length, 'session')}, {countText(messages, 'message')}
+            {list.next === undefined ? '' : ' so far'}
+          </span>
+          <span class="quiet place" title={place}>
+            <bdi dir="ltr">{visibleText(place)}</bdi>
+          </span>
+        </div>
+        <div class="top-line second">
+          <div class="tools wide" role="search">
+            <input
+              type="search"
+              placeholder="Search sessions and their messages"
+              aria-label="search sessions and messages"
+              value={words.value}
+              onInput={(event) => {
+                words.value = event.currentTarget.value
+                scroller.current?.scrollTo({ top: 0 })
+              }}
+            />
+            <select
+              aria-label="order"
+              value={order.value}
+              onChange={(event) => {
+                order.value = event.currentTarget.value as Order
+                sessionStorage.setItem(orderName, order.value)
+              }}
+            >
+              {orders.map(([value, text]) => (
+                <option value={value}>{text}</option>
+              ))}
+            </select>
+            <button type="button" class="plain" aria-pressed={tree.value} onClick={() => (tree.value = !tree.value)}>
+              Forks as a tree
+            </button>
+          </div>
+        </div>
+      </header>
+      <main class="view">
+        <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="sessions">
+          {fault === undefined ? null : (
+            <p class="gap bad" role="alert">
+              {sentence(fault)}
+            </p>
+          )}
+          {list.damaged.map(({ id, reason }) => (
+            <p class="gap bad">
+              {visibleText(id)}: {visibleText(reason)}
+            </p>
+          ))}
+          {lines.length === 0 ? (
+            <p class="nothing">
+              {list.sessions.length === 0
+                ? 'No sessions yet: “indelible import FILE” creates one.'
+                : 'No session matches.'}
+            </p>
+          ) : null}
+          <ul class="sessions" style={{ height: `${shownList.height}px` }}>
+            {shownList.items.map(({ index, key, start }) => {
+              const line = lines[index]
+              return line === undefined ? null : (
+                <li
+                  key={key}
+                  ref={shownList.measure}
+                  data-index={index}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  {line.type === 'session' ? (
+                    <SessionRow
+                      row={line.row}
+                      overview={overviews.value.get(line.row.session.id)}
+                      created={order.value === 'created'}
+                      isAlike={isAlike(line.row.session)}
+                      project={projectOf(line.row.session)}
+                    />
+                  ) : line.type === 'hit' ? (
+                    <Hit
+                      hit={line.hit}
+                      title={displayNameOf(byId.get(line.hit.session) ?? { id: line.hit.session, metadata: {} })}
+                    />
+                  ) : (
+                    <h2 class="list-heading">{line.text}</h2>
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        </div>
+      </main>
+    </>
+  )
+}
+
+type Line =
+  | { readonly type: 'session'; readonly row: Row }
+  | { readonly type: 'hit'; readonly hit: FoundMessage }
+  | { readonly type: 'heading'; readonly text: string }
+
+const keyOf = (line: Line | undefined): string | undefined =>
+  line === undefined
+    ? undefined
+    : line.type === 'session'
+      ? line.row.session.id
+      : line.type === 'hit'
+        ? `${line.hit.session}\n${line.hit.position}`
+        : `\n${line.text}`
+
+const linesOf = (rows: readonly Row[], { hits, state, fault, more }: SearchState): readonly Line[] => {
+  const sessions = rows.map((row): Line => ({ type: 'session', row }))
+  if (state === 'none') return sessions
+  return [
+    ...sessions,
+    {
+      type: 'heading',
+      text:
+        fault !== undefined
+          ? `The messages could not be searched: ${fault}`
+          : state === 'busy'
+            ? 'Searching the messages…'
+            : hits.length === 0
+              ? 'No message has these words'
+              : `Found in ${countText(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
+    },
+    ...hits.map((hit): Line => ({ type: 'hit', hit })),
+  ]
+}
+
+interface SearchState {
+  readonly state: 'none' | 'busy' | 'done'
+  readonly hits: readonly FoundMessage[]
+  /** Why they could not be searched. */
+  readonly fault?: string
+  readonly more?: () => void
+}
+
+/** So long after the last key the messages are searched. */
+const typingPause = 120
+const fewestLetters = 2
+
+/** The messages with these words: the first page, and each further one when it is asked for. */
+const useSearch = ({ search }: Source, words: string): SearchState => {
+  const [found, setFound] = useState<Omit<SearchState, 'more'> & { readonly next?: string | undefined }>({
+    state: 'none',
+    hits: [],
+  })
+  const gone = useRef(new AbortController())
+  const page = useRef<string | undefined>(undefined)
+  const read = async (
+    before: readonly FoundMessage[],
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    // A page may be empty and have a next one: a call looks through a bounded number of messages.
+    const hits = [...before]
+    let next = after
+    do {
+      const answer = await search?.(words, next, signal)
+      if (signal.aborted) return
+      for (const hit of answer?.hits ?? []) hits.push(hit)
+      next = answer?.next
+    } while (next !== undefined && hits.length === before.length)
+    setFound({ state: 'done', hits, next })
+  }
+  useEffect(() => {
+    gone.current.abort()
+    gone.current = new AbortController()
+    page.current = undefined
+    if (search === undefined || words.trim().length < fewestLetters) return setFound({ state: 'none', hits: [] })
+    setFound((before) => ({ state: 'busy', hits: before.hits }))
+    const { signal } = gone.current
+    const timer = setTimeout(() => {
+      read([], undefined, signal).catch(
+        (cause: unknown) => signal.aborted || setFound({ state: 'done', hits: [], fault: reasonOf(cause) }),
+      )
+    }, typingPause)
+    return () => clearTimeout(timer)
+  }, [words])
+  const { next, ...rest } = found
+  return {
+    ...rest,
+    ...(next !== undefined && {
+      more: () => {
+        if (page.current === next) return
+        page.current = next
+        read(found.hits, next, gone.current.signal).catch(() => {})
+      },
+    }),
+  }
+}
+
+const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: string }): VNode => (
+  <a class="session hit" href={hrefOf({ view: 'session', id: hit.session, at: hit.position })}>
+    <span class="hit-text" dir="auto">
+      {markedText(hit)}
+    </span>
+    <span class="session-words">
+      {hit.role} {hit.position} · {oneLine(title, 120)}
+    </span>
+  </a>
+)
+
+/** So many characters stand before the first of the words. */
+const before = 24
+
+/** The text around the words, with the words marked. */
+const markedText = ({ text, marks }: FoundMessage): ComponentChildren => {
+  // The words stand near the start, so that they are seen where the line is cut.
+  const first = marks[0]?.[0] ?? 0
+  const cut = first > before ? text.lastIndexOf(' ', first - before) + 1 || first - before : 0
+  const pieces: ComponentChildren[] = cut > 0 ? ['…'] : []
+  let at = cut
+  for (const [from, to] of marks) {
+    pieces.push(visibleText(text.slice(at, from)), <mark>{visibleText(text.slice(from, to))}</mark>)
+    at = to
+  }
+  return [...pieces, visibleText(text.slice(at))]
+}
+
+const SessionRow = ({
+  row: { session, depth },
+  overview,
+  created,
+  isAlike,
+  project,
+}: {
+  readonly row: Row
+  readonly overview: Overview | undefined
+  readonly created: boolean
+  /** Whether another session has the same name. */
+  readonly isAlike: boolean
+  /** Empty if it is not known. */
+  readonly project: string
+}): VNode => {
+  const title = titleOf(session)
+  const time = created ? session.created : activityOf(session)
+  const words = overview?.words ?? ''
+  const named = title !== session.id
+  const beside = isAlike && named ? <bdi title={session.id}>{shortId(session.id)} · </bdi> : null
+  return (
+    <a
+      class={`session depth${depth}`}
+      style={{ paddingLeft: depth === 0 ? undefined : `${1.25 + 1.25 * Math.min(depth, 4)}rem` }}
+      href={hrefOf({ view: 'session', id: session.id })}
+    >
+      <span class="session-title">
+        <span dir="auto">
+          {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
+          {oneLine(displayNameOf(session), 160)}
+        </span>
+        {marksOf(session, overview).map(([mark, why]) => (
+          <span class={mark === damagedMark ? 'badge bad' : 'badge'} title={why}>
+            {mark}
+          </span>
+        ))}
+      </span>
+      <span class="session-words" dir="auto">
+        {overview?.unreadable !== undefined
+          ? sentence(overview.unreadable)
+          : named && words !== ''
+            ? [beside, oneLine(restOf(words, title), 200)]
+            : named || words !== ''
+              ? session.id
+              : ''}
+      </span>
+      <span class="session-time" title={timeText(time)}>
+        {agoText(time)}
+      </span>
+      <span class="session-facts" title={workFolderOf(session)}>
+        <Facts text={rowFacts(session, overview, project)} />
+      </span>
+    </a>
+  )
+}
+
+const rowFacts = (session: ViewedSession, overview: Overview | undefined, project: string): string => {
+  const { len, forkedFrom } = session
+  const { models = [], own, breaks } = overview ?? {}
+  const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
+  const tokens = tokensOf(session, overview)
+  return [
+    project === '' ? [] : oneLine(project, 32),
+    `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
+    models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
+    tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,
+    costText(dollars, unpriced, undercounted),
+    breaks === undefined ? [] : countText(breaks, 'cache break'),
+  ]
+    .flat()
+    .join(' · ')
+}
+
+/** The names of the sessions' projects, in which they differ; empty if a file does not say it. Cost: O(sessions) once. */
+const projectsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string) => {
+  const folders = new Set(sessions.flatMap((session) => workFolderOf(session) ?? []))
+  const alike = Map.groupBy(folders, (folder) => projectIn(folder))
+  const names = new Map(Array.from(folders, (folder) => [folder, projectIn(folder, alike.get(projectIn(folder)))]))
+  return (session) => names.get(workFolderOf(session) ?? '') ?? ''
+}
+
+/** Whether several sessions have the name of one. Cost: O(sessions) once. */
+const alikeIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => boolean) => {
+  const counts = new Map<string, number>()
+  for (const session of sessions) {
+    const name = displayNameOf(session)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return (session) => (counts.get(displayNameOf(session)) ?? 0) > 1
+}
+
+/** The end of a long id, in which recorded sessions of the same first words differ. */
+const shortId = (id: string): string => visibleText(id.length > 24 ? `…${id.slice(-16)}` : id)
+
+/** First words without a title that repeats their beginning. */
+const restOf = (words: string, title: string): string => {
+  const start = title.replaceAll(/\s+/g, ' ').replace(/…$/, '').trim()
+  if (!words.startsWith(start)) return words
+  const rest = words.slice(start.length).trim()
+  return rest === '' ? '' : `… ${rest}`
+}
+
+const damagedMark = 'damaged'
+
+/** What is special about a session, in a word, and what that means. */
+const marksOf = (
+  { encrypted, forkedFrom }: ViewedSession,
+  overview: Overview | undefined,
+): readonly (readonly [mark: string, why: string])[] => {
+  const { held, erased, found, sealed, unreadable } = overview ?? {}
+  const because = [held?.by, held?.reason].filter((text) => text !== undefined).join(': ')
+  return [
+    ...(encrypted === true
+      ? unreadable === undefined
+        ? [['encrypted', 'Its stored rows are encrypted'] as const]
+        : [['no key', 'It is encrypted, and this view has no key for it'] as const]
+      : unreadable === undefined
+        ? []
+        : [['unreadable', visibleText(unreadable)] as const]),
+    ...(found?.problem === undefined
+      ? []
+      : [[found.damaged === undefined ? 'blocks missing' : damagedMark, sentence(found.problem)] as const]),
+    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${visibleText(forkedFrom.id)}`] as const]),
+    ...(held === undefined
+      ? []
+      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${visibleText(because)})`}`] as const]),
+    ...(erased === undefined
+      ? []
+      : [
+          [
+            `${groupedNumber(erased)} erased`,
+            ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
+          ] as const,
+        ]),
+    ...(sealed === true ? [['sealed', 'Nothing can be appended to it'] as const] : []),
+  ]
+}
+
+interface Row {
+  readonly session: ViewedSession
+  readonly depth: number
+}
+
+/** What a session is found and ordered by. */
+const factsOf = memoizeByKey((session: ViewedSession) => {
+  const title = titleOf(session)
+  const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
+  const text = `${session.id} ${title} ${workFolderOf(session) ?? ''}`.toLowerCase()
+  return { title, text, activity: activityOf(session), tokens }
+})
+
+/** The tokens of its own calls; of an encrypted session as its overview has them. */
+const tokensOf = (session: ViewedSession, overview: Overview | undefined): number => {
+  const { input, output } = overview?.own ?? overview ?? { input: 0, output: 0 }
+  return factsOf(session).tokens ?? input + output
+}
+
+const overviewText = memoizeByKey(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
+
+const inOrder = (
+  sessions: readonly ViewedSession[],
+  order: Order,
+  known: ReadonlyMap<string, Overview>,
+): readonly ViewedSession[] => {
+  const { compare } = new Intl.Collator()
+  if (order === 'title') return sessions.toSorted((a, b) => compare(factsOf(a).title, factsOf(b).title))
+  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
+  const values: { readonly [order in Exclude<Order, 'title'>]: (session: ViewedSession) => number } = {
+    appended: (session) => factsOf(session).activity,
+    created: ({ created }) => created,
+    messages: ({ len }) => len,
+    tokens: (session) => tokensOf(session, known.get(session.id)),
+    money: (session) => spent(session)?.dollars ?? -1,
+  }
+  const value = values[order]
+  return sessions
+    .map((session) => ({ session, value: value(session) }))
+    .toSorted((a, b) => b.value - a.value)
+    .map(({ session }) => session)
+}
+
+const arrangeSessions = (
+  sorted: readonly ViewedSession[],
+  words: string,
+  tree: boolean,
+  known: ReadonlyMap<string, Overview>,
+): readonly Row[] => {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  const found =
+    wanted.length === 0
+      ? sorted
+      : sorted.filter((session) => {
+          const { text } = factsOf(session)
+          const overview = known.get(session.id)
+          const more = overview === undefined ? '' : overviewText(overview)
+          return wanted.every((word) => text.includes(word) || more.includes(word))
+        })
+  return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))
+}
+
+/** Forks below the session that they come from. */
+const treeOf = (sessions: readonly ViewedSession[]): readonly Row[] => {
+  const there = new Set(sessions.map(({ id }) => id))
+  const forks = new Map<string, ViewedSession[]>()
+  const roots: ViewedSession[] = []
+  for (const session of sessions) {
+    const from = session.forkedFrom?.id
+    if (from === undefined || !there.has(from) || from === session.id) roots.push(session)
+    else forks.set(from, [...(forks.get(from) ?? []), session])
+  }
+  const rows: Row[] = []
+  const stack: Row[] = roots.toReversed().map((session) => ({ session, depth: 0 }))
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { session, depth } = next
+    rows.push(next)
+    for (const fork of (forks.get(session.id) ?? []).toReversed()) stack.push({ session: fork, depth: depth + 1 })
+  }
+  return rows
+}

@@ -1,0 +1,328 @@
+/** What each recorded call was sent, what of it was not cached and why, and what it cost. */
+import { callDollars, ratesAt } from 'indelible/context/kit'
+import { pricesOf } from 'indelible/context'
+import type { ReceiptNote } from 'indelible/notes/kit'
+import { hasFailed } from 'indelible/session/kit'
+import { detailsOf, type CallDetails } from '@indelible/recorder'
+import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/kit'
+import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
+import {
+  atLeast,
+  compactNumber,
+  countText,
+  durationText,
+  groupedNumber,
+  oneLine,
+  sentence,
+  share,
+  tokensText,
+} from '../texts/format-text.ts'
+import type { ViewedSession } from '../protocol.ts'
+import { costText, dollarsText } from '../texts/money.ts'
+
+/**
+ * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
+ * `tools`, `system`, `messages`: sent again, because that part of the request changed. `model`: sent again, because the call
+ * before went to another model. `missed`: sent again unchanged, and not in the cache. `again`: sent again, and the receipt does
+ * not say why. `uncounted`: nobody counted cached ones.
+ */
+export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'again' | 'uncounted'
+
+/** The causes in the order in which a bar stacks them, from its foot, each with its words in a legend. */
+export const causes: { readonly [cause in Cause]: string } = {
+  cached: 'cached',
+  new: 'new',
+  tools: 'tools changed',
+  system: 'system changed',
+  messages: 'messages changed',
+  model: 'another model',
+  missed: 'lost from the cache',
+  again: 'sent again',
+  uncounted: 'cache not counted',
+}
+
+export interface CallFigures {
+  /** Its number among the calls, from 1. */
+  readonly number: number
+  /** Whether it is a call of a fork that the fork shares with its original. */
+  readonly isShared: boolean
+  /** What names it in an address. */
+  readonly key: number
+  /** The position of its answer, of a call without a receipt: an imported one. */
+  readonly imported: number | undefined
+  readonly model: string
+  /** When it was sent: milliseconds since 1970; undefined if that is not known. */
+  readonly at: number | undefined
+  /** Input tokens by the provider's count; without one, by the estimate, and 0 without either. */
+  readonly input: number
+  readonly output: number
+  /** Whether the answer holds more tokens than were counted. */
+  readonly isUndercounted: boolean
+  /** Whether the provider counted the tokens. */
+  readonly isCounted: boolean
+  /** The input tokens by cause. Their sum is `input`. */
+  readonly parts: ReadonlyMap<Cause, number>
+  /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  /** Of `input`: written to the provider's cache; undefined if nobody counted them. */
+  readonly written: number | undefined
+  /** Why the cached prefix ended; undefined where it did not. */
+  readonly broke: string | undefined
+  /** Why there is no whole answer; undefined where there is one. */
+  readonly failed: string | undefined
+  /** The number of the failed call whose request this one repeats. */
+  readonly repeats: number | undefined
+  /** US dollars at list prices; undefined if they are not known. */
+  readonly dollars: number | undefined
+  /** Where most of the money or the tokens went, in a sentence. */
+  readonly why: string
+}
+
+/** The figures of all calls with a receipt, in order; of an imported session, of those that its file counts. Cost: O(calls). */
+export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): readonly CallFigures[] => {
+  const session = notesOf(record)
+  const figures: CallFigures[] = []
+  const cache = new CacheWatch()
+  let last: { readonly at: number | undefined } | undefined
+  let broken: CallDetails['broke']
+  let digest: string | undefined
+  for (const [index, call] of calls.entries()) {
+    const { receipt, answer } = call
+    const counted = countedIn(record, call)
+    const counts = receipt?.note ?? counted ?? uncountedCall
+    const { usage, model } = counts
+    const details = receipt && detailsOf(receipt.note, session)
+    const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
+    const input = usage?.input ?? receipt?.note.estimated ?? 0
+    const before = figures.at(-1)
+    // A call without figures passes its break on to the one that repeats it.
+    broken = details?.broke ?? broken
+    const parts = new Map<Cause, number>()
+    const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
+    let broke = details?.broke && sentence(details.broke.because)
+    let [elsewhere, isUpperBound] = [false, false]
+    const sent = usage && cache.next(model, usage, broken !== undefined)
+    if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
+    else if (broken !== undefined && isFirstOwn(record, receipt, calls[index - 1]?.receipt)) {
+      add('cached', Math.min(input, usage.cacheRead))
+      add(broken.where, input - usage.cacheRead)
+      broke ??= sentence(broken.because)
+      elsewhere = true
+    } else {
+      const otherModel = sent.other === undefined ? undefined : sentence(otherModelText(sent.other))
+      const cause = otherModel !== undefined ? 'model' : (broken?.where ?? (details === undefined ? 'again' : 'missed'))
+      add('cached', Math.min(input, usage.cacheRead))
+      add('new', input - usage.cacheRead - sent.again)
+      add(cause, sent.again)
+      isUpperBound = sent.isUpperBound
+      if (broken !== undefined) broke = [otherModel ?? [], sentence(broken.because)].flat().join(' ')
+      else if (sent.broke)
+        broke =
+          otherModel !== undefined
+            ? otherModel
+            : details === undefined
+              ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
+              : sentence(`${missedText}${pauseText(last?.at, at)}`)
+    }
+    const failed = failureOf(details)
+    const repeats =
+      before?.failed !== undefined && digest === receipt?.note.contextDigest
+        ? (before.repeats ?? before.number)
+        : undefined
+    const prices = usage === undefined ? undefined : pricesOf(model)
+    const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
+    figures.push({
+      number: index + 1,
+      isShared: !isOwn(record, receipt),
+      key: keyOf(call),
+      imported: receipt === undefined ? answer : undefined,
+      model,
+      at,
+      input,
+      output: usage?.output ?? 0,
+      isUndercounted: counted?.undercounted === true || (usage !== undefined && failed !== undefined),
+      isCounted: usage !== undefined,
+      parts,
+      cached: usage?.cacheRead,
+      written: usage?.cacheWrite,
+      broke,
+      failed,
+      repeats,
+      dollars,
+      why: costReason(counts, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
+    })
+    if (usage !== undefined) {
+      last = { at }
+      broken = undefined
+    }
+    digest = receipt?.note.contextDigest
+  }
+  return figures.some(({ model }) => model !== '') ? figures : []
+}
+
+/**
+ * Whether a call is the first of a fork. If its prefix broke, the call before it is in the other session: a recorder forks
+ * where a program edits what it sent.
+ */
+export const isFirstOwn = (record: CallRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
+  const { forkedFrom } = record.info.value
+  return forkedFrom !== undefined && isOwn(record, own) && !isOwn(record, before)
+}
+
+/** Whether a receipt is a session's own: a fork shares those that were written before it was created. */
+export const isOwn = ({ info }: CallRecord, receipt: NoteAtRow | undefined): boolean =>
+  info.value.forkedFrom === undefined || (receipt?.at ?? 0) >= info.value.created
+
+/** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
+const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
+
+const failureOf = (details: CallDetails | undefined): string | undefined => {
+  if (details === undefined || !hasFailed({ ...details })) return undefined
+  const { error, status, cut } = details
+  const what =
+    status !== undefined && status >= 400 ? `HTTP ${status}` : cut === true ? 'the answer broke off' : 'no answer'
+  return error === undefined ? what : `${what}: ${oneLine(error, 120)}`
+}
+
+const pauseText = (before: number | undefined, at: number | undefined): string =>
+  before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
+
+/** Names the answer if it cost more than all of the input; else the larger part of the input. */
+const costReason = (
+  { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
+  parts: ReadonlyMap<Cause, number>,
+  broke: string | undefined,
+  {
+    isFirst,
+    elsewhere,
+    isUpperBound,
+  }: { readonly isFirst: boolean; readonly elsewhere: boolean; readonly isUpperBound: boolean },
+): string => {
+  if (usage === undefined) return broke ?? ''
+  const cached = parts.get('cached') ?? 0
+  const prices = pricesOf(model)
+  // If the price of the model is unknown, only numbers of input tokens are compared.
+  const { input, cacheRead, cacheWrite, output } =
+    prices === undefined ? { input: 1, cacheRead: 1, cacheWrite: 1, output: 0 } : ratesAt(prices, usage.input)
+  const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
+  const paid = {
+    cached: cached * cacheRead,
+    fresh: written * cacheWrite + (usage.input - cached - written) * input,
+    answer: usage.output * output,
+  }
+  if (paid.answer > paid.cached + paid.fresh)
+    return `Mostly the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
+  const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
+  if (broke !== undefined && again === 0) return broke
+  if (broke !== undefined && elsewhere)
+    return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
+  if (broke !== undefined)
+    return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
+  if (paid.answer > Math.max(paid.cached, paid.fresh))
+    return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
+  if (paid.cached > paid.fresh) return `Mostly cached tokens: ${compactNumber(cached)}.`
+  if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
+  if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
+  return again > fresh
+    ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
+    : `Mostly new tokens: ${compactNumber(fresh)}.`
+}
+
+const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
+  let sum = 0
+  for (const [cause, tokens] of parts) if (cause !== 'cached' && cause !== 'new' && cause !== 'uncounted') sum += tokens
+  return sum
+}
+
+export interface CallSums {
+  readonly calls: number
+  readonly input: number
+  /** Of `input`: from the cache; undefined if nobody counted them. */
+  readonly cached: number | undefined
+  readonly output: number
+  /** Whether answers hold more tokens than were counted: the output and the cost are more. */
+  readonly isUndercounted: boolean
+  /** How many answered calls have no token counts: tokens and cost are more. */
+  readonly uncounted: number
+  readonly breaks: number | undefined
+  readonly failed: number
+  /** US dollars of the calls whose price is known; undefined if none is. */
+  readonly dollars: number | undefined
+  /** How many calls with tokens have no known price. */
+  readonly unpriced: number
+  /** The one that cost most; if a price is not known, the one with most input that was not cached. */
+  readonly dearest: CallFigures | undefined
+}
+
+/** The sums of a session's own calls: a fork does not count those that it shares with its original. */
+export const sumsOf = (all: readonly CallFigures[]): CallSums => {
+  const figures = all.filter(({ isShared }) => !isShared)
+  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0, uncounted: 0 }
+  let cached: number | undefined
+  let dollars: number | undefined
+  for (const one of figures) {
+    if (one.isCounted) {
+      sums.input += one.input
+      if (one.cached !== undefined) cached = (cached ?? 0) + one.cached
+      sums.output += one.output
+      if (one.dollars === undefined) sums.unpriced++
+      else dollars = (dollars ?? 0) + one.dollars
+    } else if (one.failed === undefined) sums.uncounted++
+    // The call that repeats a failed one has the same break.
+    if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
+    if (one.failed !== undefined) sums.failed++
+  }
+  const costs = sums.unpriced === 0 ? costsMore : isLessCached
+  const dearest = figures
+    .filter(({ input }) => input > 0)
+    .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
+  const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
+  const isUndercounted = figures.some((one) => one.isUndercounted)
+  return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
+}
+
+/** A known price goes before none. */
+export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
+  one.dollars !== undefined || other.dollars !== undefined
+    ? (one.dollars ?? -1) > (other.dollars ?? -1)
+    : isLessCached(one, other)
+
+const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
+  one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
+
+export const sumsText = (sums: CallSums): string => {
+  const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
+  return [
+    countText(calls, 'call'),
+    input === 0 ? [] : `${tokensText(input)} in`,
+    cached === undefined ? [] : `${share(cached, input)} cached`,
+    output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
+    costText(dollars, unpriced, isUndercounted || uncounted > 0),
+    breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
+    failed === 0 ? [] : `${groupedNumber(failed)} failed`,
+    uncounted === 0 ? [] : `${groupedNumber(uncounted)} without token counts`,
+  ]
+    .flat()
+    .join(' · ')
+}
+
+/** The calls of a fork that its sums do not count. */
+export const sharedText = (
+  { forkedFrom }: Pick<ViewedSession, 'forkedFrom'>,
+  figures: readonly CallFigures[],
+): string => {
+  const shared = figures.filter(({ isShared }) => isShared).length
+  return shared === 0 ? '' : ` · without ${countText(shared, 'call')} shared with ${oneLine(forkedFrom?.id ?? '', 40)}`
+}
+
+/** The end of the sentence about the dearest call, after its name. */
+export const dearestText = ({ dearest, dollars, calls, unpriced, uncounted }: CallSums): string => {
+  if (dearest === undefined) return ''
+  if (dearest.dollars !== undefined && unpriced === 0 && uncounted > 0)
+    return ` cost most of those with token counts: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}.`
+  if (dearest.dollars !== undefined && unpriced === 0)
+    return ` cost most: ${atLeast(dearest.isUndercounted)}${dollarsText(dearest.dollars)}, ${Math.round((dearest.dollars / (dollars ?? 1)) * 100)} % of all.`
+  const without =
+    unpriced < calls ? ` (${countText(unpriced, 'call')} of ${groupedNumber(calls)} without a known price)` : ''
+  return ` was sent most that was not cached: ${tokensText(dearest.input - (dearest.cached ?? 0))}${without}.`
+}

@@ -1,0 +1,60 @@
+/** What a call was sent, only where its receipt's digest proves it. */
+import type { DerivedBy } from 'indelible/context'
+import { isObject } from 'indelible/json/kit'
+import type { Message } from 'indelible/message'
+import { digestOf } from 'indelible/proof/kit'
+import type { PageKind } from 'indelible/pages'
+import { toSentMessage } from '@indelible/recorder/kit'
+import { Deriver } from './derive-contexts.ts'
+import { placeOf, type CallRecord, type ModelCall } from './model-calls.ts'
+import type { SentRequest } from './sent-request.ts'
+
+/**
+ * The request of a call as JSON; a clause that says why not, if it is not known exactly.
+ *
+ * @param request what a recorder saw; undefined if none did: what a run was sent is derived again
+ * @param kindOf the page kind that a message was recorded with
+ */
+export const sentCall = (
+  record: CallRecord,
+  call: ModelCall,
+  before: ModelCall | undefined,
+  request: SentRequest | undefined,
+  kindOf: (position: number) => PageKind | undefined,
+): object | string => {
+  const note = call.receipt?.note
+  if (note === undefined) return 'the file that it was imported from does not say'
+  if (request === undefined) {
+    const deriver = new Deriver()
+    deriver.add(
+      record.entries.map(({ message, position }) => [message, kindOf(position) ?? 'conversation'] as const),
+      record.notes,
+    )
+    const again = deriver.again({
+      call: placeOf(record, call),
+      before: before && placeOf(record, before),
+      digest: note.contextDigest,
+      model: note.model,
+      by: isObject(note.details?.['derived']) ? (note.details['derived'] as unknown as DerivedBy) : undefined,
+    })
+    if (again === undefined) return 'its messages were not recorded, and can’t be derived again from its receipt'
+    return {
+      source: 'derived',
+      messages: again.messages.map((one) => (typeof one === 'number' ? record.entries[one]?.message : one.message)),
+    }
+  }
+  const recorded = request.entries.map((one) => (typeof one === 'number' ? record.entries[one]?.message : one))
+  if (recorded.some(isChanged)) return 'texts were redacted or left out when it was recorded'
+  const messages = recorded.map((message) => toSentMessage(message as Message))
+  const { system = null, tools = null } = request.request
+  const digests = messages.map((message) => digestOf(JSON.stringify(message)))
+  if (digestOf(JSON.stringify([system, tools, digests])) !== note.contextDigest)
+    return 'what is recorded has another digest: part of it is erased, damaged, missing or redacted, or the provider had it from an earlier call'
+  return { source: 'recorded', ...request.request, messages }
+}
+
+/** Whether a recorder keeps the digest of the original beside a message that it changed. */
+const isChanged = (message: Message | undefined): boolean => {
+  const ours = message?.meta?.['indelible']
+  return isObject(ours) && ours['digest'] !== undefined
+}

@@ -1,0 +1,412 @@
+/** The read-only server of a view: the page, and the data that it reads from a store. */
+import { checkStore } from 'indelible/session/kit'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import type { Trust } from '@indelible/evidence'
+import { isBlockId } from 'indelible/proof/kit'
+import { follow } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { headOf, rangeAt } from 'indelible/store/kit'
+import { FaultError, reasonOf } from 'indelible/task/kit'
+import { readAssets, type Asset, type Assets } from './assets.ts'
+import { Keys } from './keys.ts'
+import { overviewsOf } from './overview.ts'
+import { Verdicts } from './verdict.ts'
+import {
+  framedBlocks,
+  mostBlocks,
+  mostOverviews,
+  mostRows,
+  type Failure,
+  type FoundMessages,
+  type HtmlSelection,
+  type ViewedEvidence,
+  type ViewedStore,
+} from '../protocol.ts'
+import { searchStore } from 'indelible/search'
+import { htmlOf } from './html.ts'
+import { whyRefused } from '@indelible/recorder/proxy/kit'
+import { isLeft, optionsOf, type OptionNames } from 'indelible/json/kit'
+import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './read-view.ts'
+
+/** The options of a view. */
+export interface ViewOptions {
+  /** The store to view. It stays open when the server ends. */
+  readonly store: Store
+  /** The name for display. */
+  readonly name: string
+  /** The version of the library, shown on the page. */
+  readonly version: string
+  /** The address to listen on. Default: 127.0.0.1, which only this machine can reach. */
+  readonly host?: string
+  /** The port. Default: any free one. */
+  readonly port?: number
+  /** The keys whose signatures of the ledger count. Default: none; the page asks for them. */
+  readonly trust?: Trust
+}
+
+/** A running view. */
+export interface View {
+  /** The port that it listens on. */
+  readonly port: number
+  /**
+   * A URL that opens the page once: its token is exchanged for a key that the browser keeps.
+   *
+   * @param path the place in the page, such as `s/SESSION`. Default: the list of sessions
+   */
+  readonly open: (path?: string) => string
+  /** End the server and its running calls. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Serve a page that shows the sessions of a store. Anyone with a URL from `open` can read the whole
+ * scope, but change nothing.
+ *
+ * @param options the store, and the address to listen on
+ * @throws Error if the page was not built, or the address can't be used
+ */
+export const startView = async (options: ViewOptions): Promise<View> => {
+  const { store, name, version, host = '127.0.0.1', port = 0, trust } = optionsOf('startView', options, optionNames)
+  checkStore('startView', store)
+  const assets = await readAssets()
+  const keys = new Keys()
+  const about: ViewedStore = { name, scope: store.scope, version }
+  const verdicts = new Verdicts(store)
+  const overviews = overviewsOf(store, verdicts)
+  const calls: Calls = { store, about, keys, trust, verdicts, overviews, followers: new Set() }
+  const server = createServer((request, response) => {
+    answer(request, response, host, assets, calls).catch((cause: unknown) => sendFailure(response, cause))
+  })
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed)
+    server.listen(port, host, listening)
+  })
+  const { port: own } = server.address() as AddressInfo
+  const named = host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host
+  return {
+    port: own,
+    open: (path = '') => `http://${named}:${own}/#token=${keys.issue()}${path === '' ? '' : `&to=${path}`}`,
+    close: () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Calls {
+  readonly store: Store
+  readonly about: ViewedStore
+  readonly keys: Keys
+  readonly trust: Trust | undefined
+  readonly verdicts: Verdicts
+  readonly overviews: ReturnType<typeof overviewsOf>
+  readonly followers: Set<ServerResponse>
+}
+
+/** A request for something that does not exist or is invalid, with its status. */
+class BadCall extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const answer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  host: string,
+  assets: Assets,
+  calls: Calls,
+): Promise<void> => {
+  for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
+  const reason = whyRefused(opensPage(request) ? { host: request.headers.host } : request.headers, host, hostname())
+  if (reason !== undefined) throw new BadCall(403, `refused: ${reason}`)
+  const address = URL.parse(request.url ?? '/', 'http://view')
+  if (address === null) throw new BadCall(400, `expected a path, found ${JSON.stringify(request.url)}`)
+  const { pathname, searchParams } = address
+  if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw new BadCall(405, 'this server only reads')
+  const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
+  if (asset === undefined) throw new BadCall(404, `there is no ${pathname}`)
+  send(response, asset)
+}
+
+/**
+ * Whether a browser opens the page in a window, which any link or file may do. The page alone
+ * contains nothing of the store.
+ */
+const opensPage = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  url === '/' &&
+  headers['sec-fetch-mode'] === 'navigate' &&
+  headers['sec-fetch-dest'] === 'document'
+
+/** No other site may embed the page, only its own scripts may run, and nothing loads from elsewhere. */
+const headers = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    'img-src blob: data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types worker',
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+  'cache-control': 'no-store',
+} as const
+
+const send = (response: ServerResponse, { type, bytes }: Pick<Asset, 'type' | 'bytes'>): void => {
+  response.setHeader('content-type', type)
+  response.setHeader('content-length', bytes.length)
+  response.end(response.req.method === 'HEAD' ? undefined : bytes)
+}
+
+const sendJson = (response: ServerResponse, value: unknown): void =>
+  send(response, { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) })
+
+const sendFailure = (response: ServerResponse, cause: unknown): void => {
+  if (response.headersSent) return void response.destroy()
+  response.statusCode = cause instanceof BadCall ? cause.status : isMissing(cause) ? 404 : 500
+  const position = damagedRow(cause)
+  sendJson(response, { error: reasonOf(cause), ...(position !== undefined && { position }) } satisfies Failure)
+}
+
+const damagedRow = (cause: unknown): number | undefined => {
+  const position = cause instanceof FaultError && (cause.fault as { readonly position?: unknown }).position
+  return typeof position === 'number' ? position : undefined
+}
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof FaultError && (cause.fault as { readonly _tag?: unknown })._tag === 'NoSuchLog'
+
+const call = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  name: string,
+  query: URLSearchParams,
+  { store, about, keys, trust, verdicts, overviews, followers }: Calls,
+): Promise<void> => {
+  const posted = isPosted.has(name)
+  if (request.method !== (posted ? 'POST' : 'GET'))
+    throw new BadCall(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
+  if (name === 'enter') {
+    const body = await jsonOf(request)
+    const key = keys.exchange((body as { readonly token?: unknown } | null)?.token)
+    if (key === undefined) throw new BadCall(401, 'this address was already used, or belongs to another server')
+    return sendJson(response, { key })
+  }
+  if (!keys.opens(request.headers.authorization))
+    throw new BadCall(401, 'the key of this browser belongs to another server')
+  const id = query.get('id') ?? ''
+  switch (name) {
+    case 'store':
+      return sendJson(response, about)
+    case 'sessions':
+      return sendJson(response, await sessionsOf(store, query.get('after')))
+    case 'overviews':
+      return sendJson(response, await overviews(idsIn(await jsonOf(request))))
+    case 'session':
+      return sendJson(response, await sessionOf(store, id))
+    case 'rows': {
+      const { from, to } = rangeOf(query)
+      return sendJson(response, await rowsOf(store, id, from, to))
+    }
+    case 'nodes': {
+      const { from, to } = rangeOf(query)
+      const { head } = await sessionOf(store, id)
+      return sendJson(response, await nodesOf(store, id, from, Math.min(to, head.size)))
+    }
+    case 'blocks': {
+      const ids = await jsonOf(request)
+      if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
+        throw new BadCall(400, `expected at most ${mostBlocks} ids of blocks`)
+      return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
+    }
+    case 'verdict': {
+      const gone = new AbortController()
+      response.on('close', () => gone.abort())
+      return sendJson(response, await verdicts.verify(id, gone.signal))
+    }
+    case 'evidence':
+      return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
+    case 'search':
+      return sendJson(response, await findInStore(store, query))
+    case 'html': {
+      const { id: session, ...selection } = selectionOf(await jsonOf(request))
+      const lines = await htmlOf(store, session, { ...selection, version: about.version })
+      response.setHeader('content-disposition', 'attachment')
+      return send(response, { type: 'application/octet-stream', bytes: Buffer.from(`${lines.join('\n')}\n`) })
+    }
+    case 'follow': {
+      if (followers.size >= mostFollowers)
+        throw new BadCall(503, `${mostFollowers} pages already get live updates; close one of them`)
+      followers.add(response)
+      response.on('close', () => followers.delete(response))
+      return stream(request, response, store, id, {
+        size: positionIn(query, 'from'),
+        root: query.get('root') ?? undefined,
+      })
+    }
+    default:
+      throw new BadCall(404, `there is no api/${name}`)
+  }
+}
+
+/** Calls whose arguments do not fit into a URL. */
+const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', 'html'])
+
+const idsIn = (given: unknown): readonly string[] => {
+  if (!Array.isArray(given) || given.length > mostOverviews || !given.every((id) => typeof id === 'string'))
+    throw new BadCall(400, `expected at most ${mostOverviews} ids of sessions`)
+  return given
+}
+
+const mostFound = 50
+
+/** The most followers: each holds a connection, and keeps polling the store. */
+const mostFollowers = 100
+
+const findInStore = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
+  const after = query.get('after')
+  const words = query.get('words') ?? ''
+  const page = await searchStore(store, words, {
+    typing: true,
+    limit: mostFound,
+    ...(after !== null && { after }),
+  })()
+  if (isLeft(page) && page.left._tag === 'EmptyQuery') return { hits: [] }
+  const { hits, next } = isLeft(page) ? await searchStore(store, words) : page.right
+  return {
+    hits: hits.map(({ session, position, role, excerpt: { text, marks } }) => ({
+      session,
+      position,
+      role,
+      text,
+      marks,
+    })),
+    ...(next !== undefined && { next }),
+  }
+}
+
+const selectionOf = (given: unknown): HtmlSelection => {
+  const { id, from, to, only, redact } = (given ?? {}) as { readonly [name in keyof HtmlSelection]?: unknown }
+  const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+  if (
+    typeof id !== 'string' ||
+    ![from, to].every((value) => value === undefined || isPosition(value)) ||
+    !(only === undefined || (Array.isArray(only) && only.every(isPosition)))
+  )
+    throw new BadCall(400, 'expected a selection of a session')
+  return {
+    id,
+    ...(isPosition(from) && { from }),
+    ...(isPosition(to) && { to }),
+    ...(only !== undefined && { only }),
+    redact: redact === true,
+  }
+}
+
+const rangeOf = (query: URLSearchParams): { readonly from: number; readonly to: number } => {
+  const from = positionIn(query, 'from')
+  return { from, to: Math.min(positionIn(query, 'to'), from + mostRows) }
+}
+
+const positionIn = (query: URLSearchParams, name: string): number => {
+  const given = query.get(name) ?? ''
+  if (!/^\d{1,15}$/.test(given)) throw new BadCall(400, `${name} takes a position, not ${JSON.stringify(given)}`)
+  return Number(given)
+}
+
+const mostPosted = 1 << 20
+
+const jsonOf = async (request: IncomingMessage): Promise<unknown> => {
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    length += piece.length
+    if (length > mostPosted) throw new BadCall(413, `a call takes at most ${mostPosted} bytes`)
+    pieces.push(piece)
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString()) as unknown
+  } catch {
+    throw new BadCall(400, 'expected JSON')
+  }
+}
+
+/**
+ * Stream rows as they are committed, until the page closes or the session is sealed or removed. With a root, the
+ * stream also ends when the first rows no longer match the page's: another session has taken the place of this one.
+ */
+const stream = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  store: Store,
+  id: string,
+  { size, root }: { readonly size: number; readonly root: string | undefined },
+): Promise<void> => {
+  await sessionOf(store, id)
+  const gone = new AbortController()
+  request.on('close', () => gone.abort())
+  response.on('close', () => gone.abort())
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(': follows\n\n')
+  const beat = setInterval(() => response.write(': still here\n\n'), 20_000)
+  const sendEvent = async (event: string, value: unknown): Promise<void> => {
+    if (response.writableEnded) return
+    if (response.write(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`) || gone.signal.aborted) return
+    await new Promise<void>((ready) => {
+      response.once('drain', ready)
+      gone.signal.addEventListener('abort', () => ready(), { once: true })
+    })
+  }
+  const isSame = async (): Promise<boolean> => {
+    const info = await store.info(id)()
+    if (isLeft(info)) return true // reported by the read below
+    if (info.right.head.size < size) return false
+    const range = await rangeAt(store, id, size)()
+    return isLeft(range) || headOf(range.right, store.hash).root === root
+  }
+  const refreshFollower = async (): Promise<void> => {
+    if (root === undefined || gone.signal.aborted || (await isSame()) || gone.signal.aborted) return
+    await sendEvent('replaced', {})
+    gone.abort()
+  }
+  let unwatch: (() => void) | undefined
+  try {
+    unwatch = await store.watch(id, () => void refreshFollower().catch(() => {}))
+    await refreshFollower()
+    for await (const row of follow({ store, id }, { from: size, signal: gone.signal }))
+      await sendEvent('row', viewedRow(row))
+    await sendEvent('end', {})
+  } catch (cause) {
+    await sendEvent(isMissing(cause) ? 'removed' : 'fault', { error: reasonOf(cause) } satisfies Failure)
+  } finally {
+    unwatch?.()
+    clearInterval(beat)
+    response.end()
+  }
+}
+
+const optionNames: OptionNames<ViewOptions> = {
+  store: true,
+  name: true,
+  version: true,
+  host: true,
+  port: true,
+  trust: true,
+}

@@ -1,0 +1,67 @@
+/** Text that is safe to show: it can't move, hide or reverse the text beside it. Figures, times and shares in words. */
+
+/* oxlint-disable no-control-regex */
+const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/
+const sequences = /\u001b\[[\d;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g
+const controls = /[\u0000-\u0008\u000b-\u001f]/g
+const invisible = /[\u0080-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+/* oxlint-enable no-control-regex */
+
+/** Colours and cursor movements that were meant for a terminal are left out; what else has no shape is given one. */
+export const visibleText = (text: string): string =>
+  unsafe.test(text)
+    ? text
+        .replaceAll(sequences, '')
+        .replaceAll('\r\n', '\n')
+        .replaceAll(controls, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0)))
+        .replaceAll('\u007f', '\u2421')
+        .replaceAll(invisible, codePointName)
+    : text
+
+const codePointName = (letter: string): string =>
+  `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+
+/** A text as one line of at most so many characters. */
+export const oneLine = (text: string, most = 200): string => {
+  const line = visibleText(text.slice(0, most * 2))
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+/** What a fault says, as a sentence of its own. */
+export const sentence = (text: string): string => {
+  const shown = visibleText(text.trim())
+  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}${/[.!?…]$/.test(shown) ? '' : '.'}`
+}
+
+const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+/** 1,234,567 */
+export const groupedNumber = (value: number): string => number.format(value)
+
+const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+/** 1.2M */
+export const compactNumber = (value: number): string => small.format(value)
+
+export const countText = (count: number, one: string, many: string = `${one}s`): string =>
+  `${groupedNumber(count)} ${count === 1 ? one : many}`
+
+/** 60 %, rounded to the nearest, but 0 % only of nothing, and 100 % only of all. */
+export const share = (part: number, whole: number): string => {
+  if (whole === 0 || part === 0) return '0 %'
+  const percent = Math.round((part / whole) * 100)
+  return `${part < whole ? Math.min(99, Math.max(1, percent)) : percent} %`
+}
+
+/** 46.2K tokens */
+export const tokensText = (count: number): string => `${compactNumber(count)} ${count === 1 ? 'token' : 'tokens'}`
+
+/** A span of milliseconds, as people say it. */
+export const durationText = (milliseconds: number): string => {
+  const minutes = Math.round(milliseconds / 60_000)
+  if (minutes < 1) return `${Math.round(milliseconds / 1000)} s`
+  return minutes < 120 ? `${minutes} min` : countText(Math.round(minutes / 60), 'hour')
+}
+
+/** Before a figure that is known to be too low. */
+export const atLeast = (isTooLow: boolean): string => (isTooLow ? 'at least ' : '')

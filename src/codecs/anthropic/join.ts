@@ -1,0 +1,128 @@
+/**
+ * Joins the events of a streamed Messages answer into the body that the server would have sent whole.
+ *
+ * Two blocks may have one index, and events may be missing: some proxies splice or renumber streams.
+ *
+ * Source  Anthropic API reference, Messages streaming (2026-11)
+ */
+import { isObject, jsonIn } from '../../json/index.ts'
+import { mergeCounts } from '../usage-counts.ts'
+
+type Fields = { [field: string]: unknown }
+
+/** A block of the answer, as far as it came. */
+export interface JoinedBlock {
+  readonly index: number
+  readonly fields: Fields
+  /** The text of its input so far. */
+  input: string
+  /** Whether its end came. */
+  ended: boolean
+}
+
+/** Joins events as they arrive. */
+export class JoinedMessage {
+  #message: Fields | undefined
+  #blocks: JoinedBlock[] = []
+  /** Whether the last event of the answer came. */
+  ended = false
+
+  /** Adds an event of the stream, and returns the block that it concerns. It may be kept and modified. */
+  take(event: { readonly [field: string]: unknown }): JoinedBlock | undefined {
+    if (this.ended) return undefined // some recordings contain the next answer too
+    const { type, index, message, content_block: block, delta, usage } = event
+    if (type === 'message_start') this.#start(message)
+    else if (type === 'message_stop') this.ended = true
+    else if (type === 'message_delta') this.#finish(delta, usage)
+    else if (type === 'content_block_start' && isObject(block)) return this.#begin(index, block as Fields)
+    else if (type === 'content_block_delta' && isObject(delta)) return this.#grow(index, delta as Fields)
+    else if (type === 'content_block_stop') {
+      const found = this.#at(index)
+      if (found !== undefined) found.ended = true
+      return found
+    }
+    return undefined
+  }
+
+  get blocks(): readonly JoinedBlock[] {
+    return this.#blocks
+  }
+
+  /** The body so far; undefined before its first event. */
+  get body(): Fields | undefined {
+    if (this.#message === undefined && this.#blocks.length === 0) return undefined
+    const content = this.#blocks.map((block) => blockWire(block, this.ended))
+    return { type: 'message', role: 'assistant', ...this.#message, content }
+  }
+
+  /** A second start is the same one again, or after blocks a retry that was spliced into the stream: it starts over. */
+  #start(message: unknown): void {
+    const before = this.#message ?? {}
+    if (this.#blocks.length === 0 && isObject(message) && isObject(message['usage']))
+      this.#message = { ...before, ...message, usage: mergeCounts(before['usage'], message['usage']) }
+    else this.#message = { ...before, ...(isObject(message) && message) }
+    this.#blocks = []
+  }
+
+  #finish(delta: unknown, usage: unknown): void {
+    const message = (this.#message ??= {})
+    if (isObject(delta))
+      for (const [field, value] of Object.entries(delta))
+        if (field !== '__proto__' && (value !== null || message[field] === undefined)) message[field] = value
+    if (isObject(usage)) message['usage'] = mergeCounts(message['usage'], usage)
+  }
+
+  #begin(given: unknown, fields: Fields): JoinedBlock {
+    const index = isIndex(given) ? given : (this.#blocks.at(-1)?.index ?? -1) + 1
+    const here = this.#at(index)
+    // The same start again.
+    if (here !== undefined && here.fields['id'] !== undefined && here.fields['id'] === fields['id']) return here
+    const block: JoinedBlock = { index, fields: { ...fields }, input: '', ended: false }
+    const later = here === undefined ? this.#blocks.findIndex((one) => one.index > index) : -1
+    this.#blocks.splice(later === -1 ? this.#blocks.length : later, 0, block)
+    return block
+  }
+
+  /** The last block with that index; without an index, the last block. */
+  #at(index: unknown): JoinedBlock | undefined {
+    return isIndex(index) ? this.#blocks.findLast((block) => block.index === index) : this.#blocks.at(-1)
+  }
+
+  #grow(index: unknown, { type, ...fields }: Fields): JoinedBlock | undefined {
+    const block = this.#at(index) ?? this.#begin(index, { ...(blockOfDelta.get(type) ?? { type: 'text', text: '' }) })
+    if (type === 'input_json_delta') block.input += textOf(fields['partial_json'])
+    else if (type === 'citations_delta') {
+      const before = block.fields['citations']
+      block.fields['citations'] = [...(Array.isArray(before) ? (before as unknown[]) : []), fields['citation']]
+    } else
+      // A delta's fields are those of its block, which also covers new kinds of deltas.
+      for (const [field, value] of Object.entries(fields)) {
+        if (field === '__proto__' || value === null || value === undefined) continue
+        const before = block.fields[field]
+        block.fields[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
+      }
+    return block
+  }
+}
+
+const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** The block that a delta belongs to, where its start is missing. */
+const blockOfDelta: ReadonlyMap<unknown, Fields> = new Map<unknown, Fields>([
+  ['text_delta', { type: 'text', text: '' }],
+  ['citations_delta', { type: 'text', text: '' }],
+  ['thinking_delta', { type: 'thinking', thinking: '', signature: '' }],
+  ['signature_delta', { type: 'thinking', thinking: '', signature: '' }],
+  ['input_json_delta', { type: 'input_json_delta' }],
+])
+
+/** A block with its input: parsed if it is JSON, otherwise its text. A call that broke off has the text so far. */
+export const blockWire = ({ fields, input, ended }: JoinedBlock, isOver: boolean): Fields => {
+  const isOpenCall = fields['type'] === 'tool_use' && !ended && !isOver && !hasInput(fields)
+  if (input === '' && !isOpenCall) return fields
+  return { ...fields, input: jsonIn(input) ?? input }
+}
+
+const hasInput = ({ input }: Fields): boolean => isObject(input) && Object.keys(input).length > 0

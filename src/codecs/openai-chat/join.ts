@@ -1,0 +1,182 @@
+/**
+ * Joins the chunks of a streamed Chat Completion into the body that the server would have sent whole. Also of servers
+ * that are only compatible: their chunks repeat names and ids, and number calls in ways of their own.
+ *
+ * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
+ */
+import { isObject } from '../../json/index.ts'
+import { mergeCounts } from '../usage-counts.ts'
+import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
+
+type Fields = { [field: string]: unknown }
+
+/** Joins chunks as they arrive. */
+export class JoinedCompletion {
+  #rest: Fields = {}
+  readonly #choices = new Map<unknown, JoinedChoice>()
+
+  /** Adds a chunk of the stream. It may be kept and modified. */
+  take(chunk: { readonly [field: string]: unknown }): readonly ChatGrowth[] {
+    const { choices, usage, ...rest } = chunk
+    for (const [field, value] of Object.entries(rest))
+      if (value !== null && value !== undefined && value !== '' && field !== '__proto__') this.#rest[field] = value
+    this.#count(usage)
+    const { x_groq: groq } = rest
+    if (isObject(groq)) this.#count(groq['usage'])
+    const grown: ChatGrowth[] = []
+    for (const choice of Array.isArray(choices) ? (choices as readonly unknown[]) : []) {
+      if (!isObject(choice)) continue
+      const index = choice['index'] ?? 0
+      const known = this.#choices.get(index) ?? new JoinedChoice()
+      this.#choices.set(index, known)
+      const pieces = known.take(choice as Fields)
+      if (index === 0) grown.push(...pieces)
+      this.#count(choice['usage']) // Moonshot
+    }
+    return grown
+  }
+
+  /** Why the first choice ended; undefined as long as it has not. */
+  get reason(): string | undefined {
+    return this.#first?.[1].reason
+  }
+
+  /** The body so far, with the first choice first; undefined before one. */
+  get body(): Fields | undefined {
+    const first = this.#first
+    if (first === undefined) return undefined
+    const others = [...this.#choices].filter((choice) => choice !== first && choice[0] !== first[0])
+    return {
+      ...this.#rest,
+      choices: [first, ...others].map(([index, { message, reason }]) => ({ index, message, finish_reason: reason })),
+    }
+  }
+
+  get #first(): readonly [unknown, JoinedChoice] | undefined {
+    const zero = this.#choices.get(0)
+    return zero === undefined ? [...this.#choices][0] : [0, zero]
+  }
+
+  #count(usage: unknown): void {
+    if (isObject(usage)) this.#rest['usage'] = mergeCounts(this.#rest['usage'], usage)
+  }
+}
+
+class JoinedChoice {
+  readonly #message: Fields = {}
+  readonly #calls = new JoinedCalls()
+  /** A message that the server sent whole; Perplexity sends the one so far beside each delta. */
+  #whole: Fields | undefined
+  #hasDelta = false
+  #isBlank = false
+  reason: string | undefined
+
+  take({ delta, message, finish_reason: reason }: Fields): readonly ChatGrowth[] {
+    if (typeof reason === 'string' && reason !== '') this.reason = reason
+    if (isObject(message)) this.#whole = message as Fields
+    if (!isObject(delta)) return []
+    this.#hasDelta = true
+    const grown: ChatGrowth[] = []
+    for (const [field, value] of Object.entries(delta)) {
+      if (value === null || value === undefined || field === 'role' || field === '__proto__') continue
+      if (field === 'tool_calls') grown.push(...this.#calls.take(value))
+      else if (field === 'function_call' && isObject(value)) this.#calls.takeLegacy(value as Fields)
+      else grown.push(...this.#grow(field, value))
+    }
+    return grown
+  }
+
+  /** The message so far. */
+  get message(): Fields {
+    if (!this.#hasDelta && this.#whole !== undefined) return this.#whole
+    const { calls, legacy } = this.#calls
+    const message: Fields = { role: 'assistant', content: null, ...this.#message }
+    if (calls.length > 0) message['tool_calls'] = calls
+    if (legacy !== undefined) message['function_call'] = legacy
+    // Servers send an empty text beside calls, where a whole answer has none.
+    if (this.#isBlank && Object.keys(message).length === 2 && message['content'] === null) message['content'] = ''
+    return message
+  }
+
+  *#grow(field: string, given: unknown): Generator<ChatGrowth> {
+    const message = this.#message
+    const value = field === 'content' && typeof given !== 'object' ? String(given) : given
+    const before = message[field]
+    if (field === 'content' && (Array.isArray(before) || typeof value === 'object')) {
+      const parts = (Array.isArray(before) ? before : textParts(before)) as Fields[]
+      message[field] = parts
+      for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) {
+        const part = isObject(item) ? item : { type: 'text', text: String(item) }
+        if (part['text'] === '') continue
+        const key = addItem(parts, part as Fields, true)
+        yield { key, field, text: textIn(part), message: () => ({ role: 'assistant', content: [key] }) }
+      }
+    } else if (Array.isArray(value)) {
+      const list = (Array.isArray(before) ? before : []) as unknown[]
+      message[field] = list
+      for (const item of value as readonly unknown[])
+        if (isObject(item)) addItem(list as Fields[], item as Fields, false)
+        else list.push(item)
+    } else if (isObject(value) && isObject(before)) mergeFields(before as Fields, value as Fields)
+    else if (value === '' && before === undefined) this.#isBlank ||= field === 'content'
+    else if (typeof value !== 'string' || fixedFields.has(field)) message[field] = value
+    else {
+      message[field] = typeof before === 'string' ? before + value : value
+      yield { key: field, field, text: value, message: () => ({ role: 'assistant', [field]: message[field] }) }
+    }
+  }
+}
+
+const textParts = (text: unknown): readonly Fields[] =>
+  typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []
+
+const textIn = ({ type, text }: { readonly [field: string]: unknown }): string =>
+  type === 'text' && typeof text === 'string' ? text : ''
+
+/** Texts that a server may repeat, and that don't grow. */
+const fixedFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'name', 'format', 'status', 'signature'])
+
+/**
+ * Adds an item of a list, or appends its texts to the item that it continues: the one with its type and index; of the
+ * content, also a text after a text.
+ */
+const addItem = (list: Fields[], item: Fields, isContent: boolean): Fields => {
+  const { type, index, id } = item
+  const known =
+    index === undefined || index === null
+      ? isContent && isTextItem(item) && list.at(-1)?.['type'] === type && isTextItem(list.at(-1) as Fields)
+        ? list.at(-1)
+        : undefined
+      : list.findLast(
+          (one) =>
+            one['type'] === type &&
+            one['index'] === index &&
+            (id === undefined || id === null || one['id'] === undefined || one['id'] === id),
+        )
+  if (known === undefined || Object.values(item).some(isObject)) {
+    const own = { ...item }
+    list.push(own)
+    return own
+  }
+  mergeFields(known, item)
+  return known
+}
+
+/** Whether it is a text, or Mistral's thinking, which is a list of texts, and nothing beside. */
+const isTextItem = (item: Fields): boolean =>
+  Object.keys(item).every((field) => field === 'type' || field === 'text' || field === 'thinking')
+
+const mergeFields = (target: Fields, more: Fields): void => {
+  for (const [field, value] of Object.entries(more)) {
+    if (value === null || value === undefined || field === '__proto__') continue
+    const before = target[field]
+    if (typeof before === 'string' && typeof value === 'string' && !fixedFields.has(field))
+      target[field] = before + value
+    else if (Array.isArray(before) && Array.isArray(value))
+      for (const item of value as readonly unknown[])
+        if (isObject(item)) addItem(before as Fields[], item as Fields, true)
+        else before.push(item)
+    else if (isObject(before) && isObject(value)) mergeFields(before as Fields, value as Fields)
+    else target[field] = value
+  }
+}

@@ -1,0 +1,173 @@
+/** The history of a session: an append answers its position at once, and the session stores the message meanwhile. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { History, Immutable } from '../../history/index.ts'
+import { linkedHistory, type LinkedHistory } from '../../history/kit.ts'
+import { isLeft, left, NotJson, right } from '../../json/index.ts'
+import { decodeMessage, type Message, type MessageFault } from '../../message/index.ts'
+import { messageFaultText } from '../../message/kit.ts'
+import type { PageKind } from '../../pages/index.ts'
+import type { Head, Store } from '../../store/index.ts'
+import { FaultError } from '../../task/index.ts'
+import { sessionFaultText, sessionTask, type WriteFault } from '../fault.ts'
+import type { Mirror } from '../record/mirror.ts'
+import { messageRows } from '../record/rows.ts'
+import type { Step, StepRows } from '../record/step.ts'
+import type { Writer, WriterHistory } from './writer.ts'
+
+/** The most messages in one append to the store. */
+const mostMessages = 1000
+
+/** One handle, until it fails. */
+interface Current {
+  readonly linked: LinkedHistory<Message>
+  fault: WriteFault | undefined
+  /** Whether the fault was returned or thrown. */
+  isReported: boolean
+}
+
+export class SessionHistory implements WriterHistory {
+  readonly #store: Store
+  readonly #mirror: Mirror
+  readonly #writer: Writer
+  #current: Current | undefined
+  /** Messages of the history that are not queued yet. They are stored in one append. */
+  #buffer: StepRows[] = []
+  /** The step that the history is queueing. */
+  #own: Step | undefined
+
+  constructor(store: Store, mirror: Mirror, writer: Writer) {
+    this.#store = store
+    this.#mirror = mirror
+    this.#writer = writer
+  }
+
+  /** The handle; after a failure a new one, of the record as it is then. */
+  open(): History<Message> {
+    if (this.#current === undefined) this.#writer.attach(this)
+    if (this.#current === undefined || this.#current.fault !== undefined) this.#current = this.#start()
+    return this.#current.linked.history
+  }
+
+  /** Waits for everything that was appended. Answers the head, or the fault of the handle. */
+  async flush(): Promise<Either<WriteFault, Head>> {
+    const done = await this.#writer.alone(async () => right(undefined))
+    const fault = this.#current && reported(this.#current)
+    if (fault !== undefined) return left(fault)
+    return isLeft(done) ? done : right(this.#mirror.head)
+  }
+
+  /** Reports a fault that nobody has seen, as that of a task that nobody looks at. */
+  close(): void {
+    if (this.#current?.fault === undefined || this.#current.isReported) return
+    const { fault } = this.#current
+    void sessionTask(async () => left(fault), 'session.history')
+  }
+
+  beforeCall(step?: Step): void {
+    if (step !== this.#own || step === undefined) this.#queue()
+  }
+
+  appended(step: Step): void {
+    if (step === this.#own) return
+    for (const { message, page } of step.entries ?? []) this.#current?.linked.add(message, page)
+  }
+
+  diverged(): void {
+    const { linked } = this.#current as Current // attached: see `open`
+    linked.restart(this.#mirror.history.view())
+    for (const { message, page } of this.#writer.pending()) linked.add(message, page)
+    for (const { entries } of this.#buffer) for (const { message, page } of entries) linked.add(message, page)
+  }
+
+  #start(): Current {
+    this.#queue()
+    const current: Current = {
+      fault: undefined,
+      isReported: false,
+      linked: linkedHistory<Message>(this.#mirror.history.view(), {
+        admit: (message) => this.#admit(message, current),
+        prepare: (message, page) => this.#prepare(message, page),
+      }),
+    }
+    for (const { message, page } of this.#writer.pending()) current.linked.add(message, page)
+    return current
+  }
+
+  #admit(input: Message | Immutable<Message>, current: Current): Immutable<Message> {
+    const fault = reported(current) ?? this.#refusal()
+    if (fault !== undefined) throw new FaultError(fault, sessionFaultText(fault))
+    const { redactor } = this.#mirror
+    const whole = decodeMessage(input)
+    const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
+    if (isLeft(decoded)) throw notAMessage(decoded.left)
+    return decoded.right
+  }
+
+  #refusal(): WriteFault | undefined {
+    const { id, sealed, history } = this.#mirror
+    if (this.#writer.isClosed) return { _tag: 'SessionClosed', id }
+    return sealed ? { _tag: 'SessionSealed', id, len: history.len } : undefined
+  }
+
+  #prepare(message: Immutable<Message>, page: PageKind): () => void {
+    const rows = messageRows(
+      { history: this.#mirror.history, redactor: undefined },
+      message as Message,
+      page,
+      this.#store,
+    )
+    if (isLeft(rows)) {
+      const { left: fault } = rows
+      throw fault._tag === 'InvalidMessage' ? notAMessage(fault.cause) : new TypeError(sessionFaultText(fault))
+    }
+    return () => {
+      if (this.#buffer.push(rows.right) === 1) void Promise.resolve().then(() => this.#queue())
+      else if (this.#buffer.length === mostMessages) this.#queue()
+    }
+  }
+
+  /** Queues the messages that were appended since the last call. */
+  #queue(): void {
+    const buffer = this.#buffer
+    const current = this.#current
+    if (buffer.length === 0 || current === undefined) return
+    this.#buffer = []
+    const rows: StepRows = {
+      rows: buffer.flatMap((one) => one.rows),
+      blocks: buffer.flatMap((one) => one.blocks),
+      entries: buffer.flatMap((one) => one.entries),
+      apply: (position) => buffer.forEach((one, index) => one.apply(position + index)),
+    }
+    const { entries } = rows
+    const step: Step = {
+      continues: { type: 'len', len: undefined },
+      messages: entries.length,
+      notes: 0,
+      operation: undefined,
+      respectLease: false,
+      exact: true,
+      entries,
+      rows: () => right(rows),
+    }
+    void this.#storeStep(step, current)
+  }
+
+  async #storeStep(step: Step, current: Current): Promise<void> {
+    this.#own = step
+    const stored = this.#writer.append(step)
+    this.#own = undefined
+    const answer = await stored
+    if (isLeft(answer)) current.fault ??= answer.left
+  }
+}
+
+/** The fault of a handle, which is reported from now on. */
+const reported = (current: Current): WriteFault | undefined => {
+  if (current.fault !== undefined) current.isReported = true
+  return current.fault
+}
+
+const notAMessage = (fault: MessageFault): TypeError =>
+  fault._tag === 'NotPlainJson'
+    ? new NotJson(fault.path, fault.reason)
+    : new TypeError(`${messageFaultText(fault)}; nothing was appended`)
