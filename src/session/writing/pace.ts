@@ -37,6 +37,12 @@ export const createPace = (
   let isFirst = false // whether the next append is the first after a pause
   let last = -Infinity // time of the last acknowledgement
 
+  const pauseFor = async (milliseconds: number): Promise<void> => {
+    await sleep(milliseconds)
+    began = now()
+    isFirst = true
+  }
+
   return {
     now,
     begin: () => {
@@ -47,10 +53,7 @@ export const createPace = (
         return undefined
       }
       if (time - began < (wait > 0 ? burst : trips.alone * trip)) return undefined
-      return sleep(Math.max(1, pause) * (0.875 + random() / 4)).then(() => {
-        began = now()
-        isFirst = true
-      })
+      return pauseFor(Math.max(1, pause) * (0.875 + random() / 4))
     },
     refused: (tries) => {
       if (foreign() === seen) return undefined // refused because of an append by its own handle
