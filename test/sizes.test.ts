@@ -46,10 +46,10 @@ console.log(session.view().length)`,
         'redact',
         'sequence',
       ],
-      ...['session', 'session/erasing', 'session/opening', 'session/record', 'session/writing'],
+      ...['session', 'session/opening', 'session/record', 'session/writing'],
       ...['store', 'store/memory', 'store/port', 'store/rules', 'task'],
     ],
-    most: 65_000,
+    most: 59_000,
   },
 ]
 

@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -72,7 +72,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     flush: () => sessionTask(() => history.flush(), 'session.flush'),
     lease: (options) => {
       const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
-      return holding.take({ ...rest, holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
+      return holding.take({ ...ownFields(rest), holder: redactedName(mirror.redactor, holder) }, () => writer.refresh())
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>
