@@ -2,13 +2,13 @@
 import { isObject, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Place } from './losses.ts'
-import { asContent as partsOrText } from './content.ts'
+import { asContent } from './content.ts'
 import { restoreResidual, type MutableObject, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
 /** A single plain text as a string, unless it was read from a part; an empty string for no text. */
-export const asContent = (parts: MutableObject[], asParts: boolean): unknown =>
-  parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
+export const itemContent = (parts: MutableObject[], asParts: boolean): unknown =>
+  parts.length === 0 && !asParts ? '' : asContent(parts, asParts, 'input_text')
 
 interface WrittenItem {
   readonly item?: MutableObject
