@@ -22,7 +22,10 @@ export const withKept = <T extends WrittenItem>(written: T, kept: Kept | undefin
   const part = kept.fields && ownField(kept.fields, 'part')
   return restoreResidual(written, {
     ...kept,
-    fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
+    fields: {
+      ...(isObject(item) && ownField(written, 'item') && { item }),
+      ...(isObject(part) && ownField(written, 'part') && { part }),
+    },
   })
 }
 

@@ -10,6 +10,7 @@ import {
   isLeft,
   isObject,
   objectAt,
+  ownFields,
   Unexpected,
   type Json,
   type JsonObject,
@@ -102,7 +103,7 @@ class Reader implements LineReader {
     if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
     const isOwn = typeof model === 'string' && model.startsWith('<')
     if (!isOwn) origin.model(model)
-    const used = isObject(usage) ? usage : {}
+    const used: JsonObject = ownFields(isObject(usage) ? usage : {})
     const [read, written] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
     if (!isOwn)
       origin.usage(
