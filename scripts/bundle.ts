@@ -33,7 +33,7 @@ export const bundle = async ({
     root,
     logLevel: 'warn',
     plugins,
-    resolve: { conditions },
+    resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] }, // only what is used of it
     ssr: {
       resolve: { conditions },
       noExternal: [/^(@msgpack|@noble|diff|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/, ...packages],

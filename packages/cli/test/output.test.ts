@@ -311,8 +311,11 @@ const screens: { readonly [name: string]: CommandOptions } = {
   dumb: { terminal: 80, env: { TERM: 'dumb' } },
   wide: { terminal: 200 },
 }
-/** What is one word, is JSON, or is a command to be copied, is not broken: a break would change it. */
-const isWhole = (line: string): boolean => /^ *\S+$|^ *[[{"]|^ {2,}indelible |^cd /.test(line)
+/**
+ * What is one word, is JSON, or is a command to be copied, is not broken: a break would change it. An answer is printed as it
+ * streams, and the terminal breaks its lines.
+ */
+const isWhole = (line: string): boolean => /^ *\S+$|^ *[[{"]|^ {2,}indelible |^cd |^You said: /.test(line)
 const tooWide = (text: string, columns: number): readonly string[] =>
   text.split('\n').filter((line) => widthOf(line) > columns && !isWhole(line))
 
