@@ -7,7 +7,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type Message, type View } from 'indelible'
-import { deriveContext, paged, window, type DerivedContext } from 'indelible/context'
+import type { DerivedContext } from 'indelible/context'
+import { paged, window } from '../packages/view/src/calls/policies.ts'
 import { estimatorOf, textTokens } from '../src/context/kit.ts'
 import { o200k } from 'indelible/context/gpt-tokenizer'
 import { machine } from './measure.ts'
@@ -15,7 +16,7 @@ import { readTranscript } from '@indelible/transcripts'
 
 const shared = new URL('../../shared/data/transcripts/', import.meta.url)
 const budgets = [4_000, 8_000, 16_000, 32_000]
-const policies = [paged(), window]
+const policies = [paged, window]
 
 const exact = estimatorOf(o200k)
 const known = new WeakMap<Message, number>()
@@ -50,7 +51,7 @@ const follow = (view: View<Message>, sum: Sum): void => {
       let previous: DerivedContext | undefined
       for (let position = 1; position < view.length; position++) {
         if (view.at(position)?.role !== 'assistant') continue
-        const derived = deriveContext(view.slice(0, position), { budget, policy, previous })
+        const derived = policy.derive(view.slice(0, position), { budget, previous })
         if (isLeft(derived)) continue
         previous = derived.right
         let tokens = 0

@@ -3,7 +3,6 @@ import { pruneMessages, type ModelMessage } from 'ai'
 import {
   AIMessage,
   HumanMessage,
-  RemoveMessage,
   SystemMessage,
   ToolMessage,
   trimMessages,
@@ -11,7 +10,6 @@ import {
 } from '@langchain/core/messages'
 import type { Message, Part } from 'indelible'
 import { estimateTokens } from 'indelible/context'
-import { summarizationMiddleware } from 'langchain'
 
 /** A peer, with the messages that it would send for the call after the first `upTo` messages. */
 export interface Peer {
@@ -19,21 +17,8 @@ export interface Peer {
   readonly trim: (upTo: number, budget: number) => Promise<SentContext>
 }
 
-/** Makes a peer for a recording. */
-export type MakePeer = (recording: readonly Message[]) => Peer
-
 export interface SentContext {
   readonly messages: readonly Message[]
-  /** The call that summarized messages just before, if there was one. */
-  readonly summary?: Summary
-}
-
-interface Summary {
-  /** Messages that the summarizing call read after the prefix it shares with the call before. */
-  readonly continued?: readonly Message[]
-  /** Tokens of a prompt of its own, which no cache holds. */
-  readonly apart?: number
-  readonly output: number
 }
 
 const counted = new WeakMap<Message, number>()
@@ -98,83 +83,6 @@ export const langChain = (recording: readonly Message[]): Peer => {
     },
   }
 }
-
-const summaryOf = (tokens: number, role: 'user' | 'assistant'): Message => ({
-  role,
-  content: [{ type: 'text', text: 'word '.repeat(Math.round(tokens * 0.8)) }],
-})
-
-/**
- * LangChain's `summarizationMiddleware` with its defaults: at the budget all but the last 20 messages are summarized, from the
- * last 4,000 tokens of them. The model is a stand-in that answers with 1,000 tokens, which hold no evidence.
- */
-export const langChainSummary = (recording: readonly Message[]): Peer => {
-  const converted = toLangChain(recording)
-  const summaries = new Map<string, Message>()
-  let [state, upToNow]: [readonly BaseMessage[], number] = [[], 0]
-  const calls: Summary[] = []
-  const recorded = (message: BaseMessage): Message =>
-    (message.additional_kwargs['lc_source'] === 'summarization' ? summaries.get(String(message.content)) : undefined) ??
-    (recording[Number(message.id)] as Message)
-  const model = {
-    invoke: async (prompt: string) => {
-      const text = `${summaries.size} ${textOf(summaryOf(1000, 'user').content)}`
-      calls.push({ apart: estimateTokens({ role: 'user', content: [{ type: 'text', text: prompt }] }), output: 1000 })
-      return { content: text }
-    },
-  }
-  return {
-    name: 'LangChain summarizationMiddleware',
-    trim: async (upTo, budget) => {
-      const { beforeModel } = summarizationMiddleware({
-        model,
-        trigger: { tokens: budget },
-        tokenCounter: (messages: readonly BaseMessage[]) => tokensIn(messages.map(recorded)),
-      })
-      state = [...state, ...converted.slice(upToNow, upTo)]
-      upToNow = upTo
-      const update = await beforeModel({ messages: state }, { context: {} })
-      if (update !== undefined) {
-        state = update.messages.filter((message: BaseMessage) => !RemoveMessage.isInstance(message))
-        const text = String(state[0]?.content)
-        summaries.set(text, { role: 'user', content: [{ type: 'text', text }] })
-      }
-      const summary = calls.pop()
-      return { messages: state.map(recorded), ...(summary && { summary }) }
-    },
-  }
-}
-
-/**
- * A provider's compaction, as its documentation describes it: at the budget the model reads the conversation once more and
- * writes a summary, here of 3,500 tokens (the example of Anthropic's documentation) without evidence.
- */
-const compaction =
-  (name: string, keeps: (message: Message) => boolean): MakePeer =>
-  (recording) => {
-    let [head, from]: [readonly Message[], number] = [[], 0]
-    return {
-      name,
-      trim: async (upTo, budget) => {
-        const messages = [...head, ...recording.slice(from, upTo)]
-        if (tokensIn(messages) < budget) return { messages }
-        head = [...recording.slice(0, upTo).filter(keeps), summaryOf(3500, 'assistant')]
-        from = upTo
-        return { messages: head, summary: { continued: messages, output: 3500 } }
-      },
-    }
-  }
-
-const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer'
-
-/** Everything but the instructions is replaced: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold */
-export const anthropicCompaction: MakePeer = compaction('Anthropic compaction', isInstruction)
-/** User messages stay as they are: https://developers.openai.com/api/docs/guides/compaction */
-export const openaiCompaction: MakePeer = compaction(
-  'OpenAI compaction',
-  (message) =>
-    isInstruction(message) || (message.role === 'user' && message.content.every(({ type }) => type === 'text')),
-)
 
 /** The AI SDK's `pruneMessages`. It has no budget: tool calls and reasoning before the last 20 messages go. */
 export const aiSdk = (recording: readonly Message[]): Peer => {

@@ -6,7 +6,9 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, settle, type Message, type View } from 'indelible'
-import { deriveContext, estimateTokens, paged, replay, window, type DerivedContext } from 'indelible/context'
+import { deriveContext, estimateTokens, type DerivedContext } from 'indelible/context'
+import { paged, window } from '../packages/view/src/calls/policies.ts'
+import { replay } from '../packages/cli/src/compare/replay.ts'
 import { defaultPrices } from '../src/context/kit.ts'
 import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
@@ -85,7 +87,7 @@ const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
   }
 }
 
-const policies = [paged(), window]
+const policies = [paged, window]
 
 console.log(`${machine()}; a coding session of ${recording.length} messages\n`)
 for (const budget of budgets) {

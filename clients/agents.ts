@@ -2,7 +2,8 @@
 import { existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const packages = join(import.meta.dirname, 'node_modules')
+/** The folder of the agents' packages: those of the lock file, or the newest. */
+const packages = process.env['CLIENTS_PACKAGES'] ?? join(import.meta.dirname, 'node_modules')
 
 /** Where an agent works: its home and its work folder, both empty at first. */
 export interface Place {
@@ -19,6 +20,8 @@ export interface Agent {
   readonly program: () => string | undefined
   readonly env: Readonly<Record<string, string>>
   readonly prepare?: (place: Place) => void
+  /** Whether only its session file is read: it is not recorded between it and its provider. */
+  readonly isOnlyRead?: boolean
   /** Its arguments for a question: the first one, or one that goes on with the conversation. */
   readonly ask: (question: string, goesOn: boolean) => readonly string[]
   /** Whether it names its conversation to its provider: without that, a compaction is another session. */
@@ -116,5 +119,31 @@ export const agents: readonly Agent[] = [
     ],
     transcript: '.gemini/tmp/*/chats/*.json*',
     files: '.gemini/tmp/*/chats/**/*.json*',
+  },
+  {
+    name: 'Copilot CLI',
+    package: '@github/copilot',
+    isNamed: false,
+    isOnlyRead: true,
+    program: () => found('@github/copilot-linux-*/copilot'),
+    env: {
+      COPILOT_PROVIDER_TYPE: 'openai',
+      COPILOT_PROVIDER_BASE_URL: '{OPENAI_BASE_URL}',
+      COPILOT_PROVIDER_API_KEY: 'none',
+      COPILOT_MODEL: 'gpt-5.2',
+      COPILOT_OFFLINE: 'true',
+    },
+    ask: (question, goesOn) => [...(goesOn ? ['--continue'] : []), '-p', question, '--allow-all-tools'],
+    transcript: '.copilot/session-state/*/events.jsonl',
+  },
+  {
+    name: 'Qwen Code',
+    package: '@qwen-code/qwen-code',
+    isNamed: false,
+    isOnlyRead: true,
+    program: () => found('.bin/qwen'),
+    env: { OPENAI_MODEL: 'gpt-5.2' },
+    ask: (question, goesOn) => ['--auth-type', 'openai', '--yolo', ...(goesOn ? ['--continue'] : []), '-p', question],
+    transcript: '.qwen/projects/*/chats/*.jsonl',
   },
 ]

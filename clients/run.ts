@@ -4,10 +4,12 @@
  *
  * Then each session of five agents is continued in each other (`pairs.ts`).
  *
+ * `npm run clients -- --newest` installs the newest version of each agent and says which reader no longer fits its files.
+ *
  * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from '../scripts/install.ts'
@@ -15,6 +17,7 @@ import { root, run } from '../scripts/run.ts'
 import { agents, type Agent } from './agents.ts'
 import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
+import type { Reading } from './reads.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -32,10 +35,12 @@ const apart = (): readonly string[] | undefined =>
 
 const from = Date.now()
 const flags = apart() ?? leaveOut('unshare -n, or ip, is not permitted or not here')
-const failed = install(here)
+const isNewest = process.argv.includes('--newest')
+const failed = isNewest ? undefined : install(here)
 if (failed !== undefined) leaveOut(`their packages could not be installed: ${failed}`)
 if (!run(process.execPath, ['scripts/build.ts'])) process.exit(1)
 // The library as a user has it: built, by its own name.
+mkdirSync(join(here, 'node_modules'), { recursive: true })
 rmSync(join(here, 'node_modules/indelible'), { recursive: true, force: true })
 symlinkSync(root, join(here, 'node_modules/indelible'), 'junction')
 let good = run('tsc', ['-p', here])
@@ -59,6 +64,48 @@ const printed = <T>(name: string, program: string, ...more: readonly string[]): 
     })
   })
 
+/** The program's version in the folder of its package. */
+const versionIn = (packages: string, name: string): string =>
+  (JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8')) as { version: string }).version
+
+/** Run agents whose files are only read. Returns the number of those that no longer fit. */
+const readAgents = async (these: readonly Agent[], packages: string): Promise<number> => {
+  const readings = these.map(async (agent) => ({
+    agent,
+    read: await printed<Reading>(agent.name, 'reads.ts', agent.name),
+  }))
+  let failures = 0
+  for (const each of readings) {
+    const { agent, read } = await each
+    const [reading = { format: '', messages: 0, wrong: [] }] = typeof read === 'string' ? [] : read
+    const wrong = typeof read === 'string' ? [read] : reading.wrong
+    if (wrong.length > 0) failures++
+    const title = `${agent.name} ${versionIn(packages, agent.package)}`
+    say(
+      `${title.padEnd(30)}${reading.format.padEnd(16)}${wrong.length === 0 ? `fits, ${reading.messages} messages` : 'NO LONGER FITS'}`,
+    )
+    for (const one of wrong) say(`    ${one}`)
+  }
+  return failures
+}
+
+if (isNewest) {
+  const newest = join(here, 'newest')
+  mkdirSync(newest, { recursive: true })
+  writeFileSync(join(newest, 'package.json'), '{"private":true}\n')
+  for (const { package: name } of agents) {
+    const args = ['install', '--no-audit', '--no-fund', '--silent', `${name}@latest`]
+    const { status, stderr } = spawnSync('npm', args, { cwd: newest, encoding: 'utf8', timeout: 15 * 60_000 })
+    if (status !== 0) say(`left out: ${name} (it could not be installed: ${stderr.slice(-300).trim()})`)
+  }
+  const packages = join(newest, 'node_modules')
+  process.env['CLIENTS_PACKAGES'] = packages
+  const there = agents.filter(({ package: name }) => existsSync(join(packages, name)))
+  const failures = await readAgents(there, packages)
+  say(`${there.length - failures} passed, ${failures} failed`)
+  process.exit(good && failures === 0 ? 0 : 1)
+}
+
 const stepsOf = (agent: Agent): Promise<readonly Step[] | string> => printed(agent.name, 'one.ts', agent.name)
 
 const versionOf = (agent: Agent): string =>
@@ -74,7 +121,10 @@ if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's')
 let passed = 0
 let wrong = 0
 // All at once: they wait most of the time.
-const running = chosen.map((agent) => ({ agent, steps: agent.program() === undefined ? undefined : stepsOf(agent) }))
+const onlyRead = chosen.filter(({ isOnlyRead = false, program }) => isOnlyRead && program() !== undefined)
+const running = chosen
+  .filter(({ isOnlyRead = false }) => !isOnlyRead)
+  .map((agent) => ({ agent, steps: agent.program() === undefined ? undefined : stepsOf(agent) }))
 for (const { agent, steps: awaited } of running) {
   const steps = await awaited
   if (steps === undefined) {
@@ -96,6 +146,9 @@ for (const { agent, steps: awaited } of running) {
     for (const one of step.wrong.slice(0, 10)) say(`    ${one}`)
   }
 }
+const unfit = await readAgents(onlyRead, join(here, 'node_modules'))
+passed += onlyRead.length - unfit
+wrong += unfit
 if (process.argv.length < 3 || process.argv.includes('pairs')) {
   const continued = await printed<Continuation>('pairs', 'pairs.ts')
   if (typeof continued === 'string') {

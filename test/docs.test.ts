@@ -136,6 +136,7 @@ const methods = new Set(['SessionStore', 'Session', 'decode', 'encode', 'pg', 'o
 /** The exported values that no example can use, each with the reason. */
 const withoutExample = {
   postgresStore: 'needs a PostgreSQL server: the tests of packages/postgres start one',
+  storeIdentity: 'needs a PostgreSQL server: packages/cli/test/spools.test.ts starts one',
   witnessLedger: 'needs the server of a witness: packages/evidence/test/ledger.test.ts starts one',
 }
 

@@ -4,7 +4,7 @@ import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/kit.ts'
 import type { Sequence } from '../sequence/index.ts'
-import { tokens } from './deriving/budget.ts'
+import { tokens } from './counting/budget.ts'
 
 /** Throws a TypeError if a value is not a view. */
 export const checkView = (call: string, view: View<Message>): void => {
@@ -24,7 +24,6 @@ export const noteAt = (notes: Sequence<Note>, index: number): Note => {
 /** The options of deriving that are checked here. */
 interface Checked {
   readonly notes?: unknown
-  readonly policy?: unknown
   readonly prices?: unknown
   readonly estimate?: unknown
   readonly tokenizer?: unknown
@@ -46,11 +45,6 @@ export const checkDeriving = (call: string, options: Checked): void => {
     'previous',
     ({ messages }: { readonly messages?: unknown }) => isList(Object(messages) as object),
     'the context of the last call, as orThrow(deriveContext(…)) returns it',
-  )
-  check(
-    'policy',
-    ({ select }: { readonly select?: unknown }) => typeof select === 'function',
-    'a policy, such as paged() or window',
   )
   check(
     'tools',

@@ -3,7 +3,7 @@ import { hasField } from '../json/index.ts'
 import type { SummaryNote } from '../notes/kit.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
-import type { WindowParts } from './deriving/budget.ts'
+import type { WindowParts } from './counting/budget.ts'
 import { groupThousands } from './showing/shorten.ts'
 
 /** Why a context could not be derived. */

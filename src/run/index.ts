@@ -14,7 +14,7 @@ export { historyHandler, type HistoryHandlerOptions, type DeltaOutcome } from '.
 export type { Limits, LimitState } from './limits.ts'
 export type { ContextFor, ContextOptions, ModelCall, ModelContext, RunDerive } from './context-for.ts'
 export type { LookAhead, HandlerAnswer, RunHandler } from './handler.ts'
-export type { Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.ts'
+export type { Approval, CallResult, Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.ts'
 export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './launch.ts'
 export { inputsOf, type Input, type InputState } from './inputs/input.ts'
 export { resume, type ResumeOptions } from './resume.ts'

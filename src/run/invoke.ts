@@ -53,12 +53,14 @@ export const invokeRecorded = async (
   try {
     await record(either, failureOf, async () => {
       if (found === undefined) throw new CallRefused('UnknownTool', unknownTool(call, tools))
+      const { run } = found
+      if (run === undefined) throw new CallRefused('NoFunction', 'This tool is run elsewhere, and gave no result.')
       const input = await Promise.race([rejectOnAbort(either), checked(call, found)])
       if (isLeft(input)) throw new CallRefused('InvalidArguments', input.left)
       begun = true
       const output = await Promise.race([
         rejectOnAbort(either),
-        (async () => found.run(input.right as never, { call, signal: either }))(),
+        (async () => run(input.right as never, { call, signal: either }))(),
       ])
       result = resultOf(call, output)
       return output
@@ -106,10 +108,12 @@ export const waitsForApproval = async (
 ): Promise<boolean> => {
   const found = tools.get(call.name)
   const needs = found?.needsApproval ?? false
-  if (found === undefined || needs === false) return false
+  if (found === undefined || (needs === false && found.run !== undefined)) return false
   const askApproval = async (): Promise<boolean> => {
     const input = await checked(call, found)
-    return !isLeft(input) && (needs === true || (await needs(input.right)))
+    return (
+      !isLeft(input) && (found.run === undefined || needs === true || (needs !== false && (await needs(input.right))))
+    )
   }
   try {
     return await Promise.race([rejectOnAbort(signal), askApproval()])
@@ -151,6 +155,15 @@ const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<str
     return left(`The arguments are not what the tool takes: ${issues.join('; ')}. The tool was not run.`)
   } catch (error) {
     return left(`The arguments could not be checked: ${reasonOf(error)}. The tool was not run.`)
+  }
+}
+
+/** The result of a call that others ran. */
+export const givenResult = (call: ToolCallPart, output: unknown): ToolResultPart => {
+  try {
+    return resultOf(call, output)
+  } catch (error) {
+    return errorResult(call, failedText(error))
   }
 }
 

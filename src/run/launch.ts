@@ -134,7 +134,7 @@ export interface Start {
 }
 
 /** The options of a run except its starting point. */
-export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
+export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny' | 'results'>
 
 export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   model: true,
@@ -285,8 +285,9 @@ const checkHandlers = (handlers: unknown = []): void => {
 export const checkTools = (tools: unknown = []): void => {
   if (!Array.isArray(tools)) throw new TypeError(`run: \`tools\` is ${describe(tools)}; expected an array of tools`)
   for (const [index, one] of tools.entries()) {
-    const { name, run } = Object(one) as Partial<Tool>
-    if (typeof name !== 'string' || typeof run !== 'function')
+    const { name, parameters, run } = Object(one) as Partial<Tool>
+    const isRunnable = run === undefined || typeof run === 'function'
+    if (typeof name !== 'string' || typeof parameters !== 'object' || !isRunnable)
       throw new TypeError(
         `run: tools[${index}] is ${describe(one)}; expected a tool, as tool({ name, run, … }) returns it`,
       )

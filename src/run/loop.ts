@@ -27,13 +27,23 @@ import type { RunEvent, SentRequest } from './event.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, invoke, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
+import {
+  rejectOnAbort,
+  errorResult,
+  givenResult,
+  invoke,
+  invokeRecorded,
+  notRunText,
+  waitsForApproval,
+} from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
+  approvedBy,
   denialOf,
+  resultGivenFor,
   viewDigestOf,
   withDecision,
   type Decisions,
@@ -527,6 +537,8 @@ export class Loop {
       const { decisions } = this.#options
       const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
       if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
+      const given = this.#open && resultGivenFor(token, decisions)
+      if (given !== undefined) return givenResult(call, given.output)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
@@ -574,7 +586,16 @@ export class Loop {
     return inOrder()
   }
 
-  #invoke(call: ToolCallPart): Promise<ToolResultPart> {
+  async #invoke(made: ToolCallPart): Promise<ToolResultPart> {
+    const changed = this.#open && approvedBy(this.#tokenOf(made), this.#options.decisions)?.arguments
+    const result = await this.#invokeTool(
+      changed === undefined ? made : Object.freeze({ ...made, arguments: JSON.stringify(changed) }),
+    )
+    if (changed === undefined) return result
+    return snapshot({ ...result, meta: { ...result.meta, indelible: { arguments: changed } } })
+  }
+
+  #invokeTool(call: ToolCallPart): Promise<ToolResultPart> {
     const { tools, clock, calls } = this.#options
     const { signal } = this.#control
     if (calls === undefined) return invoke(call, tools, signal, clock)
@@ -606,7 +627,8 @@ export class Loop {
     const { id } = call
     if (this.#open !== undefined) {
       const token = this.#tokenOf(call)
-      if (denialOf(token, decisions) !== undefined || decisions.approve?.includes(token) === true) return false
+      if (denialOf(token, decisions) !== undefined || resultGivenFor(token, decisions) !== undefined) return false
+      if (approvedBy(token, decisions) !== undefined) return isRunElsewhere(call, tools)
       if (this.#open.calls.some((waiting) => waiting.id === id)) return true
     }
     return waitsForApproval(call, tools, this.#control.signal)
@@ -709,6 +731,12 @@ export class Loop {
       ...((stopReason === 'approval' || stopReason === 'paused') && this.#open && { open: this.#open }),
     })
   }
+}
+
+/** Whether a tool has no function here: approving its call does not run it. */
+const isRunElsewhere = ({ name }: ToolCallPart, tools: ReadonlyMap<string, Tool>): boolean => {
+  const found = tools.get(name)
+  return found !== undefined && found.run === undefined
 }
 
 const none: readonly ModelEvent[] = Object.freeze([])

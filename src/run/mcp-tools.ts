@@ -9,9 +9,11 @@ export interface McpClient {
     readonly tools: readonly McpTool[]
     readonly nextCursor?: string | undefined
   }>
-  // oxlint-disable-next-line typescript/no-explicit-any -- the second parameter differs between versions of the SDK
-  /** Calls a tool. */
-  readonly callTool: (...args: any[]) => Promise<unknown>
+  /** Calls a tool. The second parameter differs between versions of the SDK, which a method's type allows. */
+  callTool(
+    call: { readonly name: string; readonly arguments?: { [name: string]: unknown } },
+    ...rest: unknown[]
+  ): Promise<unknown>
 }
 
 /** A tool as a server describes it. */

@@ -1,6 +1,7 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
-import { isLeft, present, sortKeys } from '../json/index.ts'
+import { isLeft, present, snapshot, sortKeys, type JsonObject } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { indelibleMetaOf } from '../message/kit.ts'
 import { rangeDigest } from '../notes/kit.ts'
 import { interruptedTool } from '../session/kit.ts'
 import type { ModelResponse } from './response.ts'
@@ -29,10 +30,28 @@ export interface OpenAnswer {
 
 /** Decisions about waiting calls, by the tokens (`approval`) of the calls in a result's `open`. */
 export interface Decisions {
-  /** Tokens of calls to run. A token from another step has no effect. Default: none. */
-  readonly approve?: readonly string[]
+  /** Tokens of calls to run, optionally with other arguments. A token from another step has no effect. Default: none. */
+  readonly approve?: readonly (string | Approval)[]
   /** Tokens of calls not to run, optionally with a reason for the model. Default: none. */
   readonly deny?: readonly (string | Denial)[]
+  /** Results of calls whose tools have no `run`; or of others, which then don't run. Default: none. */
+  readonly results?: readonly CallResult[]
+}
+
+/** A call to run with other arguments than the model's. */
+export interface Approval {
+  /** The token of the call. */
+  readonly approval: string
+  /** The arguments. The result has them in `meta.indelible.arguments`. Default: those of the model. */
+  readonly arguments?: JsonObject
+}
+
+/** The result of a call that others ran: the browser, a person, another service. */
+export interface CallResult {
+  /** The token of the call. */
+  readonly approval: string
+  /** What a tool would return: a text, JSON data, `toolOutput`, a result in MCP's shape, bytes. */
+  readonly output: unknown
 }
 
 /** A call to deny. */
@@ -53,29 +72,26 @@ export const withApproval = (step: string, call: ToolCallPart): WaitingCall =>
   Object.freeze({ ...call, approval: approvalOf(step, call) })
 
 /** A copy of decisions. Throws a TypeError for values that are not tokens; call ids may not be unique. */
-export const decisionsOf = ({ approve = [], deny = [] }: Decisions): Required<Decisions> => {
+export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions): Required<Decisions> => {
   const token = (name: string, given: unknown): void => {
     if (typeof given !== 'string' || !given.startsWith(prefix))
       throw new TypeError(
         `${name} takes the token of a waiting call (result.open.calls[…].approval), not ${JSON.stringify(given)}`,
       )
   }
-  for (const one of approve) token('approve', one)
+  for (const one of approve) token('approve', typeof one === 'object' ? one?.approval : one)
+  for (const one of results) token('results', (Object(one) as Partial<CallResult>).approval)
   for (const one of deny) token('deny', typeof one === 'object' ? one?.approval : one)
-  return { approve: [...approve], deny: [...deny] }
+  return { approve: [...approve], deny: [...deny], results: [...results] }
 }
 
 /** A result with the decision about its call in `meta.indelible.approval`; the same result if nobody decided. */
-export const withDecision = (
-  result: ToolResultPart,
-  token: string,
-  { approve = [], deny = [] }: Decisions,
-): ToolResultPart => {
-  const denied = deny.find((denial) => (typeof denial === 'string' ? denial : denial.approval) === token)
-  if (denied === undefined && !approve.includes(token)) return result
+export const withDecision = (result: ToolResultPart, token: string, decisions: Decisions): ToolResultPart => {
+  const denied = decisions.deny?.find((denial) => (typeof denial === 'string' ? denial : denial.approval) === token)
+  if (denied === undefined && approvedBy(token, decisions) === undefined) return result
   const reason = typeof denied === 'object' ? denied.reason : undefined
-  const approval = Object.freeze({ id: token, approved: denied === undefined, ...present({ reason }) })
-  return Object.freeze({ ...result, meta: Object.freeze({ ...result.meta, indelible: Object.freeze({ approval }) }) })
+  const approval = { id: token, approved: denied === undefined, ...present({ reason }) }
+  return snapshot({ ...result, meta: { ...result.meta, indelible: { ...indelibleMetaOf(result), approval } } })
 }
 
 /** The digest of the messages before a step; that of equal messages is equal, whatever the order of their fields. */
@@ -85,10 +101,12 @@ export const viewDigestOf = (view: Sequence<Message>): string => rangeDigest(Arr
 export const checkOpen = (
   open: OpenAnswer | undefined,
   view: Sequence<Message>,
-  { approve = [], deny = [] }: Decisions,
+  { approve = [], deny = [], results = [] }: Decisions,
 ): void => {
-  if (open === undefined && approve.length + deny.length > 0)
-    throw new TypeError('run: `approve` and `deny` are decisions about the calls of `open`; pass result.open too')
+  if (open === undefined && approve.length + deny.length + results.length > 0)
+    throw new TypeError(
+      'run: `approve`, `deny` and `results` are decisions about the calls of `open`; pass result.open too',
+    )
   if (open === undefined) return
   checkStep('run', open)
   if (open.viewDigest !== viewDigestOf(view))
@@ -118,6 +136,16 @@ export const checkStep = (call: string, open: OpenAnswer): void => {
       `${call}: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`,
     )
 }
+
+/** The approval of a call; undefined if there is none. */
+export const approvedBy = (token: string, { approve = [] }: Decisions): Approval | undefined => {
+  const found = approve.find((one) => (typeof one === 'string' ? one : one.approval) === token)
+  return typeof found === 'string' ? { approval: found } : found
+}
+
+/** The result that others gave for a call. */
+export const resultGivenFor = (token: string, { results = [] }: Decisions): CallResult | undefined =>
+  results.find(({ approval }) => approval === token)
 
 /**
  * The text for the model about a denied call; undefined if it was not denied.

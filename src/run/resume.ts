@@ -26,7 +26,7 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * truncated answer is recorded as such, and the model is called again. If nothing is pending,
  * `resume` does nothing and ends with `end_turn` and the last answer; as `cancelled`, if the last input was cancelled.
  *
- * After a run that ended with `approval`, pass `approve` and `deny`, even days later and in another
+ * After a run that ended with `approval`, pass `approve`, `deny` and `results`, even days later and in another
  * process. It ends with `approval` again while any waiting call is undecided.
  *
  * @param given the model, the tools, the decisions
@@ -52,7 +52,13 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
   return turns.launch(begin)
 }
 
-const optionNames: OptionNames<ResumeOptions> = { ...sessionRunOptionNames, whenBusy: true, approve: true, deny: true }
+const optionNames: OptionNames<ResumeOptions> = {
+  ...sessionRunOptionNames,
+  whenBusy: true,
+  approve: true,
+  deny: true,
+  results: true,
+}
 
 /** Milliseconds to wait beyond a lease's expiry: a live holder has renewed it by then. */
 const margin = (ttl = defaultTtl): number => Math.min(ttl, 250)

@@ -70,4 +70,5 @@ const optionNames: OptionNames<RunOptions & InputRunOptions> = {
   open: true,
   approve: true,
   deny: true,
+  results: true,
 }

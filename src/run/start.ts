@@ -1,9 +1,9 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, ownFields, right } from '../json/index.ts'
+import { isLeft, jsonEqual, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
-import type { InputNote, JournalNote } from '../notes/kit.ts'
+import type { InputNote, JournalNote, RetractionNote } from '../notes/kit.ts'
 import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
 import {
   callIdsIn,
@@ -50,7 +50,7 @@ export interface Continuation {
 /** Messages and notes to append together. */
 interface Rows {
   readonly messages: readonly Message[]
-  readonly notes: readonly (JournalNote | InputNote)[]
+  readonly notes: readonly (JournalNote | InputNote | RetractionNote)[]
 }
 
 /** Another writer was first, so the decision must be made again. */
@@ -73,11 +73,11 @@ const closeSteps = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
 /** The messages that settle open steps, and the notes that close their journals. */
-const settleSteps = (session: Session, steps: readonly OpenStep[]): Rows => {
+const settleSteps = (session: Session, steps: readonly OpenStep[], calls = pending(session).calls): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
     messages: [
-      ...interruptedResults(pending(session).calls, 'The run was interrupted before this tool gave a result.'),
+      ...interruptedResults(calls, 'The run was interrupted before this tool gave a result.'),
       ...steps.flatMap((step) => messagesOf(step, callIds)),
     ],
     notes: closeSteps(steps),
@@ -117,10 +117,12 @@ export const continueTurn = async (
   input: Input | undefined,
 ): Promise<Either<WriteFault, Start | Retry | undefined>> => {
   const kept = stepToContinue(session, input)
-  const continued = kept && continuationOf(session, kept, tools, unfinished, decisions)
+  const copied = kept && copyOf(session, kept)
+  const continued = kept && continuationOf(session, kept, tools, unfinished, decisions, copied)
   const rows = settleSteps(
     session,
     pending(session).steps.filter(({ step }) => step !== kept?.step),
+    copied === undefined ? undefined : [],
   )
   const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
   const { id, at }: Partial<Input> = ownFields(input ?? {})
@@ -128,15 +130,51 @@ export const continueTurn = async (
     messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
     notes: [
       ...rows.notes,
+      ...(kept === undefined || copied === undefined ? [] : retractCopy(session, kept, copied)),
       ...(id === undefined || at === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const]),
     ],
   })
   if (isLeft(appended)) return appended
   if (appended.right === 'anew') return right('anew')
-  if (continued !== undefined) return right(startOf(session, continued))
+  if (continued !== undefined) {
+    const callIds = new Set(callIdsIn(session.view()))
+    // The calls keep the ids by which they were approved.
+    if (copied !== undefined) for (const call of callsOf(kept?.answer as Message)) callIds.delete(call.id)
+    return right(startOf(session, { ...continued, callIds }))
+  }
   if (input !== undefined) return right(startOf(session))
   return right(isOver(session) || isCancelled(session) ? undefined : startOf(session))
 }
+
+/**
+ * The position of a copy of a waiting answer that somebody appended, such as a page that saved what it shows: the last
+ * message, with the same content. Without it, the calls would be answered in the copy and never run.
+ */
+const copyOf = (session: Session, { answer }: OpenStep): number | undefined => {
+  const conversation = session.conversation()
+  const last = conversation.at(-1)
+  if (answer === undefined || last?.role !== 'assistant') return undefined
+  const bare = ({ content }: Message): Json =>
+    content.map((part) =>
+      Object.fromEntries(Object.entries(part).filter(([name]) => name !== 'meta')),
+    ) as unknown as Json
+  return jsonEqual(bare(last), bare(answer)) ? conversation.positionAt(conversation.length - 1) : undefined
+}
+
+/** Retracts a copy. That ends the steps of the turn, so the notes of the step that waits are written again. */
+const retractCopy = (session: Session, kept: OpenStep, from: number): readonly (RetractionNote | JournalNote)[] => [
+  { type: 'retraction', from, to: session.len },
+  {
+    type: 'journal',
+    step: kept.step,
+    answer: kept.answer as unknown as JsonObject,
+    together: kept.together,
+    started: [...kept.started],
+    results: [...kept.results.values()] as unknown as JsonObject[],
+    waiting: [...kept.waiting],
+    ...present({ lease: kept.lease }),
+  },
+]
 
 /** Whether there is nothing to answer. */
 export const isOver = (session: Session): boolean => {
@@ -233,6 +271,7 @@ const continuationOf = (
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
   decisions: Decisions,
+  copied?: number,
 ): { readonly open: OpenAnswer; readonly decisions: Decisions } => {
   const answer = step.answer as Message // set: see `stepToContinue`
   const results = [...step.results.values()]
@@ -258,7 +297,7 @@ const continuationOf = (
   }
   const open: OpenAnswer = {
     step: step.step,
-    viewDigest: viewDigestOf(session.conversation()),
+    viewDigest: viewDigestOf(session.conversation().slice(0, copied === undefined ? undefined : -1)),
     response: { message: answer, reason: 'tool_calls', usage: noUsage },
     results,
     calls: waiting,

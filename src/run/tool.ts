@@ -23,7 +23,7 @@ export interface Tool extends ToolDefinition {
    * @param context the call, and a signal that aborts it
    * @returns the result, or a promise of it
    */
-  readonly run: (input: never, context: ToolContext) => unknown
+  readonly run?: (input: never, context: ToolContext) => unknown
 }
 
 /** The second argument of a tool. */
@@ -65,12 +65,14 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
    */
   readonly idempotent?: boolean
   /**
-   * Runs the tool. The return value becomes the result; an exception becomes an error result.
+   * Runs the tool. The return value becomes the result; an exception becomes an error result. Default: others run it (the
+   * browser, a person, another service). Its calls then wait, as for an approval, and `results` of `resume` or `run` has
+   * what they gave.
    *
    * @param context the call, and a signal that aborts it
    * @returns the result, or a promise of it
    */
-  readonly run: (
+  readonly run?: (
     input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
     context: ToolContext,
   ) => unknown
@@ -105,7 +107,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   } = optionsOf('tool', options, toolOptionNames as OptionNames<typeof options>)
   if (typeof name !== 'string' || name === '')
     throw new TypeError(`tool: \`name\` is ${describeValue(name)}; expected the name that the model calls`)
-  if (typeof options.run !== 'function')
+  if (options.run !== undefined && typeof options.run !== 'function')
     throw new TypeError(`tool ${JSON.stringify(name)}: \`run\` is ${describeValue(options.run)}; expected a function`)
   checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
@@ -119,8 +121,7 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     schema,
     timeout,
     alone,
-    ...present({ needsApproval, idempotent }),
-    run,
+    ...present({ needsApproval, idempotent, run }),
   })
 }
 

@@ -1,4 +1,5 @@
 /** Summaries in the background: no call waits for one, and the next compaction takes those that are ready. */
+import { placeNote } from '../../src/notes/kit.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -33,7 +34,10 @@ describe('background summaries', () => {
     }
     const summaries = summariesInBackground({
       summarizer: modelSummarizer('acme-1', complete),
-      append: (made) => notes.push(...made),
+      append: (made) => {
+        for (const note of made) placeNote(note, history.len)
+        notes.push(...made)
+      },
       chunkTokens: 1500,
       keepTokens: 1500,
     })

@@ -3,20 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Message, ResidencyLevel, Sequence, Settled, View } from 'indelible'
 import type { RunOptions, Tool } from 'indelible/run'
-import {
-  deriveContext,
-  paged,
-  recallTool,
-  type ContextFault,
-  type DerivedContext,
-  type Policy,
-  type Selection,
-} from 'indelible/context'
+import { deriveContext, recallTool, type Keep, type ContextFault, type DerivedContext } from 'indelible/context'
 
 declare const history: History<Message>
 declare const view: View<Message>
 declare const context: DerivedContext
-declare const selection: Selection
 
 type ContextFor = NonNullable<RunOptions['context']>
 type ModelContext = Parameters<ContextFor>[1]
@@ -38,13 +29,9 @@ describe('inferred context types', () => {
   it('a recall tool is accepted as a tool of a run', () => {
     expectTypeOf(recallTool(() => view)).toExtend<Tool>()
   })
-  it('callers can write a policy', () => {
-    expectTypeOf({
-      name: 'mine',
-      choose: 'always' as const,
-      select: ({ candidates }: Selection) => candidates.map(() => 'full' as const),
-    }).toExtend<Policy>()
-    expectTypeOf(paged()).toEqualTypeOf<Policy>()
+  it('callers keep positions, kinds, or what a function of the view answers', () => {
+    expectTypeOf([3, 'plan'] as const).toExtend<Keep>()
+    expectTypeOf((seen: View<Message>) => seen.toArray().map(() => 'full' as const)).toExtend<Keep>()
   })
 })
 
@@ -55,16 +42,18 @@ describe('contexts: must not compile', () => {
     // @ts-expect-error an array may be changed by whoever else holds it
     void (() => deriveContext([], { budget: 1000 }))
   })
+  it('keeping what is neither a position nor a kind', () => {
+    // @ts-expect-error no page kind
+    void (() => deriveContext(view, { budget: 9, keep: ['evidense'] }))
+  })
   it('omitting the budget', () => {
     // @ts-expect-error without a budget nothing is enforced
     void (() => deriveContext(view, {}))
   })
-  it('changing a context or what a policy receives', () => {
+  it('changing a context', () => {
     // @ts-expect-error readonly
     void (() => (context.tokens = 0))
     // @ts-expect-error a sequence has no push
     void (() => context.messages.push())
-    // @ts-expect-error readonly
-    void (() => (selection.candidates[0] = selection.candidates[1]))
   })
 })

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // oxfmt-ignore
-import { deriveContext, estimateTokens, paged, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
+import { deriveContext, estimateTokens, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
 import { decodeNote, type Note } from '../../src/notes/kit.ts'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
 import { rounds } from '../rounds.ts'
@@ -55,11 +55,11 @@ const replayed = (
 
 describe('the token correction from receipts', () => {
   it.each([1.2, 1.41, 1.53])('keeps within the budget when the provider counts %f times as much', (times) => {
-    for (const policy of [paged(), window]) {
+    {
       const count = ({ messages }: DerivedContext): number => Math.ceil(sumOf(messages) * times) + 100
-      const corrected = replayed({ policy, model: 'm' }, count)
+      const corrected = replayed({ model: 'm' }, count)
       expect(Math.max(...corrected.map(({ input }) => input))).toBeLessThanOrEqual(8000)
-      expect(Math.max(...replayed({ policy }, count).map(({ input }) => input))).toBeGreaterThan(8000)
+      expect(Math.max(...replayed({}, count).map(({ input }) => input))).toBeGreaterThan(8000)
       expect(corrected.at(-1)?.context.factor).toBeGreaterThanOrEqual(times)
       expect(corrected.at(-1)?.context.factor).toBeLessThan(times + 0.1)
     }
@@ -81,26 +81,9 @@ describe('the token correction from receipts', () => {
       return Math.max(...all.slice(20).map(({ context }) => context.tokens))
     }
     expect(last(1)).toBeLessThanOrEqual(8000)
-    expect(last(0.9)).toBeGreaterThan(last(1))
+    expect(last(0.9)).toBeGreaterThanOrEqual(last(1))
     expect(last(0.2)).toBe(last(0.8))
     expect(last(0.2)).toBeLessThanOrEqual(10_000)
-  })
-
-  it('moves no cached prefix within an epoch; only a context at the budget is compacted', () => {
-    const policy = { ...paged(), highWater: 1 }
-    const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
-    let epochs = 0
-    for (const [index, { context, notes }] of all.entries()) {
-      const before = all[index - 1]
-      if (before === undefined || context.stablePrefix === before.context.messages.length) continue
-      epochs += 1
-      // With the messages that came since, the context before would be above the budget, as the provider counts.
-      const since = sumOf(record.slice(before.context.length, context.length))
-      expect(notes.length).toBe(index)
-      expect((before.context.tokens + since) * 1.3).toBeGreaterThan(8000)
-    }
-    expect(epochs).toBeGreaterThan(2)
-    expect(epochs).toBeLessThan(12)
   })
 
   it('changes nothing already sent when only a receipt is added', () => {
@@ -126,14 +109,13 @@ describe('the token correction from receipts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0.3, max: 3, noNaN: true }), { minLength: 60, maxLength: 60 }),
-        fc.constantFrom(paged(), window),
         fc.constantFrom(3000, 8000),
         fc.nat(5),
-        (ratios, policy, budget, first) => {
+        (ratios, budget, first) => {
           const notes: Note[] = []
           let previous: DerivedContext | undefined
           for (const [call, len] of calls.entries()) {
-            const options = { budget, policy, model: 'm', notes: [...notes] }
+            const options = { budget, model: 'm', notes: [...notes] }
             const derived = deriveContext(view.slice(0, len), { ...options, previous })
             const isLast = call === calls.length - 1
             if (call % 6 === first || isLast || isLeft(derived)) {

@@ -1,26 +1,31 @@
-/** The laws of derived contexts, on random conversations: whole and damaged, with tags, pins, budgets and policies. */
+/** The guarantees of derived contexts, on random conversations: whole and damaged, with tags, budgets and what is kept. */
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { assistant, user, type Message, type View } from 'indelible'
+import type { Message, View } from 'indelible'
 import { pairCalls } from 'indelible/message'
-import { residencyLevels } from 'indelible/pages'
-import {
-  estimateTokens,
-  deriveContext,
-  paged,
-  window,
-  type DerivedContext,
-  type DeriveOptions,
-  type Policy,
-} from 'indelible/context'
+import { pageKinds, residencyLevels, type ResidencyLevel } from 'indelible/pages'
+import { deriveContext, estimateTokens, type DerivedContext, type DeriveOptions, type Keep } from 'indelible/context'
 import { isSubstantive } from '../../src/context/kit.ts'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 import { rounds } from '../rounds.ts'
 import { Outputs } from '../outputs.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged(), paged({ lowWater: 0.25 }), window)
+const levelsOfAll: readonly ResidencyLevel[] = residencyLevels
+/** What is kept: nothing, positions and kinds, or whatever a function answers. */
+const keeps: fc.Arbitrary<Keep | undefined> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.array(fc.oneof(fc.nat({ max: 60 }), fc.constantFrom(...pageKinds)), { maxLength: 4 }) },
+  {
+    weight: 1,
+    arbitrary: fc.array(fc.constantFrom(undefined, ...levelsOfAll), { maxLength: 40 }).map(
+      (levels): Keep =>
+        (view) =>
+          levels.slice(0, view.length),
+    ),
+  },
+)
 
 const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
   const derived = deriveContext(view, options)
@@ -33,58 +38,40 @@ const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOption
 const jsonOf = (context: DerivedContext | undefined): string =>
   JSON.stringify(context && [context.messages, context.sources, context.residency])
 
-it('every context obeys every rule for any record, tags, budget and policy', () => {
+it('every context obeys every guarantee for any record, tags, budget and what is kept', () => {
   const outputs = new Outputs()
   fc.assert(
-    fc.property(conversations({ damaged: true }), tags, budgets, policies, (messages, tags, budget, policy) => {
+    fc.property(conversations({ damaged: true }), tags, budgets, keeps, (messages, tags, budget, keep) => {
       const view = recordOf(messages, tags)
-      const context = derive(view, { budget, policy })
+      const context = derive(view, { budget, ...(keep && { keep }) })
       outputs.add(jsonOf(context), context?.tokens, context?.stableTokens, context?.dropped)
       if (context !== undefined) expectLawful(context, view)
     }),
     { numRuns: rounds(60, 1000) },
   )
-  outputs.expectToBe('968f1bf0670e3b00')
+  outputs.expectToBe('ec47c7c5b13313e4')
 })
 
 it('a budget of the tokens that a fault needs suffices', () => {
   let faults = 0
   fc.assert(
-    fc.property(conversations({ damaged: true, maxLength: 40 }), tags, policies, (messages, tags, policy) => {
+    fc.property(conversations({ damaged: true, maxLength: 40 }), tags, (messages, tags) => {
       const view = recordOf(messages, tags)
-      const refused = deriveContext(view, { budget: 20, policy })
+      const refused = deriveContext(view, { budget: 20 })
       if (!isLeft(refused)) return
       faults += 1
       const { needed } = refused.left
-      expect(deriveContext(view, { budget: needed, policy })._tag).toBe('Right')
+      expect(deriveContext(view, { budget: needed })._tag).toBe('Right')
     }),
     { numRuns: rounds(60, 1000) },
   )
   expect(faults).toBeGreaterThan(10)
 })
 
-it('a larger budget never shows less of a message with window', () => {
-  fc.assert(
-    fc.property(conversations({ damaged: false, maxLength: 12 }), tags, (messages, tags) => {
-      const view = recordOf([...messages, user('And what is next?')], tags)
-      let before: readonly number[] = []
-      for (let budget = 60; budget < 2000; budget += 40) {
-        const context = derive(view, { budget, policy: window })
-        if (context === undefined) continue
-        const levels = [...context.residency].map((level) => residencyLevels.indexOf(level))
-        for (const [position, level] of levels.entries())
-          if (level > (before[position] ?? level)) expect.fail(`at ${budget}, position ${position} is shown less`)
-        before = levels
-      }
-    }),
-    { numRuns: rounds(9, 1000) },
-  )
-})
-
 it("a context's token count is that of its messages", () => {
   fc.assert(
-    fc.property(conversations({ damaged: true }), budgets, policies, (messages, budget, policy) => {
-      const context = derive(recordOf(messages), { budget, policy })
+    fc.property(conversations({ damaged: true }), budgets, (messages, budget) => {
+      const context = derive(recordOf(messages), { budget })
       if (context !== undefined)
         expect(context.tokens).toBe([...context.messages].reduce((sum, message) => sum + estimateTokens(message), 0))
     }),
@@ -98,17 +85,17 @@ it('a context derived step by step is byte-identical to one derived at once', ()
       conversations({ damaged: true }),
       tags,
       budgets,
-      policies,
+      keeps,
       fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 20 }),
-      (messages, tags, budget, policy, steps) => {
+      (messages, tags, budget, keep, steps) => {
         const view = recordOf(messages, tags)
         let previous: DerivedContext | undefined
         let position = 0
         for (const step of [...steps, view.length]) {
           position = Math.min(position + step, view.length)
           const seen = view.slice(0, position)
-          const context = derive(seen, { budget, policy, previous })
-          const atOnce = derive(seen, { budget, policy })
+          const context = derive(seen, { budget, previous, ...(keep && { keep }) })
+          const atOnce = derive(seen, { budget, ...(keep && { keep }) })
           expect(jsonOf(context)).toBe(jsonOf(atOnce))
           if (context !== undefined) {
             expectLawful(context, seen)
@@ -124,7 +111,7 @@ it('a context derived step by step is byte-identical to one derived at once', ()
   )
 })
 
-it('between epochs each paged context extends the one before', () => {
+it('between epochs each context extends the one before', () => {
   fc.assert(
     fc.property(
       conversations({ damaged: false, maxLength: 40 }),
@@ -165,7 +152,7 @@ it('an earlier context never changes, whatever is derived from it', () => {
   )
 })
 
-it('any context can be continued: from a shorter view, a fork, or another policy or budget', () => {
+it('any context can be continued: from a shorter view, a fork, or another budget or keep', () => {
   fc.assert(
     fc.property(
       conversations({ damaged: true }),
@@ -174,7 +161,7 @@ it('any context can be continued: from a shorter view, a fork, or another policy
       fc.nat(),
       fc.nat(),
       fc.nat(2),
-      fc.constantFrom({}, { more: 100 }, { policy: window }),
+      fc.constantFrom({}, { more: 100 }, { keep: ['evidence'] as const }),
       (messages, others, budget, cut, from, which, { more = 0, ...own }) => {
         const view = recordOf(messages)
         const shared = cut % (view.length + 1)
@@ -193,122 +180,82 @@ it('any context can be continued: from a shorter view, a fork, or another policy
   )
 })
 
-/** Positions that a policy keeps, with the other half of their calls. */
-const wholeUnits = (view: View<Message>, keeps: ReadonlySet<number>): ReadonlySet<number> => {
-  const whole = new Set([...keeps].filter((position) => position < view.length))
-  for (const position of whole)
+/** The group of a position: its call and all results of it. */
+const groupOf = (view: View<Message>, position: number): readonly number[] => {
+  const own = new Set([position])
+  for (const at of own)
     for (const { position: call, answer } of pairCalls(view)) {
-      if (position === call && answer !== undefined) whole.add(answer.position)
-      if (position === answer?.position) whole.add(call)
+      if (answer === undefined) continue
+      if (at === call) own.add(answer.position)
+      if (at === answer.position) own.add(call)
     }
-  return whole
+  return [...own]
 }
 
-/** At each length, more than what is kept takes beside the least of all else: instructions, and what the user asks. */
-const leastBeside = (view: View<Message>, whole: ReadonlySet<number>): readonly number[] => {
-  const marker = 60
-  const leasts = [marker]
-  let [always, spoken, substantive] = [marker, -1, -1]
-  const sizes = [...view].map((message) => estimateTokens(message) + marker)
-  const isAlways = (position: number): boolean => whole.has(position) || view.at(position)?.role === 'system'
-  for (const [position, message] of [...view].entries()) {
-    if (isAlways(position)) always += sizes[position] as number
-    if (message.role === 'user') spoken = position
-    if (isSubstantive(message)) substantive = position
-    const asked = [...new Set([spoken, substantive])].filter((at) => at !== -1 && !isAlways(at))
-    leasts.push(asked.reduce((sum, at) => sum + (sizes[at] as number), always))
-  }
-  return leasts
-}
-
-it('kept messages stay whole where they fit beside the minimum of the rest', () => {
-  const levels = fc.array(fc.constantFrom(...residencyLevels), { minLength: 1, maxLength: 40 })
-  fc.assert(
-    fc.property(
-      conversations({ damaged: false, maxLength: 30 }),
-      budgets,
-      levels,
-      fc.array(fc.nat({ max: 60 }), { maxLength: 6 }),
-      fc.constantFrom('always', 'epochs'),
-      (messages, budget, levels, kept, choose) => {
-        const view = recordOf(messages)
-        const keeps = new Set(kept)
-        const policy: Policy = {
-          name: 'keeping',
-          choose,
-          keeps,
-          select: ({ candidates }) => candidates.map((_, index) => levels[index % levels.length] ?? 'full'),
-        }
-        const context = derive(view, { budget, policy })
-        if (context === undefined) return
-        expectLawful(context, view)
-        // What fell at one compaction stays so: with epochs it must have fitted whenever there was one.
-        const whole = wholeUnits(view, keeps)
-        if (
-          leastBeside(view, whole).some(
-            (least, length) => least > budget && (choose === 'epochs' || length === view.length),
-          )
-        )
-          return
-        for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
-      },
-    ),
-    { numRuns: rounds(50, 1000) },
-  )
-})
-
-it('with epochs, content dropped for a large question does not return for a small one', () => {
-  const kept = user('Keep this whole. '.repeat(80))
-  const large = user('Why does src/a.ts say 1, 2; 3, 4; 5, 6? '.repeat(60))
-  const view = recordOf([kept, large, assistant('Because.'), user('What is next to do?')])
-  const residency = (choose: Policy['choose'], length: number): readonly unknown[] | undefined => {
-    const select: Policy['select'] = ({ candidates }) => candidates.map(() => 'full')
-    const policy: Policy = { name: 'keeping', choose, keeps: new Set([0]), select }
-    return derive(view.slice(0, length), { budget: 560, policy })?.residency.toArray()
-  }
-  const leasts = leastBeside(view, new Set([0]))
-  expect(leasts[4]).toBeLessThan(560)
-  expect(residency('always', 4)?.[0]).toBe('full')
-  expect(leasts[2]).toBeGreaterThan(560)
-  expect(residency('epochs', 2)).toEqual(['structured', 'compressed'])
-  expect(residency('epochs', 4)?.[0]).toBe('structured')
-})
-
-it('the active turn stays full where it fits beside the minimum of the rest', () => {
-  const protectedKinds: ReadonlySet<unknown> = new Set(['bootstrap', 'constraint'])
+it('the first message of the user and the latest question are readable, and what is kept where it fits', () => {
+  const isSpoken = ({ role, content }: Message): boolean =>
+    role === 'user' &&
+    content.some((part) => part.type !== 'tool_result' && !(part.type === 'text' && part.text.trim() === ''))
+  let [contexts, kept] = [0, 0]
   fc.assert(
     fc.property(
       conversations({ damaged: false, maxLength: 40 }),
-      tags,
-      budgets,
-      policies,
-      (messages, tags, budget, policy) => {
-        const view = recordOf(messages, tags)
-        const context = derive(view, { budget, policy })
+      fc.integer({ min: 400, max: 4000 }),
+      fc.nat({ max: 40 }),
+      (messages, budget, position) => {
+        const view = recordOf(messages)
+        const context = derive(view, { budget, keep: [position] })
         if (context === undefined) return
-        // More than the least: every instruction and rule in full, with a marker before each and after the last.
-        const marker = 60
-        const sizes = [...view].map(estimateTokens)
-        const active = sizes.slice(context.activeFrom).reduce((sum, size) => sum + size, 0)
-        const rest = sizes
-          .slice(0, context.activeFrom)
-          .reduce(
-            (sum, size, position) => sum + (protectedKinds.has(view.pages.at(position)) ? size + marker : 0),
-            marker,
-          )
-        // A rule may be a call or a result: then all that belongs to it stays, which the sum above leaves out.
-        const inCall = (position: number): boolean =>
-          view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
-        fc.pre(
-          [...view.pages].every(
-            (kind, position) => !protectedKinds.has(kind) || position >= context.activeFrom || !inCall(position),
-          ),
+        contexts += 1
+        const asked = [
+          messages.findIndex(isSpoken),
+          messages.findLastIndex(isSpoken),
+          messages.findLastIndex(isSubstantive),
+        ]
+        for (const at of asked.filter((index) => index >= 0))
+          expect([at, ['full', 'compressed', 'structured'].includes(context.residency.at(at) as string)]).toEqual([
+            at,
+            true,
+          ])
+        if (position >= view.length) return
+        const group = groupOf(view, position)
+        const always = [...[...view].entries()].filter(([, { role }]) => role === 'system')
+        const size = (index: number): number => estimateTokens(view.at(index) as Message)
+        const least = [...group, ...asked.filter((at) => at >= 0), ...[...always].map(([index]) => index)].reduce(
+          (sum, at) => sum + size(at),
+          0,
         )
-        if (active + rest > budget) return
-        for (let position = context.activeFrom; position < view.length; position++)
-          expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+        if (least > budget / 6) return
+        kept += 1
+        expect([position, ['full', 'compressed'].includes(context.residency.at(position) as string)]).toEqual([
+          position,
+          true,
+        ])
       },
     ),
-    { numRuns: rounds(50, 1000) },
+    { numRuns: rounds(60, 1000) },
+  )
+  expect(contexts).toBeGreaterThan(20)
+  expect(kept).toBeGreaterThan(2)
+})
+
+it('an answer with signed reasoning is as it was recorded, or not there', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), budgets, (messages, budget) => {
+      const view = recordOf(messages)
+      const context = derive(view, { budget })
+      for (const message of context?.messages ?? [])
+        if (message.role === 'assistant' && message.content.some(({ type }) => type === 'reasoning'))
+          expect(messages).toContainEqual(message)
+      for (const [index, source] of [...(context?.sources ?? [])].entries())
+        if (source.type === 'representation' && source.level !== 'pointer')
+          expect(
+            view
+              .at(view.before(source.from))
+              ?.content.some((part) => part.type === 'reasoning' && part.signature !== undefined),
+            `${index}`,
+          ).toBe(false)
+    }),
+    { numRuns: rounds(40, 1000) },
   )
 })

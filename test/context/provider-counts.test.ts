@@ -2,7 +2,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, user, type Message, type View } from 'indelible'
-import { estimateTokens, replay, type Estimator } from 'indelible/context'
+import { estimateTokens, type Estimator } from 'indelible/context'
+import { replay } from '../../packages/cli/src/compare/replay.ts'
 import {
   countedIn,
   providerComparison,

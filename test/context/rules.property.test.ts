@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message } from 'indelible'
 import { toolResultsOf } from 'indelible/message'
-import { deriveContext, manageHistory, paged, window, type DerivedContext, type Policy } from 'indelible/context'
+import { deriveContext, type DerivedContext } from 'indelible/context'
 import type { Note } from '../../src/notes/kit.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
@@ -76,19 +76,17 @@ const missingIn = (
   )
 }
 
-const policies: readonly Policy[] = [paged(), window]
-
 describe('a rule page', () => {
   it('is readable in full at every budget and after any number of compactions, or the minimum does not fit', () => {
     let [derives, compactions, refused] = [0, 0, 0]
     fc.assert(
-      fc.property(rules, fc.constantFrom(...policies), fc.integer({ min: 300, max: 6000 }), (given, policy, budget) => {
+      fc.property(rules, fc.integer({ min: 300, max: 6000 }), (given, budget) => {
         const record = recordWith(given)
         const { view, notes } = record
         let previous: DerivedContext | undefined
         for (let length = 1; length <= view.length; length += isFull ? 5 : 6) {
           const seen = view.slice(0, length)
-          const derived = deriveContext(seen, { budget, policy, previous, notes })
+          const derived = deriveContext(seen, { budget, previous, notes })
           derives += 1
           if (isLeft(derived)) {
             refused += 1
@@ -105,15 +103,5 @@ describe('a rule page', () => {
     expect(compactions).toBeGreaterThan(3)
     expect(refused).toBeGreaterThan(0)
     expect(refused).toBeLessThan(derives / 2)
-  })
-  it('is readable in full in a managed history, where it fits', () => {
-    fc.assert(
-      fc.property(rules, fc.integer({ min: 3000, max: 9000 }), (given, maxTokens) => {
-        const record = recordWith(given)
-        const managed = manageHistory(record.view, { maxTokens, notes: record.notes })
-        if (!managed.overBudget) expect(missingIn(managed, record)).toEqual([])
-      }),
-      { numRuns: rounds(10, 20) },
-    )
   })
 })

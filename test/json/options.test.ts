@@ -23,15 +23,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import {
-  deriveContext,
-  estimateTokens,
-  manageHistory,
-  prepareSummaries,
-  recall,
-  recallTool,
-  replay,
-} from 'indelible/context'
+import { deriveContext, estimateTokens, prepareSummaries, recall, recallTool } from 'indelible/context'
 import { inputsOf, resume, run, scriptedModel, sessionHandler, tool, toolOutput, turn } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
@@ -125,7 +117,6 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['backupSqlite', 'target', undefined, (o) => backupSqlite(o)],
     ['recall', 'limits', 'limit', (o) => recall(view, { query: 'a' }, o)],
     ['recallTool', 'maxCharacter', 'maxCharacters', (o) => recallTool(() => view, o)],
-    ['replay', 'note', 'notes', (o) => replay(view, o)],
     ['sessionHandler', 'leases', 'lease', (o) => sessionHandler(session, o)],
     ['sessionHandler: lease', 'hodler', 'holder', (o) => sessionHandler(session, { lease: o })],
     ['journalEvery', 'byte', 'bytes', (o) => sessionHandler(session, { journalEvery: o })],
@@ -145,7 +136,6 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['toUIMessageStream', 'onerror', 'onError', (o) => toUIMessageStream({} as never, o)],
     ['claudeSessionStore', 'folds', 'fold', (o) => claudeSessionStore(store, o)],
     ['applyDelta', 'resumed', 'resume', (o) => applyDelta(createHistory(), { id: 'a', expectedLen: 0, append: [] }, o)],
-    ['manageHistory', 'maxToken', 'maxTokens', (o) => manageHistory(view, o)],
     ['prepareSummaries', 'maxToken', 'maxTokens', (o) => prepareSummaries(view, [], undefined, o)],
     ['store.list', 'limits', 'limit', (o) => store.list(o)],
     ['store.read', 'froms', 'from', (o) => store.read('s', o)],

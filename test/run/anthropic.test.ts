@@ -325,7 +325,11 @@ describe('the Anthropic model', () => {
     const all = view([...history, own('g'), assistant(call), toolResult('t', 'done'), user('h')])
     const parameters = { tools: [{ type: 'web_search', name: 'web_search', cache_control: { type: 'ephemeral' } }] }
     const marksOf = (): readonly unknown[] => {
-      const { messages, tools } = server?.requests[0]?.body as { messages: { content: unknown }[]; tools: unknown[] }
+      const body: unknown = server?.requests[0]?.body
+      const { messages, tools } = body as {
+        messages: { content: unknown }[]
+        tools: unknown[]
+      }
       const blocks = [...tools, ...messages.flatMap(({ content }) => content)] as { [field: string]: unknown }[]
       return blocks.flatMap(({ cache_control: found, text, name }) =>
         found === undefined ? [] : [[text ?? name, found]],

@@ -1,7 +1,7 @@
 /** What a run knows of a call goes into the budget without being told: its tools, and whether one of them recalls. */
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult, user, type Message } from 'indelible'
-import { deriveContext, estimateTokens, paged, recallTool, window, type DeriveOptions } from 'indelible/context'
+import { deriveContext, estimateTokens, recallTool, type DeriveOptions } from 'indelible/context'
 import type { Note } from '../../src/notes/kit.ts'
 import {
   run,
@@ -77,13 +77,13 @@ const said = (messages: readonly Message[]): string => JSON.stringify(messages).
 describe('a run’s tools', () => {
   it.each(['by the run', 'by a function'] as const)('reduce the budget of a context derived %s', async (how) => {
     expect(toolsOf(many)).toBeGreaterThan(1000)
-    for (const policy of [window, paged()])
-      for (const budget of [4000, 6000, 12_000]) {
-        const messages = await sentRequest(many, { budget, policy }, how)
-        expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)
-      }
-    const filled = tokensOf(await sentRequest([], { policy: window }))
-    expect(filled + toolsOf(many)).toBeGreaterThan(6000) // nothing else would hold it
+    for (const budget of [4000, 6000, 12_000]) {
+      const messages = await sentRequest(many, { budget }, how)
+      expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)
+    }
+    expect(tokensOf(await sentRequest([], { budget: 6000 }))).toBeGreaterThan(
+      tokensOf(await sentRequest(many, { budget: 6000 }, how)),
+    )
   })
   it('are read with the notes before each call', async () => {
     const { model, asked } = listening()

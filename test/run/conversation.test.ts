@@ -1,4 +1,5 @@
 /** Runs on a conversation: what was retracted is neither sent nor continued, and positions stay those of the record. */
+import { design } from '../../src/context/kit.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import {
@@ -12,7 +13,7 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { deriveContext, paged, type DerivedBy } from 'indelible/context'
+import { deriveContext, type DerivedBy } from 'indelible/context'
 import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { ok } from '../task-results.ts'
 import { pending } from '../../src/session/index.ts'
@@ -79,7 +80,7 @@ it.each([true, false])(
       const then = head && session.at(head)
       const { derived } = details as unknown as { readonly derived: DerivedBy }
       const { policy, version, budget, reserved, recall: isNamed } = derived
-      expect([policy, version]).toEqual(['paged', paged().version])
+      expect([policy, version]).toEqual(['paged', design.version])
       const again = deriveContext(then?.conversation as never, {
         budget: budget + reserved,
         systemTokens: reserved,

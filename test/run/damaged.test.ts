@@ -1,6 +1,6 @@
 /** A record that is damaged in its middle stops no run: a mended copy is sent, and the repairs are reported. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   assistant,
@@ -74,10 +74,8 @@ describe.each(Object.entries(damaged))('%s in the middle', (_, messages) => {
     expect(repairs.length).toBeGreaterThan(0)
     expect(events.filter(({ type }) => type === 'mended')).toEqual([{ seq: 0, type: 'mended', step: 0, repairs }])
     const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
-    expect(receipts.map(({ details }) => (details?.['mended'] as { repairs: number }).repairs)).toEqual([
-      repairs.length,
-      repairs.length,
-    ])
+    const mended = expect.objectContaining({ repairs: repairs.length }) as unknown
+    expect(receipts.map(({ details }) => details?.['mended'])).toEqual([mended, mended])
   })
 
   it('resume and a run on the session answer, too', async () => {

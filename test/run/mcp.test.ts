@@ -48,13 +48,14 @@ const connected = async (): Promise<{
         name,
         description: `Does ${name}.`,
         inputSchema: { type: 'object', properties: {} },
-        ...(name === 'say' && { annotations: { readOnlyHint: true } }),
+        annotations: name === 'say' ? { readOnlyHint: true } : {},
       }))
       return { tools, ...(params.cursor === undefined && { nextCursor: 'more' }) }
     }
     calls.push(params)
     return results[params.name ?? '']
   }
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport has no other way
   far.onmessage = (message) => {
     const { id, method, params = {} } = message as { id?: number; method: string; params?: object }
     if (method === 'notifications/cancelled') cancelled.push(params)

@@ -889,7 +889,6 @@ it.each([
   [{ name: undefined }, 'tool: `name` is nothing; expected the name that the model calls'],
   [{ name: '' }, 'tool: `name` is ""; expected the name that the model calls'],
   [{ name: 5 }, 'tool: `name` is 5; expected the name that the model calls'],
-  [{ run: undefined }, 'tool "t": `run` is nothing; expected a function'],
   [{ run: 'ls' }, 'tool "t": `run` is "ls"; expected a function'],
   [{ timeout: -1 }, 'tool "t": timeout is -1; expected a number of milliseconds'],
   [{ parameters: undefined }, 'tool "t": pass `parameters` as JSON Schema; the tool has no schema'],

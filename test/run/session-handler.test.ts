@@ -1,3 +1,4 @@
+import { design } from '../../src/context/kit.ts'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ import {
   type View,
 } from 'indelible'
 import { rangeDigest } from '../../src/notes/kit.ts'
-import { deriveContext, paged } from 'indelible/context'
+import { deriveContext } from 'indelible/context'
 import {
   run,
   scriptedModel,
@@ -140,7 +141,7 @@ describe('sessionHandler', () => {
       if (event.type === 'model_event' && event.step === 1 && event.event.type === 'text_delta')
         stream.interrupt({ behavior: 'savePartial' })
     const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
-    const derived = { policy: 'paged', version: paged().version, budget: 400, reserved: 0, recall: true }
+    const derived = { policy: 'paged', version: design.version, budget: 400, reserved: 0, recall: true }
     const details = { derived }
     expect(receipts).toEqual([
       {

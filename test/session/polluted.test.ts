@@ -30,7 +30,7 @@ import {
   type Message,
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
-import { deriveContext, recall, recallTool, replay } from 'indelible/context'
+import { deriveContext, recall, recallTool } from 'indelible/context'
 import { holdSession, verifyLedger } from '@indelible/evidence'
 import { openCallLog, recordCall } from '@indelible/records'
 import { createRedactor } from 'indelible/redact'
@@ -156,7 +156,6 @@ const everything = async (): Promise<string> => {
   ])
   await did(() => interruptedResults(openCalls([assistant(toolCall('c', 'f', {}))]), 'why'))
   await did(() => deriveContext(history.view(), { budget: 1000 } as never))
-  await did(() => ({ ...replay(session.conversation(), { budget: 1000 } as never), median: 0, p99: 0 }))
   await did(() => recall(session.conversation(), { query: 'one' } as never))
   for (const codec of Object.values(codecs))
     await did(() => codec.encode(orThrow(settle(session.conversation())) as never))

@@ -7,7 +7,7 @@ import { chatStreams } from '@indelible/ai-sdk'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { holdSession, removeRecorded, updateLedger, withLedger } from '@indelible/evidence'
 import { openCallLog } from '@indelible/records'
-import { copySession, exportSession } from 'indelible/session'
+import { copySession, exportSession, verifySession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
@@ -90,8 +90,10 @@ describe.each(places)('a store with %s', (_, open) => {
     }
     await ok(session.update((metadata) => void (metadata['title'] = 'two')))
     const { version, meta } = await ok(store.info('s'))
+    // A session's metadata is its notes. What a public update writes beside them is a stale description, and is reported.
     await ok(store.update('s', { expected: version, meta: { ...meta, title: 'three' } }))
-    expect((await ok(openSession(store, 's'))).metadata()).toEqual({ title: 'three' })
+    expect((await ok(openSession(store, 's'))).metadata()).toEqual({ title: 'two' })
+    expect(await ok(verifySession(store, 's'))).toMatchObject({ staleMetadata: true })
     await store.close()
   })
 })

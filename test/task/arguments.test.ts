@@ -42,7 +42,7 @@ describe.each([...functions, ...methods])('%s', (name, args, call) => {
 it('options of the right type with a wrong value, and missing arguments, throw at the call, too', () => {
   for (const limit of [-1, 0, 1.5, NaN, '5', null])
     expect(() => listSessions(store, { limit: limit as never })).toThrow(/^listSessions: limit is /)
-  expect(() => session.note(null as never)).toThrow('session.note')
+  expect(() => session.rebase(null as never)).toThrow('session.rebase')
   expect(() => (importTranscript as (store: Store | null) => unknown)(null)).toThrow('importTranscript takes a store')
   expect(() => (importTranscript as (store: Store) => unknown)(memoryStore())).toThrow('importTranscript expects')
 })

@@ -54,8 +54,10 @@ import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite
 import { importTranscript, readTranscript } from '@indelible/transcripts'
 import {
   adoptHistory,
+  appendMessages,
   blocksOfTree,
   createPendingHistory,
+  createRefHistory,
   growRefTree,
   hydrate,
   hydratePartial,
@@ -118,6 +120,7 @@ const none = ['options', {}] as const
 
 export const functions: readonly Case[] = [
   ['adoptHistory', [['object', keyValue], ['object', { messages: [], keys: [] }], none], adoptHistory],
+  ['appendMessages', [aStore, ['object', createRefHistory({ session: 's' })], ['list', []], none], appendMessages],
   ['backupSqlite', [['options', { from: '/nowhere/x.db', to: '/nowhere/y.db' }]], backupSqlite],
   ['blocksOfTree', [aStore, ['object', {}]], blocksOfTree],
   ['checkKeys', [aStore, ['object', ring]], checkKeys],

@@ -5,7 +5,14 @@ import type { ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Message, View } from 'indelible'
+import {
+  appendUserMessage as rootAppend,
+  applyRunResultHistory as rootApply,
+  replaceThreadHistory as rootReplace,
+  toThreadHistory as rootToThread,
+  type Message,
+  type View,
+} from 'indelible'
 import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
@@ -80,6 +87,13 @@ describe('applyRunResultHistory types', () => {
     // @ts-expect-error a promise of a result is no result
     void (() => applyRunResultHistory<unknown, Stored>(stored, Promise.resolve(result)))
   })
+})
+
+it('the four helpers are in the root entry', () => {
+  expectTypeOf(rootToThread).toEqualTypeOf<typeof toThreadHistory>()
+  expectTypeOf(rootAppend).toEqualTypeOf<typeof appendUserMessage>()
+  expectTypeOf(rootReplace).toEqualTypeOf<typeof replaceThreadHistory>()
+  expectTypeOf(rootApply).toEqualTypeOf<typeof applyRunResultHistory>()
 })
 
 describe('replaceThreadHistory types', () => {

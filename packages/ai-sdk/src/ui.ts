@@ -212,7 +212,7 @@ export const isOwnRequest = ({ approval }: AnyToolPart): boolean => approval?.id
  * const answer = resume(session, { model, tools, ...approvalsIn(messages) })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { originalMessages: messages }) })
  */
-export const approvalsIn = (messages: readonly UIMessage[]): Required<Decisions> => {
+export const approvalsIn = (messages: readonly UIMessage[]): Required<Pick<Decisions, 'approve' | 'deny'>> => {
   const approve: string[] = []
   const deny: Denial[] = []
   for (const part of messages.at(-1)?.parts ?? []) {

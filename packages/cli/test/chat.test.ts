@@ -261,7 +261,7 @@ describe('the folder tools', () => {
     const found = (await folderTools(inside)).find((tool) => tool.name === name)
     try {
       return String(
-        await found?.run(input as never, {
+        await found?.run?.(input as never, {
           call: { type: 'tool_call', id: 'c', name, arguments: '' },
           signal: new AbortController().signal,
         }),

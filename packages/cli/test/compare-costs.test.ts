@@ -1,10 +1,11 @@
 /** What the contexts of a replay cost: where a cache has expired, and in US dollars. */
 import { describe, expect, it } from 'vitest'
-import { estimateTokens, pricesOf, replay, type DerivedContext, type Replay } from 'indelible/context'
+import { estimateTokens, pricesOf, type DerivedContext } from 'indelible/context'
 import { unitsOf } from 'indelible/context/kit'
 import { createHistory } from 'indelible/history'
 import { assistant, type Message } from 'indelible/message'
 import { conversation } from '../../../test/messages.ts'
+import { replay, type Replay } from '../src/compare/replay.ts'
 import { costCounter, timeIn, type CostOptions, type CallCosts } from '../src/compare/costs.ts'
 
 const view = createHistory<Message>({ from: conversation() }).view()

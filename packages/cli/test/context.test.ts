@@ -24,16 +24,16 @@ describe('indelible context', () => {
     expect(indelible(['context', one]).stdout).toMatch(/^context: 1 message, /m)
   })
   it('prints the context to send and the source of each message', () => {
-    const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
+    const { status, stdout, stderr } = indelible(['context', example, '--budget', '2200'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the whole record: [\d,]+\); policy:paged, epoch:\d, degraded\nderived from the record now; a recorded call may have been sent something else\n/,
+      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 2,200 tokens \(the whole record: [\d,]+\); epoch:\d, shortened\nderived from the record now; a recorded call may have been sent something else\n/,
     )
     expect(stdout).toMatch(/^0 full +system +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[Messages \d+–\d+ are shortened /m)
   })
   it('--explain gives the reason for every page', () => {
-    const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
+    const { stdout } = indelible(['context', example, '--budget', '2200', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
     expect(stdout).toMatch(/^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged made room$/m)
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
@@ -47,7 +47,7 @@ describe('indelible context', () => {
     const store = join(folder, 'store.db')
     try {
       expect(indelible(['import', example, '--store', store]).status).toBe(0)
-      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
+      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '2200', '--explain'])
       expect([before.status, before.stdout]).toEqual([
         0,
         expect.stringMatching(/^ +6 {2}tool +evidence +structured/m) as unknown,
@@ -58,7 +58,7 @@ describe('indelible context', () => {
       if (isLeft(session)) throw new Error(session.left._tag)
       expect((await session.right.note({ type: 'pin', position: 6 })())._tag).toBe('Right')
       await opened.right.close()()
-      const { stdout } = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
+      const { stdout } = indelible(['context', 'coding-agent', '--store', store, '--budget', '2200', '--explain'])
       expect(stdout).toMatch(/^ +6 {2}tool +constraint +(full|structured)/m)
       expect(indelible(['context', 'coding-agent', '--store', store, '--at', '3']).stdout).toMatch(
         /^context: 5 messages.*interrupted/m,
@@ -69,7 +69,7 @@ describe('indelible context', () => {
   })
   it('reports that a record fits', () => {
     const { stdout } = indelible(['context', example, '--explain'])
-    expect(stdout).toMatch(/policy:paged, epoch:0, whole\n/)
+    expect(stdout).toMatch(/epoch:0, whole\n/)
     expect(stdout.match(/the whole record fits the budget$/gm)).toHaveLength(19)
   })
   it('--json is one object: messages, sources, and with --explain every page', () => {

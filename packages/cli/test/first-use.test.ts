@@ -83,7 +83,7 @@ describe('an empty store', () => {
     expect(indelible(['import', '--from', 'everything'], { env })).toMatchObject({ status: 2 })
     const nobody = mkdtempSync(join(tmpdir(), 'indelible-nobody-'))
     const none = indelible(['import', '--from', 'all'], { env: { HOME: nobody, XDG_DATA_HOME: nobody } })
-    expect([none.status, none.stderr.match(/no sessions found in/g)?.length]).toEqual([0, 5])
+    expect([none.status, none.stderr.match(/no sessions found in/g)?.length]).toEqual([0, 12])
   })
   it.each(['show', 'list', 'verify', 'context', 'export --to anthropic', 'stats', 'search word', 'prove'])(
     '%s names what was found and the command that brings it in',

@@ -467,3 +467,24 @@ it('an imported session is listed by the time of its conversation', () => {
     .find(({ session, id }) => (session ?? id) === 's1')
   expect(JSON.stringify(s1)).toContain('2026-01-01T00:00:00.000Z')
 })
+
+it('of two files of Gemini CLI with one id, the one with the conversation is continued, and the other is named', () => {
+  const { home, write } = madeHome()
+  const id = 'aaaaaaaa-0000-4000-8000-000000000001'
+  const header = {
+    sessionId: id,
+    projectHash: 'p',
+    startTime: '2026-01-01T00:00:00Z',
+    lastUpdated: '2026-01-01T00:00:00Z',
+  }
+  const asked = { id: 'm1', timestamp: '2026-01-01T00:00:00Z', type: 'user', content: 'Look.' }
+  const file = (minute: number): string => `.gemini/tmp/p/chats/session-2026-01-01T00-0${minute}-aaaaaaaa.jsonl`
+  write(file(1), lines(header, asked))
+  write(file(2), lines(header), new Date(old.getTime() + 5000))
+  mkdirSync(join(home, '.claude'))
+  const { stderr, status } = indelible(['continue', 'aaaaaaaa', '--in', 'claude-code', '--print', '--cwd', home], {
+    env: { HOME: home },
+  })
+  expect(stderr).toContain(`${file(2)} has the same id and no messages`)
+  expect(status).toBe(0)
+})

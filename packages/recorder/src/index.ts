@@ -5,5 +5,5 @@ export { recordingFetch, type Fetch, type RecordingFetch, type RecordingFetchOpt
 export { detailsOf, sentMessages, type CacheBreak, type CallDetails, type SentRuns } from './receipt.ts'
 export type { ObservedCall } from './observed-call.ts'
 export { createRecorder, type Recorder, type RecorderNotice, type RecorderOptions } from './recorder.ts'
-export type { RecorderSummary } from './summary.ts'
+export type { RecorderSummary, TokenCounts } from './summary.ts'
 export type { ObservedRequest } from './wire.ts'

@@ -166,7 +166,6 @@ it('a case of blocks, keys or a model leaves its place, also if it fails', async
 
 it.each<readonly [StoreFault['_tag'], number]>([
   ['NoSuchLog', 0],
-  ['NoSuchLog', 1],
   ['Closed', 0],
 ])('a follower must fail with %s: another fault instead of number %i is found', async (tag, number) => {
   let met = 0

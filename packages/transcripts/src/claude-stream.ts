@@ -4,7 +4,16 @@
  *
  * Source  code.claude.com/docs/en/agent-sdk/typescript (SDKMessage, 2026-11)
  */
-import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type Json, type JsonObject } from 'indelible/json/kit'
+import {
+  difference,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  objectAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
@@ -105,7 +114,10 @@ class Reader implements LineReader {
         },
         decoded.right.messages,
       )
-    const [own, ...others] = pieces.map(({ entry }) => besideOf(entry))
+    const [own, ...others] = pieces.map(({ entry, message }) => {
+      const said = difference(message, last.message, ['content'])
+      return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
+    })
     for (const message of decoded.right.messages)
       this.#sink.message(first.line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
   }

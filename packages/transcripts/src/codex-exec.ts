@@ -8,7 +8,7 @@ import { fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject 
 import type { Message, Part } from 'indelible/message'
 import { callPart, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { objectIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
 
@@ -45,7 +45,7 @@ class Reader implements LineReader {
     const { origin } = this.#sink
     switch (entry['type']) {
       case 'thread.started':
-        origin.id = textIn(entry, 'thread_id')
+        origin.describe(entry, { id: 'thread_id' }, ['type'])
         return
       case 'turn.completed': {
         const used = objectIn(entry, 'usage')
@@ -67,7 +67,7 @@ class Reader implements LineReader {
           return void this.#open.set(id, { item, line: this.#open.get(id)?.line ?? line })
         }
         if (this.#open.delete(id)) this.#sink.aside('earlier state of an item')
-        return this.#write(item, line)
+        return this.#write(item, line, fieldsBeside(entry, ['type', 'item']))
       }
       case 'turn.started':
         return this.#sink.aside('turn.started')
@@ -84,10 +84,17 @@ class Reader implements LineReader {
     return {}
   }
 
-  #write(item: JsonObject, line: number): void {
+  #write(item: JsonObject, line: number, beside?: JsonObject): void {
     const messages = messagesOf(item)
     if (messages === undefined) return void this.#sink.entry(line, item)
-    for (const message of messages) this.#sink.message(line, message)
+    messages.forEach((message, index) =>
+      this.#sink.message(
+        line,
+        index === 0 && beside !== undefined
+          ? { ...message, meta: { ...message.meta, [`${format}-line`]: beside } }
+          : message,
+      ),
+    )
   }
 }
 
@@ -100,6 +107,7 @@ const messagesOf = (item: JsonObject): readonly Message[] | undefined => {
       return [
         withOtherFields({ role: 'assistant', content: [textPart(stringAt(item['text'], ['item', 'text']))] }, format, {
           id,
+          ...rest('text'),
         }),
       ]
     case 'reasoning':
@@ -107,7 +115,7 @@ const messagesOf = (item: JsonObject): readonly Message[] | undefined => {
         withOtherFields(
           { role: 'assistant', content: [{ type: 'reasoning', text: stringAt(item['text'], ['item', 'text']) }] },
           format,
-          { id },
+          { id, ...rest('text') },
         ),
       ]
     case 'command_execution': {

@@ -3,7 +3,16 @@
  *
  * Source  charmbracelet/crush, internal/message/content.go and internal/db/migrations (2026-10)
  */
-import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
+import {
+  arrayAt,
+  difference,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { sourceOf } from 'indelible/codecs/kit'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
@@ -33,7 +42,7 @@ export const crush: LineFormat = entryLines({
       if (typeof at === 'number') origin.time(new Date(at > 1e11 ? at : at * 1000).toISOString())
       if (row['role'] === 'assistant') origin.model(row['model'])
       sink.attempt(line, () => {
-        for (const message of messagesOf(row)) sink.message(line, message)
+        for (const message of messagesOf(row, origin.id)) sink.message(line, message)
       })
     }
     origin.usage({ input: entry['prompt_tokens'], output: entry['completion_tokens'], cacheRead: 0, cacheWrite: 0 })
@@ -41,15 +50,23 @@ export const crush: LineFormat = entryLines({
   },
 })
 
-const messagesOf = (row: JsonObject): readonly Message[] => {
+const knownRoles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'tool'])
+
+const messagesOf = (row: JsonObject, session: string | undefined): readonly Message[] => {
   const said: Part[] = []
   const results: Message[] = []
   const others: Json[] = []
   for (const part of arrayAt(row['parts'], ['parts'])) {
     const data = isObject(part) ? objectIn(part, 'data') : {}
+    /** Keep what is beside the fields that are read. */
+    const keep = (known: JsonObject): void => {
+      const rest = isObject(part) ? difference(part, { type: part['type'] ?? null, data: known }) : undefined
+      if (rest !== undefined) others.push(rest)
+    }
     switch (isObject(part) ? part['type'] : undefined) {
       case 'text':
         if (data['text'] !== '') said.push(textPart(stringAt(data['text'], ['parts', 'text'])))
+        keep({ text: data['text'] ?? null })
         break
       case 'reasoning': {
         const signature = textIn(data, 'signature')
@@ -58,12 +75,18 @@ const messagesOf = (row: JsonObject): readonly Message[] => {
           text: stringAt(data['thinking'], ['parts', 'thinking']),
           ...(signature && { signature }),
         })
+        keep({ thinking: data['thinking'] ?? null, ...(signature !== undefined && { signature }) })
         break
       }
       case 'tool_call':
         said.push(
           callPart(stringAt(data['id'], ['parts', 'id']), stringAt(data['name'], ['parts', 'name']), data['input']),
         )
+        keep({
+          id: data['id'] ?? null,
+          name: data['name'] ?? null,
+          ...(data['input'] !== undefined && { input: data['input'] }),
+        })
         break
       case 'tool_result':
         results.push(
@@ -76,9 +99,15 @@ const messagesOf = (row: JsonObject): readonly Message[] => {
             },
           ),
         )
+        keep({
+          ...{ tool_call_id: data['tool_call_id'] ?? null, content: data['content'] ?? null },
+          ...(typeof data['name'] === 'string' && { name: data['name'] }),
+          ...(typeof data['is_error'] === 'boolean' && { is_error: data['is_error'] }),
+        })
         break
       case 'image_url':
         said.push({ type: 'image', source: sourceOf(stringAt(data['url'], ['parts', 'url'])) })
+        keep({ url: data['url'] ?? null })
         break
       case 'finish':
         others.push(part)
@@ -89,7 +118,12 @@ const messagesOf = (row: JsonObject): readonly Message[] => {
   }
   const created = row['created_at']
   const beside = {
-    ...fieldsBeside(row, ['role', 'parts', 'session_id', 'id']),
+    ...fieldsBeside(row, [
+      ...(knownRoles.has(row['role']) ? ['role'] : []),
+      'parts',
+      ...(row['session_id'] === session ? ['session_id'] : []),
+      ...(said.length > 0 || results.length === 0 ? ['id'] : []),
+    ]),
     ...(typeof created === 'number' && { time: created > 1e11 ? created : created * 1000 }),
     ...(others.length > 0 && { parts: others }),
   }

@@ -1,5 +1,5 @@
 /** What the formats share in which each entry is one or several messages, a note, or bookkeeping. */
-import type { JsonObject } from 'indelible/json/kit'
+import { difference, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
@@ -73,6 +73,17 @@ export const entryLines = ({ format, matches, read, link, kindOf = typeOf }: Ent
 })
 
 const typeOf = ({ type }: JsonObject): string => (typeof type === 'string' ? type : 'line of no kind')
+
+/** A part, or a message, with what its source has beside what was read: `written` is the source without it. */
+export const withRest = <T extends Part | Message>(
+  format: TranscriptFormat,
+  part: T,
+  source: JsonObject,
+  written: JsonObject,
+): T => {
+  const rest = difference(source, written)
+  return rest === undefined ? part : { ...part, meta: { ...part.meta, [format]: rest } }
+}
 
 export const textPart = (text: string): ResultPart => ({ type: 'text', text })
 

@@ -8,6 +8,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
   arrayAt,
+  difference,
   fieldsBeside,
   isLeft,
   isObject,
@@ -23,7 +24,7 @@ import { codecs, type Decoded, type TranscriptFault } from 'indelible/codecs'
 import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import type { Conversation } from './found-conversation.ts'
-import { callPart, resultMessage, textPart } from './entry-lines.ts'
+import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
 import { count, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 import type { TranscriptFormat } from './transcript.ts'
@@ -61,6 +62,9 @@ const decoding = (format: TranscriptFormat, read: () => readonly Message[]): Eit
     return left({ _tag: 'UnexpectedWire', format, path, expected, found })
   }
 }
+
+const pick = (value: JsonObject, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(value).filter(([field]) => fields.includes(field)))
 
 const isoOf = (seconds: Json | undefined): string | undefined =>
   typeof seconds === 'number' && Math.abs(seconds) < 8e12 ? new Date(seconds * 1000).toISOString() : undefined
@@ -161,11 +165,21 @@ const claudeAiMessages = (message: JsonObject): readonly Message[] => {
     if (!isObject(block)) continue
     const { type } = block
     const id = textIn(block, type === 'tool_result' ? 'tool_use_id' : 'id')
-    if (type === 'text' && typeof block['text'] === 'string') said.push(textPart(block['text']))
+    if (type === 'text' && typeof block['text'] === 'string')
+      said.push(withRest('claude-ai', textPart(block['text']), block, pick(block, ['type', 'text'])))
     else if (type === 'thinking' && typeof block['thinking'] === 'string')
-      said.push({ type: 'reasoning', text: block['thinking'] })
+      said.push(
+        withRest('claude-ai', { type: 'reasoning', text: block['thinking'] }, block, pick(block, ['type', 'thinking'])),
+      )
     else if (type === 'tool_use' && id !== undefined)
-      said.push(callPart(id, textIn(block, 'name') ?? '', block['input']))
+      said.push(
+        withRest(
+          'claude-ai',
+          callPart(id, textIn(block, 'name') ?? '', block['input']),
+          block,
+          pick(block, ['type', 'id', 'name', 'input']),
+        ),
+      )
     else if (type === 'tool_result' && id !== undefined)
       results.push(
         resultMessage(id, resultParts(block['content']), {
@@ -242,26 +256,50 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
     const block = objectAt(item, at)
     switch (block['type']) {
       case 'text':
-        return said.push(textPart(stringAt(block['text'], [...at, 'text'])))
+        return said.push(
+          withRest('amp', textPart(stringAt(block['text'], [...at, 'text'])), block, {
+            ...{ type: 'text', text: block['text'] as Json },
+          }),
+        )
       case 'thinking': {
         const signature = textIn(block, 'signature')
-        return said.push({
-          type: 'reasoning',
-          text: stringAt(block['thinking'], [...at, 'thinking']),
-          ...(signature !== undefined && { signature }),
-        })
+        return said.push(
+          withRest(
+            'amp',
+            {
+              type: 'reasoning',
+              text: stringAt(block['thinking'], [...at, 'thinking']),
+              ...(signature !== undefined && { signature }),
+            },
+            block,
+            { type: 'thinking', thinking: block['thinking'] as Json, ...(signature !== undefined && { signature }) },
+          ),
+        )
       }
       case 'tool_use':
         return said.push(
-          callPart(stringAt(block['id'], [...at, 'id']), stringAt(block['name'], [...at, 'name']), block['input']),
+          withRest(
+            'amp',
+            callPart(stringAt(block['id'], [...at, 'id']), stringAt(block['name'], [...at, 'name']), block['input']),
+            block,
+            { ...pick(block, ['type', 'id', 'name', 'input']) },
+          ),
         )
       case 'tool_result': {
         const { result, status, error } = objectIn(block, 'run')
         const output = result ?? error ?? block['content'] ?? null
         const text = typeof output === 'string' ? output : JSON.stringify(output)
-        return results.push(
-          resultMessage(stringAt(block['toolUseID'] ?? block['tool_use_id'], [...at, 'toolUseID']), [textPart(text)], {
+        const answer = resultMessage(
+          stringAt(block['toolUseID'] ?? block['tool_use_id'], [...at, 'toolUseID']),
+          [textPart(text)],
+          {
             isError: status === 'error' || status === 'cancelled',
+          },
+        )
+        const run = pick(objectIn(block, 'run'), result !== undefined ? ['result'] : ['error'])
+        return results.push(
+          withOtherFields(answer, 'amp', {
+            block: difference(block, { ...pick(block, ['type', 'toolUseID', 'tool_use_id']), run }) ?? {},
           }),
         )
       }
@@ -271,7 +309,9 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
   })
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}
   const own: Message = { role: message['role'] === 'assistant' ? 'assistant' : 'user', content: said as ResultPart[] }
-  return [...results, ...(said.length === 0 ? [] : [own])].map((one) => withOtherFields(one, 'amp', beside))
+  return [...results, ...(said.length === 0 ? [] : [own])].map((one) =>
+    withOtherFields(one, 'amp', { ...(one.meta?.['amp'] as JsonObject | undefined), ...beside }),
+  )
 }
 
 // Cline, Roo Code, Kilo Code: `api_conversation_history.json`

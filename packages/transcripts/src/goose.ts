@@ -69,7 +69,10 @@ const messagesOf = (entry: JsonObject): readonly Message[] => {
   })
   const seconds = entry['created'] ?? entry['created_timestamp']
   const created = typeof seconds === 'number' ? seconds * (seconds > 1e11 ? 1 : 1000) : undefined
-  const beside = { ...fieldsBeside(entry, ['role', 'content']), ...(created !== undefined && { time: created }) }
+  const beside = {
+    ...fieldsBeside(entry, [...(results.length === 0 || entry['role'] === 'user' ? ['role'] : []), 'content']),
+    ...(created !== undefined && { time: created }),
+  }
   const messages: readonly Message[] =
     said.length === 0 && results.length > 0
       ? results
@@ -89,6 +92,10 @@ const readPart = (part: JsonObject, path: Path): Part => {
         type: 'reasoning',
         text: stringAt(part['thinking'], [...path, 'thinking']),
         ...(typeof part['signature'] === 'string' && { signature: part['signature'] }),
+        ...metaOf(
+          format,
+          fieldsBeside(part, ['type', 'thinking', ...(typeof part['signature'] === 'string' ? ['signature'] : [])]),
+        ),
       }
     case 'image':
       return {
@@ -98,12 +105,15 @@ const readPart = (part: JsonObject, path: Path): Part => {
           data: stringAt(part['data'], [...path, 'data']),
           mediaType: textIn(part, 'mimeType') ?? textIn(part, 'mime_type') ?? 'image/png',
         },
+        ...metaOf(format, fieldsBeside(part, ['type', 'data', 'mimeType'])),
       }
     case 'toolRequest': {
       const { status, value, ...others } = objectAt(part['toolCall'], [...path, 'toolCall'])
       const call = isObject(value) ? value : { name: 'unreadable', arguments: part['toolCall'] ?? null }
+      const unread = fieldsBeside(call, ['name', 'arguments'])
       const beside = {
         ...fieldsBeside(part, ['type', 'id', 'toolCall']),
+        ...(unread && { value: unread }),
         ...others,
         ...(status !== 'success' && { status: status ?? null }),
       }
@@ -135,7 +145,22 @@ const readResult = (part: JsonObject, path: Path): Message => {
           ]) as ResultPart,
       )
     : [textPart(typeof error === 'string' ? error : JSON.stringify(value ?? error ?? null))]
-  return resultMessage(stringAt(part['id'], [...path, 'id']), content, {
+  const result = resultMessage(stringAt(part['id'], [...path, 'id']), content, {
     isError: status === 'error' || (isObject(value) && value['isError'] === true),
   })
+  const kept = isObject(value) ? { ...value, content: value['content'] ?? null } : value
+  const own = Array.isArray(list) ? (isObject(value) ? fieldsBeside(value, ['content']) : undefined) : undefined
+  const rest = fieldsBeside(objectAt(part['toolResult'], [...path, 'toolResult']), [
+    'status',
+    'value',
+    ...(typeof error === 'string' ? ['error'] : []),
+  ])
+  const beside = {
+    ...fieldsBeside(part, ['type', 'id', 'toolResult']),
+    ...(own && { value: own }),
+    ...(rest && { toolResult: rest }),
+  }
+  return Object.keys(beside).length === 0 || kept === undefined
+    ? result
+    : { ...result, meta: { [`${format}-result`]: beside } }
 }

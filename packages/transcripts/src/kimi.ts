@@ -19,7 +19,7 @@ import {
 import { codecs } from 'indelible/codecs'
 import { codecFaultText, sourceOf } from 'indelible/codecs/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { callPart, resultMessage, textPart } from './entry-lines.ts'
+import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -160,9 +160,15 @@ class Reader implements LineReader {
           this.#flush()
           return this.#event(event, entry, line)
         }
-        return void step.content.push(...partsOf([event['part'] ?? null]))
+        return void step.content.push(
+          ...partsOf([event['part'] ?? null]).map((part) =>
+            besideStep(part, entry, fieldsBeside(event, ['type', 'part'])),
+          ),
+        )
       case 'tool.call':
-        return void step.content.push({ ...calledIn(event), ...restOf(event, ['type', 'toolCallId', 'name', 'args']) })
+        return void step.content.push(
+          besideStep(calledIn(event), entry, fieldsBeside(event, ['type', 'toolCallId', 'name', 'args'])),
+        )
       case 'tool.result': {
         const { output, isError } = objectIn(event, 'result')
         const content = typeof output === 'string' ? [textPart(output)] : (partsOf(output) as ResultPart[])
@@ -174,6 +180,11 @@ class Reader implements LineReader {
           withOtherFields(result, format, {
             ...fieldsBeside(entry, ['type', 'event']),
             event: fieldsBeside(event, ['type', 'toolCallId', 'result']) ?? {},
+            result:
+              fieldsBeside(objectIn(event, 'result'), [
+                'output',
+                ...(typeof isError === 'boolean' ? ['isError'] : []),
+              ]) ?? {},
           }),
         ])
         return
@@ -199,9 +210,10 @@ class Reader implements LineReader {
 
 const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-const restOf = (value: JsonObject, known: readonly string[]): { readonly meta?: { readonly [format]: JsonObject } } => {
-  const rest = fieldsBeside(value, known)
-  return rest === undefined ? {} : { meta: { [format]: rest } }
+/** A part with the fields of its record that are beside it. */
+const besideStep = (part: Part, entry: JsonObject, event: JsonObject | undefined): Part => {
+  const rest = { ...fieldsBeside(entry, ['type', 'event', 'time']), ...(event && { event }) }
+  return Object.keys(rest).length === 0 ? part : { ...part, meta: { ...part.meta, 'kimi-record': rest } }
 }
 
 const calledIn = (call: JsonObject): Part => {
@@ -220,8 +232,16 @@ const partsOf = (content: Json | undefined): readonly Part[] => {
   if (typeof content === 'string') return [textPart(content)]
   return arrayAt(content ?? [], ['content']).map((item): Part => {
     const part = objectAt(item, ['content'])
-    if (part['type'] === 'text') return textPart(stringAt(part['text'], ['text']))
-    if (part['type'] === 'think') return thought(part)
+    if (part['type'] === 'text')
+      return withRest(format, textPart(stringAt(part['text'], ['text'])), part, {
+        type: 'text',
+        text: part['text'] as Json,
+      })
+    if (part['type'] === 'think')
+      return withRest(format, thought(part), part, {
+        ...{ type: 'think', think: part['think'] as Json },
+        ...(typeof part['encrypted'] === 'string' && { encrypted: part['encrypted'] }),
+      })
     const url = objectIn(part, 'image_url')['url'] ?? objectIn(part, 'imageUrl')['url']
     if (typeof url === 'string') return { type: 'image', source: sourceOf(url) }
     return { type: 'provider', provider: format, raw: part }

@@ -3,7 +3,7 @@
  *
  * Source  QwenLM/qwen-code, packages/core/src/services/chatRecordingService.ts (2026-11); files of version 0.24.4
  */
-import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type JsonObject } from 'indelible/json/kit'
+import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type Json, type JsonObject } from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { entryLines } from './entry-lines.ts'
@@ -44,7 +44,14 @@ export const qwenCode: LineFormat = entryLines({
     const decoded = codecs.gemini.decode([objectAt(entry['message'], ['message'])])
     if (isLeft(decoded))
       throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, entry['message'])
-    const beside = fieldsBeside(entry, ['message', 'type', 'sessionId', 'version', 'cwd', 'gitBranch']) ?? {}
+    const usual: { readonly [field: string]: Json | undefined } = {
+      sessionId: origin.id,
+      version: origin.version,
+      ...origin.metadata,
+    }
+    const isUsual = (field: string): boolean => entry[field] === usual[field]
+    const repeated = ['sessionId', 'version', 'cwd', 'gitBranch'].filter((field) => isUsual(field))
+    const beside = fieldsBeside(entry, ['message', 'type', ...repeated]) ?? {}
     return decoded.right.messages.map((message, index) =>
       withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
     )

@@ -55,7 +55,7 @@ export interface Transcript {
   readonly origin: Origin
   /** Every value that was changed or left out while reading. */
   readonly losses: readonly TranscriptLoss[]
-  /** Every line that is malformed, cut off or of an unknown kind with content. Such lines were left out. */
+  /** Every line that is malformed, cut off or of an unknown kind with content. What is whole in such a line was read. */
   readonly damage: readonly Damage[]
   /** The number of conversations in the file. */
   readonly count: number

@@ -1,5 +1,6 @@
 /** One small file of every format that is read, with everything in it that the format's reader treats by itself. */
 import type { Json } from 'indelible'
+import { agentFiles } from './agent-files.ts'
 import type { Layout } from './leaves.ts'
 
 export interface Sample {
@@ -649,6 +650,17 @@ const checkpoints = [
 
 const usage = { prompt_tokens: 10, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 5 } }
 
+/** A file of an agent as a sample: a list of its lines, or its one value. Markdown has no leaves. */
+const agentSample = (name: string, file: string): readonly (readonly [string, Sample])[] => {
+  if (file.trimStart().startsWith('#')) return []
+  const values = file
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+  const [first = null] = values
+  return [[name, values.length === 1 ? { layout: 'value', input: first } : { layout: 'lines', input: values }]]
+}
+
 /** By name: the format, and what of it. */
 export const samples: { readonly [name: string]: Sample } = {
   'claude-code': { layout: 'lines', input: claudeCode },
@@ -758,6 +770,7 @@ export const samples: { readonly [name: string]: Sample } = {
   'ai-sdk, one a line': { layout: 'lines', input: modelMessages },
   'ai-sdk-ui': { layout: 'value', input: uiMessages },
   'ai-sdk-ui, one a line': { layout: 'lines', input: uiMessages },
+  ...Object.fromEntries(Object.entries(agentFiles).flatMap(([name, one]) => agentSample(name, one.file))),
 } as { readonly [name: string]: Sample } // what is spelled above is JSON
 
 /** What `decode` of each codec takes. */

@@ -4,7 +4,17 @@
  */
 import { describe } from '../../json/index.ts'
 import type { Usage } from '../../notes/kit.ts'
-import type { Prices } from '../deriving/derive.ts'
+
+/** Prices per token, in tokens of plain input. */
+export interface Prices {
+  /** Tokens in the prefix shared with the last request. */
+  readonly cached: number
+  /** All other tokens. */
+  readonly fresh: number
+}
+
+/** Cached tokens at 0.1 and others at 1.25 times the price of plain input. */
+export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 
 /** US dollars per million tokens. */
 export interface Rates {

@@ -1,62 +1,48 @@
 /**
  * Derivation: from a view and its notes to the messages of one model call.
  *
- *     messages ── settling ──▶ units ── line ──▶ segments: a unit at a level, a gap with its marker, a summary
- *                                          │        ▲
- *     notes ── track: kinds, summaries,    ▼        │  where a call can follow and the line has grown enough
- *              receipts           ──▶ compact: candidates ── policy ──▶ choices ── degrade, if they are too much
+ *     group ──▶ size ──▶ plan ──▶ select ──▶ render
  *
- * A track is a fold over the record, and its line grows; of a long record it reads only the end: see `chapters.ts`. A
- * derived context is a prefix of a line plus the unit whose calls are still open. A track's knowledge at its latest compaction can be saved as a string: see `state.ts`.
+ * Messages and calls with their results are groups; their sizes say where a rewrite starts; from there epochs follow each other;
+ * an epoch selects summary lines for what it shortens; markers and messages are rendered. Nothing is stored: a context is a function
+ * of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { rangeDigest, type Note } from '../../notes/kit.ts'
-import { jsonEqual, left, right, optionsOf, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import type { Range, Sequence } from '../../sequence/index.ts'
-import type { Message, Settled } from '../../message/index.ts'
-import type { ResidencyLevel } from '../../pages/index.ts'
-import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
-import type { ContextFault, MinimumPage } from '../fault.ts'
-import { recallAmong, toolTokensOf, type OfferedTool } from './offered-tools.ts'
-import {
-  allOf,
-  hiddenOf,
-  itemsOf,
-  levelIn,
-  showUnit,
-  tokensIn,
-  type LinePart,
-  type Segment,
-  type ShownUnit,
-} from './epoch-line.ts'
+import { describe, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import type { Note } from '../../notes/kit.ts'
+import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
 import { checkDeriving, checkView } from '../check.ts'
-import { paged } from '../policies/paged.ts'
-import { endOf } from './positions.ts'
-import { leastUsed, type Policy } from '../policies/policy.ts'
-import { spanOf, type Span } from './span.ts'
-import type { ContextSource, SourcedMessage } from './source.ts'
+import type { Prices } from '../counting/model-prices.ts'
 import { estimateTokens, estimatorOf, memoizeEstimator, type Estimator, type Tokenizer } from '../counting/tokens.ts'
-import type { Settings } from './settings.ts'
-import { advanceAcross, resumeTrack, stateOf } from './state.ts'
+import { tokens, usableTokens, windowParts, type Budget } from '../counting/budget.ts'
+import { recallAmong, toolTokensOf, type OfferedTool } from '../recall/offered-tools.ts'
+import { endOf } from '../positions.ts'
+import type { ContextFault, MinimumPage } from '../fault.ts'
+import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
+import { groupAt, withOwnIds, type Shown } from './group.ts'
+import { continuesNotes, emptyNotes, factorAt, readNotes, type ReadNotes } from './notes.ts'
 import {
-  compactNow,
-  canContinue,
-  factorOf,
-  follow,
-  isCountedAnew,
+  askedBefore,
+  epochFrom,
+  firstEpoch,
+  followEpochs,
+  rewriteAt,
   roomOf,
-  segmentAt,
-  type LineStart,
-  type Track,
-} from './track.ts'
+  shownNew,
+  type Epoch,
+  type Planning,
+} from './plan.ts'
+import { sizesOf } from './size.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
   /** The available tokens: a number, or a model's window and completion tokens. */
   readonly budget: Budget
-  /** Default: `paged`. */
-  readonly policy?: Policy
+  /** What stays readable beyond what contexts keep by themselves. Default: nothing. */
+  readonly keep?: Keep
   /** The notes about the record: pins, page tags, summaries. Default: none. */
   readonly notes?: Sequence<Note>
   /**
@@ -84,96 +70,15 @@ export interface DeriveOptions {
   readonly prices?: Prices
   /** The context of the last call, from an earlier view of the same record. The new context continues it if it can. */
   readonly previous?: SentContext | undefined
-  /**
-   * The `state` of an earlier context of the same record, possibly from another process. It saves work if `previous`
-   * can't. A state that does not match (another record, policy or budget, or damage) is ignored. Default: none.
-   */
-  readonly state?: string | undefined
 }
 
-/** The context of the last call. A `DerivedContext` saves work; with any other value only the messages are compared. */
-export interface SentContext {
-  /** The messages that were sent. */
-  readonly messages: Sequence<Message>
-}
-
-/** Prices per token, in tokens of plain input. */
-export interface Prices {
-  /** Tokens in the prefix shared with the last request. */
-  readonly cached: number
-  /** All other tokens. */
-  readonly fresh: number
-}
-
-/** The context of one model call, the source of each of its messages, and the level of each recorded one. */
-export interface DerivedContext {
-  /** The messages to send. They are always settled. */
-  readonly messages: Settled<Span<Message>>
-  /** The source of each message. */
-  readonly sources: Span<ContextSource>
-  /** The level of each recorded position; `pointer` for positions outside the conversation. */
-  readonly residency: Span<ResidencyLevel>
-  /** The ranges represented only by a marker or a summary. Positions up to, not including, `to`. */
-  readonly dropped: readonly Range[]
-  /**
-   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it
-   * uses less than 85 % of the budget (45 % directly after a compaction of a policy with epochs), the reason is
-   * added: `unused:indivisible` if nothing omitted can be cut to fit the free space, `unused:policy` if the policy
-   * chose so. `window` never skips a message, so that a larger budget never shows less.
-   */
-  readonly provenance: readonly string[]
-  /** The tokens of the messages, by the estimator. */
-  readonly tokens: number
-  /** The tokens available for messages, by the estimator: with a `factor` of 1.25, 4/5 of the real number. */
-  readonly budget: number
-  /** With `model`: the uncorrected estimate for messages, tools and system prompt. Stored in receipts. */
-  readonly estimated?: number
-  /** Settings to derive this context again, for receipts. Absent with a custom estimator or recall name. */
-  readonly derivedBy?: DerivedBy
-  /** With `model`: the tokens that the provider counts per estimated token, from the receipts. */
-  readonly factor?: number
-  /** The number of messages in the record, including retracted ones. */
-  readonly length: number
-  /** The position where the active turn starts: the latest substantive user message, or 0 if there is none. */
-  readonly activeFrom: number
-  /** The number of leading messages that equal those of the previous context. */
-  readonly stablePrefix: number
-  /** The tokens of those messages: a provider's prompt cache can hold them. */
-  readonly stableTokens: number
-  /** The cost of sending this context, in tokens of plain input. */
-  readonly cost: number
-  /**
-   * Grows with each compaction; 0 before the first. The thousands count how often a record of many budgets has left
-   * its older part behind. Between two compactions each context extends the previous one, if each is derived where a
-   * model call can follow: after a user message, or after the results of the latest calls.
-   */
-  readonly epoch: number
-  /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
-  readonly digest: string
-  /**
-   * The result of the latest compaction as a string, to pass as `state` to a later context. It contains positions and
-   * numbers but no message text, and stays the same until the next compaction. Undefined before the first compaction,
-   * for a policy without a `version`, and while a late result is in reach. Computed when you read it.
-   */
-  readonly state: string | undefined
-}
-
-/** The settings of a context that are not in the record. With them `deriveContext` derives it again. */
-export interface DerivedBy {
-  /** The policy's name. */
-  readonly policy: string
-  /** The version of the policy's choices. Absent if it has none. */
-  readonly version?: string
-  /** The tokens for messages before correction of the estimate. */
-  readonly budget: number
-  /** The tokens of tools and system prompt. */
-  readonly reserved: number
-  /** Whether markers name the tool `recall`. */
-  readonly recall: boolean
-}
-
-/** Cached tokens at 0.1 and others at 1.25 times the price of plain input. */
-export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
+/**
+ * What stays readable: positions of the record and page kinds; or a function that answers a level for each index of a view. It is
+ * called when an epoch starts, with what was recorded before, and must be pure. `full` and `compressed` keep a message (whole, or
+ * cut to 400 tokens), `pointer` leaves out its summary line, and undefined leaves the choice to the library. Kept messages fall away
+ * before the budget is exceeded, and no level puts a page under its minimum.
+ */
+export type Keep = readonly (number | PageKind)[] | ((view: View<Message>) => readonly (ResidencyLevel | undefined)[])
 
 /**
  * Derives the context of a model call: settled, within the budget, and with no page below its kind's minimum.
@@ -184,8 +89,8 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
  * `previous` only saves work.
  *
- * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise a look
- * at each message, and the compactions of what the policy reads closely: the latest 4 to 16 budgets, unless its `reads` differs
+ * Cost    with `previous`, the messages appended since, and an occasional compaction (bench: context); otherwise what was recorded
+ * since the latest rewrite, and two budgets before it
  * Source  ClawVM (arXiv 2604.10352)
  *
  * @returns the context; or `MinimumDoesNotFit`
@@ -195,77 +100,132 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  */
 export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
   checkView('deriveContext', view)
-  const options = optionsOf('deriveContext', given, deriveOptions)
+  const options = optionsOf('deriveContext', given, optionNames)
   checkDeriving('deriveContext', options)
-  const { policy = paged(), notes = noNotes, prices = defaultPrices, previous } = options
+  const { notes = noNotes, prices, previous, tools, model } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
-  const { tools } = options
-  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], memoizeEstimator(estimate))
+  const count = memoizeEstimator(estimate)
+  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], count)
   const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
   const budget = Math.max(0, usableTokens(options.budget) - reserved)
-  const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
+  const settings: Settings = {
+    budget,
+    reserved,
+    estimate,
+    recall: recallAmong(tools),
+    model,
+    keep: checkKeep(options.keep),
+  }
   const before = previous === undefined ? undefined : states.get(previous)
-  const track =
-    (before !== undefined && canContinue(before.track, before.length, view, settings)
-      ? advanceAcross(before.track, view, notes)
-      : undefined) ??
-    (options.state === undefined ? undefined : resumeTrack(options.state, view, notes, settings)) ??
-    follow(view, notes, settings)
+  const state = before !== undefined && continues(before, view, settings, notes) ? before : undefined
+  const read = state?.notes ?? emptyNotes(model)
+  const isFirst = state === undefined
+  const stands = readNotes(read, notes, isFirst ? 0 : (view.positionAt(state.epoch.start) as number))
+  const planning: Planning = {
+    view,
+    sizes: sizesOf(view),
+    count,
+    recall: settings.recall,
+    notes: read,
+    budget,
+    reserved,
+    keep: (seen) => keptIn(seen, settings.keep),
+  }
+  const [rewrite, number] = rewriteAt(planning)
+  let epoch = !isFirst && stands && state.epoch.rewrite === rewrite ? state.epoch : undefined
+  epoch ??= rewriteFrom(planning, rewrite, number)
+  epoch = followEpochs(planning, epoch)
 
-  const open = track.settling.open()
-  const { begun, line } = track
-  let state: State = {
-    track,
-    begun,
-    length: view.length,
-    end: endOf(view),
-    ...allOf(line),
-    open: open && showUnit(open),
-  }
-  let total = totalOf(state)
-  const now = factorOf(track, state.end)
-  let factor = policy.choose === 'epochs' ? Math.max(begun.facts.factor, now) : now
-  if (total > roomOf(settings, factor) || isCountedAnew(track, policy)) {
-    // Not stored in the track: no call can follow at this point of the record, or the policy chooses anew each time.
-    factor = now
-    state = { ...state, ...allOf(compactNow(track, view, policy, roomOf(settings, factor), open)), open: undefined }
-    total = totalOf(state)
-  }
+  const end = endOf(view)
+  const open = epoch.next < view.length ? groupAt(view, epoch.next) : undefined
+  const tail =
+    open === undefined
+      ? []
+      : withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
+  let line: Line = { epoch, messages: epoch.shown.length, tail }
+  let factor = Math.max(epoch.factor, factorAt(read, end, budget + reserved))
   const room = roomOf(settings, factor)
-  if (total > room && policy.choose === 'epochs') {
-    // What earlier compactions hid can't be shown again where that is shorter: choose anew from the whole record.
-    const always = { ...policy, choose: 'always', reads: Infinity } as const
-    const anew = follow(view, notes, { ...settings, policy: always })
-    anew.line = { ...anew.line, epoch: state.line.epoch - 1 }
-    const least = compactNow(anew, view, always, room, anew.settling.open())
-    state = { ...state, ...allOf(least), open: undefined }
-    total = totalOf(state)
-  }
-  if (total > room) {
-    const beside = {
-      ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
-      ...(reserved > 0 && { reserved }),
-      ...(factor !== 1 && { factor }),
+  let total = totalOf(line, count)
+  if (total > room || epoch.high < 0) {
+    // Not kept for the next context: no call could follow here, or not even the least fits.
+    const now = epochFrom(planning, epoch, view.length)
+    if ('needed' in now) {
+      const beside = {
+        ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
+        ...(reserved > 0 && { reserved }),
+        ...(factor !== 1 && { factor }),
+      }
+      return left(minimumFault(view, now.shown, { needed: now.needed, budget: room, ...beside }, count))
     }
-    return left(minimumFault(state, total, room, beside))
+    line = { epoch: now, messages: now.shown.length, tail: [] }
+    factor = now.factor
+    total = totalOf(line, count)
   }
-  return right(contextOf(state, previous, { total, room, factor }, settings, prices))
+  const asked = askedBefore(view, view.length).at(-1)
+  const { epoch: used, messages, tail: rest } = line
+  const context = contextOf(
+    {
+      view,
+      shown: used.shown,
+      length: messages,
+      sums: used.sums,
+      tail: rest,
+      count,
+      mendedAt: used.mendedAt,
+      tokens: total,
+      budget: roomOf(settings, factor),
+      epoch: used.number,
+      isWhole: used.ranges.length === 0,
+      activeFrom: asked === undefined ? 0 : (view.positionAt(asked) as number),
+      more: {
+        ...(model !== undefined && { estimated: total + reserved, factor }),
+        // Another process can't reproduce a custom estimator, what is kept, or another name for the recall tool.
+        ...(estimate === estimateTokens &&
+          settings.keep === undefined &&
+          (settings.recall === false || settings.recall === 'recall') && {
+            derivedBy: Object.freeze({ ...design, budget, reserved, recall: settings.recall !== false }),
+          }),
+      },
+    },
+    previous,
+    prices,
+  )
+  states.set(context, { settings, notes: read, epoch, length: view.length, last: view.at(-1) as Message | undefined })
+  return right(context)
 }
 
-/** The data behind a derived context. */
-interface State extends LinePart {
-  readonly track: Track
-  readonly begun: LineStart
-  /** The number of conversation messages read, and the end position in the record. */
+/** The options that a context must share with the one that it continues. */
+interface Settings {
+  readonly budget: number
+  readonly reserved: number
+  readonly estimate: Estimator
+  readonly recall: string | false
+  readonly model: string | undefined
+  readonly keep: Keep | undefined
+}
+
+/** The messages of a context: those of an epoch, as far as it had grown, and the group whose calls are open. */
+interface Line {
+  readonly epoch: Epoch
+  readonly messages: number
+  readonly tail: readonly Shown[]
+}
+
+/** What a context leaves for the next one. */
+interface State {
+  readonly settings: Settings
+  readonly notes: ReadNotes
+  readonly epoch: Epoch
   readonly length: number
-  readonly end: number
-  /** The unit after the line whose calls are still open. */
-  readonly open: ShownUnit | undefined
+  readonly last: Message | undefined
 }
 
-const deriveOptions: OptionNames<DeriveOptions> = {
+const states = new WeakMap<SentContext, State>()
+const noNotes: readonly Note[] = Object.freeze([])
+
+const optionNames: OptionNames<DeriveOptions> = {
   budget: true,
-  policy: true,
+  keep: true,
   notes: true,
   tools: true,
   model: true,
@@ -275,130 +235,101 @@ const deriveOptions: OptionNames<DeriveOptions> = {
   tokenizer: true,
   prices: true,
   previous: true,
-  state: true,
 }
 
-const states = new WeakMap<SentContext, State>()
-const noNotes: readonly Note[] = Object.freeze([])
+/** Whether a context continues an earlier one: the same settings, and the same record so far. */
+const continues = (
+  { settings, notes, length, last, epoch }: State,
+  view: View<Message>,
+  now: Settings,
+  added: Sequence<Note>,
+): boolean =>
+  (['budget', 'reserved', 'estimate', 'recall', 'model', 'keep'] as const).every(
+    (name) => settings[name] === now[name],
+  ) &&
+  length <= view.length &&
+  epoch.next <= length &&
+  (length === 0 || view.at(length - 1) === last) &&
+  (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
+  continuesNotes(notes, added)
 
-const totalOf = ({ line, messages, open }: State): number =>
-  (line.sums[messages] as number) + (open === undefined ? 0 : tokensIn(open, line.renderer))
-
-const contextOf = (
-  state: State,
-  previous: SentContext | undefined,
-  { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
-  { policy, model, reserved, budget, estimate, recall }: Settings,
-  prices: Prices,
-): DerivedContext => {
-  const { track, line, messages: count, segments, open, end } = state
-  const tail = open === undefined ? [] : itemsOf(open, line.renderer)
-  const itemAt = (index: number): SourcedMessage =>
-    (index < count ? line.items[index] : tail[index - count]) as SourcedMessage
-  const messages = spanOf(count + tail.length, (index) => itemAt(index).message)
-  const prefix = prefixOf(state, messages, previous)
-  const cached = prefix <= count ? (line.sums[prefix] as number) : total
-  let digest: string | undefined
-  let dropped: readonly Range[] | undefined
-  const context: DerivedContext = Object.freeze({
-    // The cast adds the brand: settling emits only settled messages, and every test that derives checks this.
-    messages: messages as Settled<Span<Message>>,
-    sources: spanOf(messages.length, (index) => itemAt(index).source),
-    residency: spanOf(end, (position) => {
-      const segment = open !== undefined && position >= open.from ? open : segmentAt(line.segments, segments, position)
-      return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
-    }),
-    get dropped() {
-      return (dropped ??= droppedRanges(state))
-    },
-    provenance: Object.freeze([
-      `policy:${policy.name}`,
-      `epoch:${line.epoch}`,
-      line.epoch === 0 ? 'whole' : 'degraded',
-      ...(line.mendedAt < count ? ['mended'] : []),
-      ...(tail.some(({ source }) => source.type === 'synthetic') ? ['interrupted'] : []),
-      ...(line.epoch > 0 && total < room * leastUsed[policy.choose] ? [`unused:${line.unused ?? 'policy'}`] : []),
-    ]),
-    tokens: total,
-    budget: room,
-    ...(model !== undefined && { estimated: total + reserved, factor }),
-    // Another process can't reproduce a custom estimator or another name for the recall tool.
-    ...(estimate === estimateTokens &&
-      (recall === false || recall === 'recall') && {
-        derivedBy: Object.freeze({
-          policy: policy.name,
-          ...(policy.version !== undefined && { version: policy.version }),
-          budget,
-          reserved,
-          recall: recall !== false,
-        }),
-      }),
-    length: end,
-    activeFrom: track.activeFrom,
-    stablePrefix: prefix,
-    stableTokens: cached,
-    cost: cached * prices.cached + (total - cached) * prices.fresh,
-    epoch: line.epoch,
-    get digest() {
-      return (digest ??= rangeDigest(messages))
-    },
-    get state() {
-      return stateOf(state.begun, track)
-    },
-  })
-  states.set(context, state)
-  return context
-}
-
-/** The leading messages equal to the previous context's. The shared part of one line is not compared. */
-const prefixOf = (state: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
-  if (previous === undefined) return 0
-  const before = states.get(previous)
-  let prefix = before?.line.items === state.line.items ? Math.min(before.messages, state.messages) : 0
-  for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
-    if (!jsonEqual(messages.at(prefix), previous.messages.at(prefix))) break
-  return prefix
-}
-
-const droppedRanges = ({ line, segments, open }: State): readonly Range[] => {
-  const ranges: Range[] = []
-  const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
-  for (const segment of [...line.segments.slice(0, segments), ...(open === undefined ? [] : [open])]) {
-    if (segment.type === 'gap') {
-      let from = segment.from
-      for (const brief of segment.briefs) {
-        if (brief.from > from) add(from, brief.from)
-        from = brief.to
+const rewriteFrom = (planning: Planning, rewrite: number, number: number): Epoch => {
+  if (rewrite === 0) return firstEpoch(planning)
+  const epoch = epochFrom(planning, { rewrite, number: number * epochsCounted, ranges: [] }, rewrite)
+  return 'needed' in epoch
+    ? {
+        ...firstEpoch(planning),
+        rewrite,
+        number: number * epochsCounted,
+        next: rewrite,
+        start: rewrite,
+        high: -1,
+        last: planning.view.at(rewrite - 1) as Message,
       }
-      if (segment.to > from) add(from, segment.to)
-    } else if (segment.type === 'summary') add(segment.from, segment.to)
-    else
-      for (const position of segment.unit.strays.keys())
-        if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
+    : epoch
+}
+
+/** Numbers of epochs after a rewrite start at a multiple of this, so that they grow without a look at the record before. */
+const epochsCounted = 1000
+
+const totalOf = ({ epoch, messages, tail }: Line, count: (message: Message) => number): number =>
+  tail.reduce((sum, { message }) => sum + count(message), epoch.sums[messages] as number)
+
+/** Checks `keep` and copies a list. A function is called later; its answer is copied then. */
+const checkKeep = (keep: Keep | undefined): Keep | undefined => {
+  if (keep === undefined || typeof keep === 'function') return keep
+  if (!Array.isArray(keep))
+    throw new TypeError(
+      `deriveContext: \`keep\` is ${describe(keep)}; expected positions and page kinds, or a function`,
+    )
+  for (const item of keep as readonly unknown[])
+    if (!(Number.isSafeInteger(item) && (item as number) >= 0) && !isPageKind(item))
+      throw new TypeError(`deriveContext: \`keep\` contains ${describe(item)}; expected a position or a page kind`)
+  return keep
+}
+
+/** The levels that `keep` asks for, by index. */
+const keptIn = (view: View<Message>, keep: Keep | undefined): ReadonlyMap<number, ResidencyLevel> => {
+  const kept = new Map<number, ResidencyLevel>()
+  if (keep === undefined) return kept
+  if (typeof keep === 'function') {
+    const levels: unknown = keep(view)
+    if (!Array.isArray(levels)) throw new TypeError(`\`keep\` returned ${describe(levels)}; expected a list of levels`)
+    // Copied before it is used: what the function does to its list later changes nothing.
+    for (const [index, level] of [...(levels as readonly unknown[])].entries()) {
+      if (level === undefined) continue
+      if (!residencyLevels.includes(level as ResidencyLevel))
+        throw new TypeError(`\`keep\` returned ${describe(level)} for index ${index}; expected a level or undefined`)
+      if (index < view.length) kept.set(index, level as ResidencyLevel)
+    }
+    return kept
   }
-  return Object.freeze(ranges)
+  const kinds = new Set<unknown>(keep)
+  for (const item of keep)
+    if (typeof item === 'number') {
+      const index = view.before(item)
+      if (index < view.length && view.positionAt(index) === item) kept.set(index, 'full')
+    }
+  if (keep.some((item) => typeof item === 'string'))
+    for (let index = 0; index < view.length; index++) if (kinds.has(view.pages.at(index))) kept.set(index, 'full')
+  return kept
 }
 
 const minimumFault = (
-  { line, segments }: State,
-  needed: number,
-  budget: number,
-  beside: Pick<ContextFault, 'window' | 'reserved' | 'factor'>,
+  view: View<Message>,
+  shown: readonly Shown[],
+  fault: Omit<ContextFault, '_tag' | 'pages'>,
+  count: (message: Message) => number,
 ): ContextFault => {
-  const { renderer } = line
-  const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {
-    const { from, to } = segment
-    const level = segment.type === 'unit' ? segment.level : 'pointer'
-    return Object.freeze({
-      from,
-      to,
-      kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]),
-      level,
-      tokens: tokensIn(segment, renderer),
-    })
+  const pages = shown.map(({ message, source }): MinimumPage => {
+    const [from, to] = 'from' in source ? [source.from, source.to] : [source.position, source.position + 1]
+    const kinds = new Set<PageKind>()
+    for (let index = view.before(from); index < view.before(to); index++) kinds.add(view.pages.at(index) as PageKind)
+    const level = source.type === 'clone' ? 'full' : source.type === 'representation' ? source.level : 'pointer'
+    return Object.freeze({ from, to, kinds: Object.freeze([...kinds]), level, tokens: count(message) })
   })
   const largest = pages.toSorted((a, b) => b.tokens - a.tokens || a.from - b.from).slice(0, mostPages)
-  return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, ...beside, pages: Object.freeze(largest) })
+  return Object.freeze({ _tag: 'MinimumDoesNotFit', ...fault, pages: Object.freeze(largest) })
 }
 
 const mostPages = 10

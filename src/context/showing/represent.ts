@@ -1,6 +1,6 @@
 /**
- * Representations: a recorded message at each residency level. They are pure functions of the message and its
- * position, so the same record gives the same bytes.
+ * Representations: a recorded message with its long texts cut. They are pure functions of the message and its position, so the same
+ * record gives the same bytes.
  *
  * A representation is made with Immer's `produce`, so it shares unchanged parts with the recorded message. It keeps
  * role, name, calls and results (so pairing holds) and the message's mark (`indelible` in its `meta`). It omits ids,
@@ -9,40 +9,16 @@
 import { produce } from 'immer'
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/kit.ts'
-import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
+import type { PageKind } from '../../pages/index.ts'
 import { recallHint, type RecallName } from './marker.ts'
-import { cutEnd, foldAndCut, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+import { cutEnd, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What a representation needs to know about its message. */
 export interface MessageContext {
   readonly position: number
   readonly kind: PageKind
-  /** The name of the tool that a call used; undefined if the call is unknown. */
-  readonly toolOf?: (callId: string) => string | undefined
-  /** The position of an equal earlier result in the same context; undefined if there is none. */
-  readonly sameAs?: (result: ToolResultPart) => number | undefined
   /** The model's recall tool; `false` if it has none. Default: `recall`. */
   readonly recall?: RecallName
-}
-
-/**
- * A message at a level. At `full` it is the message itself. A `pointer` is not a message; a marker represents it.
- *
- * @returns the shortened message; it shares unchanged parts with the recorded one
- */
-export const represent = (
-  message: Message,
-  level: Exclude<ResidencyLevel, 'pointer'>,
-  recorded: MessageContext,
-): Message => {
-  if (level === 'full') return message
-  const shorten: Shorten = {
-    text: (whole) => shortText(whole, level, recorded),
-    argument: limits[level].argument,
-    result: (part) => shortResult(part, level, recorded),
-  }
-  const parts = message.content.map((part) => shortPart(part, recorded, shorten))
-  return withContent(message, parts, recorded)
 }
 
 /**
@@ -58,21 +34,6 @@ export const cutText = (message: Message, longest: number, recorded: MessageCont
   }
   const parts = message.content.map((part) => (lengthOf(part) <= longest ? part : shortPart(part, recorded, shorten)))
   return parts.every((part, index) => part === message.content[index]) ? message : withContent(message, parts, recorded)
-}
-
-/** The length of a message's longest text, result, argument or attachment: a longer cut changes nothing. */
-export const longestIn = (message: Message): number =>
-  message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
-
-/** The first file paths in a text, without duplicates. Only its first few thousand characters are searched. */
-const filesIn = (whole: string): readonly string[] => {
-  const found = new Set<string>()
-  for (const word of whole.slice(0, scannedLength).split(/[\s"'`()[\]{}<>,;|=]+/)) {
-    const path = word.replace(/(?::\d+)*[:.!?]*$/, '')
-    if (path.length <= 120 && filePath.test(path)) found.add(path)
-    if (found.size === mostFiles) break
-  }
-  return [...found]
 }
 
 export const plain = (part: Part): string => {
@@ -95,25 +56,10 @@ export const plain = (part: Part): string => {
   }
 }
 
-const linesIn = (whole: string): number => {
-  let lines = whole === '' ? 0 : 1
-  for (let at = whole.indexOf('\n'); at !== -1; at = whole.indexOf('\n', at + 1)) lines += 1
-  return lines
-}
-
-const scannedLength = 4000
-const mostFiles = 5
-/** Matches words with a file extension. No nested repetition, so it is linear in the word. */
-const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
 const errorWord = /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot)\b/i
 /** A code such as ENOENT. */
 const errorCode = /\bE[A-Z]{4,}\b/
 
-/** The maximum lengths per level, in UTF-16 units. */
-const limits = {
-  compressed: { text: 1200, argument: 600, result: 900 },
-  structured: { text: 320, argument: 120 },
-} as const
 /** Instructions keep more text than other messages, because that is why they are kept. A rule's text stays complete. */
 export const ruleLimit = 1600
 
@@ -205,42 +151,11 @@ const isOneText = ({ content }: ToolResultPart, said: string): boolean => {
   return content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined
 }
 
-const shortText = (whole: string, level: 'compressed' | 'structured', recorded: MessageContext): string => {
-  if (level === 'compressed') return foldAndCut(whole, limits.compressed.text, elidedAt(recorded))
-  return outline(whole, recorded.kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(recorded))
-}
-
-const shortResult = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: MessageContext): string => {
-  const same = recorded.sameAs?.(part)
-  if (same !== undefined) return `[same result as position ${same}]`
-  if (level === 'structured') return fieldsOf(part, recorded)
-  return foldAndCut(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
-}
-
 const textOfResult = (part: ToolResultPart, recorded: MessageContext): string =>
   part.content.map((inner) => resultText(inner, recorded)).join('\n')
 
 const resultText = (part: ResultPart, recorded: MessageContext): string =>
   part.type === 'text' ? part.text : attachmentLine(part, recorded)
-
-/** A result's size, error and file names in one line. Cost: O(characters). */
-const fieldsOf = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: MessageContext): string => {
-  const said = part.content.map(plain).join('\n')
-  const whole = said.trim()
-  if (whole.length <= shortAnswer && part.content.every(({ type }) => type === 'text')) return whole
-  const tool = toolOf?.(part.callId) ?? part.name ?? 'tool'
-  const fields = [`${tool}: ${part.isError === true ? 'error' : 'ok'}`, `${groupThousands(said.length)} characters`]
-  const lines = linesIn(said)
-  if (lines > 1) fields.push(`${groupThousands(lines)} lines`)
-  const error = errorLine(said, part.isError === true)
-  if (error !== undefined) fields.push(`error: ${cutEnd(error, 160)}`)
-  const files = filesIn(said)
-  if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
-  return `[${fields.join('; ')}${recallHint('; call', recall, position)}]`
-}
-
-/** A shorter answer is its own best summary. */
-const shortAnswer = 80
 
 export const errorLine = (whole: string, isError: boolean): string | undefined => {
   const found = Math.min(...[errorWord, errorCode].flatMap((sign) => sign.exec(whole)?.index ?? []))

@@ -32,22 +32,11 @@ export const foldText = (text: string): string => {
 }
 
 /** The head and tail of a text longer than `limit` UTF-16 units, with a note about the omitted part between them. */
-export const headAndTail = (text: string, limit: number, elided: Elision): string =>
-  text.length <= limit ? text : endsOf(text, text, limit, elided, text.length)
-
-/** The head of one text and the tail of another; `length` is that of the whole text. */
-const endsOf = (first: string, last: string, limit: number, elided: Elision, length: number): string => {
-  const head = first.slice(0, wholeBefore(first, Math.min(first.length, Math.ceil((limit * 2) / 3))))
-  const tail = last.slice(wholeBefore(last, Math.max(0, last.length - Math.floor(limit / 3))))
-  return `${head}\n${elided(length - head.length - tail.length, length)}\n${tail}`
-}
-
-/** Folds a text and cuts it to head and tail. For a long text only the two ends are folded. */
-export const foldAndCut = (text: string, limit: number, elided: Elision): string => {
-  if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
-  const head = foldText(sliceWhole(text, 0, 2 * limit))
-  const tail = foldText(sliceWhole(text, text.length - 2 * limit, 2 * limit))
-  return endsOf(head, tail, limit, elided, text.length)
+export const headAndTail = (text: string, limit: number, elided: Elision): string => {
+  if (text.length <= limit) return text
+  const head = text.slice(0, wholeBefore(text, Math.ceil((limit * 2) / 3)))
+  const tail = text.slice(wholeBefore(text, text.length - Math.floor(limit / 3)))
+  return `${head}\n${elided(text.length - head.length - tail.length, text.length)}\n${tail}`
 }
 
 /** The beginning of a text, with an ellipsis if there is more. */

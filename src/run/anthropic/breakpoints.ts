@@ -39,11 +39,15 @@ export const withFewBreakpoints = (wire: AnthropicConversation, others = 0): Ant
 }
 
 /** All blocks that can have a breakpoint, in order. The input of a call is data, whatever its keys are. */
-const blocksIn = ({ system, messages }: AnthropicConversation): readonly Block[] =>
-  [system, ...messages.map(({ content }) => content)].flatMap(listOf).flatMap((block) => {
-    const inner = block.type === 'tool_result' ? listOf(block['content']) : []
-    return inner.concat(block)
-  })
+const blocksIn = ({ system, messages }: AnthropicConversation): readonly Block[] => {
+  const blocks: Block[] = []
+  for (const content of [system, ...messages.map((message) => message.content)])
+    for (const block of listOf(content)) {
+      if (block.type === 'tool_result') for (const inner of listOf(block['content'])) blocks.push(inner)
+      blocks.push(block)
+    }
+  return blocks
+}
 
 const listOf = (content: unknown): readonly Block[] => (Array.isArray(content) ? (content as Block[]) : [])
 

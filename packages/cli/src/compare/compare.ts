@@ -1,11 +1,11 @@
 /** `indelible context --compare`: what each policy would have sent for each answer of a recording. */
-import { modelPrices, pricesOf, type ModelPrices, type Policy } from 'indelible/context'
+import { modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
+import { dollarsText, policies, type ComparedPolicy } from '@indelible/view/kit'
 import { Misuse, policyOf, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
-import { comparedPolicies, type PricedResult } from './job.ts'
+import type { PricedResult } from './job.ts'
 import { resultsOf } from './pool.ts'
-import { dollarsText } from '@indelible/view/kit'
 import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
 
 export const comparePolicies = async (call: Call): Promise<void> => {
@@ -58,8 +58,8 @@ const modelOf = (name: string): ModelPrices => {
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
-const policiesOf = (given: string): readonly Policy[] =>
-  given === 'all' ? comparedPolicies : given.split(',').map((name) => policyOf(name, comparedPolicies))
+const policiesOf = (given: string): readonly ComparedPolicy[] =>
+  given === 'all' ? policies : given.split(',').map((name) => policyOf(name, policies))
 
 /** The columns, in order of priority on a narrow terminal. */
 const columns: readonly (readonly [

@@ -1,5 +1,7 @@
 /** One job of a comparison, a policy at a budget: its input for a thread, and its work. */
-import { paged, replay, window, type ModelPrices, type Policy, type Replay } from 'indelible/context'
+import type { ModelPrices } from 'indelible/context'
+import { policies } from '@indelible/view/kit'
+import { replay, type Replay } from './replay.ts'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
@@ -23,12 +25,10 @@ export interface SentJob {
   readonly job: CompareJob
 }
 
-export const comparedPolicies: readonly Policy[] = [paged(), window]
-
 export type PricedResult = Replay & CallCosts
 
 export const runJob = (view: View<Message>, job: CompareJob, onProgress: (done: number) => void): PricedResult => {
-  const policy = comparedPolicies.find(({ name }) => name === job.policy)
+  const policy = policies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
   const costs = costCounter({ model })

@@ -1,15 +1,7 @@
 /** `indelible context`: the context that a model call would get, and the reason for each page's level. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import {
-  deriveContext,
-  estimateTokens,
-  paged,
-  window,
-  type ContextSource,
-  type DerivedContext,
-  type Policy,
-} from 'indelible/context'
+import { estimateTokens, type ContextSource, type DerivedContext } from 'indelible/context'
 import { memoizeEstimator } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message } from 'indelible/message'
@@ -18,7 +10,7 @@ import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages
 import { policyOf, tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall, pathOf } from '../sources/input.ts'
-import { residencyReason } from '@indelible/view/kit'
+import { policies, residencyReason, type ComparedPolicy } from '@indelible/view/kit'
 import { storeOption } from '../sources/place.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
@@ -36,7 +28,7 @@ record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
 shortened or left out, and stay the same until N grows.
-"degraded": some messages are shortened or left out; without, it says "whole".
+"shortened": some messages are shortened or left out; without, it says "whole".
 
 With --compare it derives a context before each answer of the conversation, with
 each policy and budget, as if it called the model. For each it prints the tokens
@@ -85,9 +77,8 @@ used, and its pins and summaries without --compare.`,
     const at = wholeNumber('--at', values['at'], undefined)
     const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(name, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
-    const derived = deriveContext(view, {
+    const derived = policy.derive(view, {
       budget,
-      policy,
       notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
     })
     if (isLeft(derived))
@@ -116,8 +107,6 @@ used, and its pins and summaries without --compare.`,
 /** The length that a record must have for a note to apply. */
 const neededLength = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
-
-const policies: readonly Policy[] = [paged(), window]
 
 /** The derivation has counted these messages already. */
 const estimate = memoizeEstimator(estimateTokens)
@@ -211,7 +200,7 @@ const explainPages = (
   context: DerivedContext,
   view: View<Message>,
   damaged: DamagedMessages,
-  { name }: Policy,
+  { name }: ComparedPolicy,
 ): readonly ExplainedPage[] =>
   Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number

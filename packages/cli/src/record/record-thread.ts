@@ -74,7 +74,7 @@ try {
     }
     parentPort?.on('message', (request: ToThread) => void receiveMessage(request))
     const timer = setInterval(() => recorders.removeOld(), 3_600_000)
-    tell({ ready: { scope: store.scope, near: spoolPathPrefix(values, terminal) } })
+    tell({ ready: { scope: store.scope, near: await spoolPathPrefix(values, terminal) } })
     await ended.promise
     clearInterval(timer)
     await recorders.settled()

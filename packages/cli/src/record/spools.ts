@@ -13,19 +13,29 @@ import { countText } from '../terminal/screen.ts'
 import { defaultStorePath, storeOptionOf, isAddress, keyFileOf } from '../sources/store.ts'
 
 /**
- * The path that the spools of a store begin with. Those of a database are in the user's data
- * folder; undefined if that can't be written.
+ * The path that the spools of a store begin with. Those of a database are in the user's data folder, under the
+ * database's identity, which each spelling of its address has; undefined if that can't be written.
  */
-export const spoolPathPrefix = (values: Call['values'], terminal: Terminal): string | undefined => {
+export const spoolPathPrefix = async (values: Call['values'], terminal: Terminal): Promise<string | undefined> => {
   const given = storeOptionOf(values, terminal)
   const path = defaultStorePath(terminal.env)
   try {
     if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    return join(realpathSync(dirname(path)), `postgres-${digestOf(databaseOf(given)).slice(0, 16)}`)
+    return join(realpathSync(dirname(path)), `postgres-${digestOf(await identityOf(given)).slice(0, 16)}`)
   } catch {
     return undefined
   }
+}
+
+/** By address: a command asks each database once. */
+const identities = new Map<string, Promise<string | undefined>>()
+
+const identityOf = async (address: string): Promise<string> => {
+  const { storeIdentity } = await import('@indelible/postgres')
+  const asked = identities.get(address) ?? storeIdentity(address)
+  identities.set(address, asked)
+  return (await asked) ?? databaseOf(address)
 }
 
 /** The database and schema of an address, without the user: erasure must find spools of other roles' recorders. */
@@ -54,7 +64,7 @@ export const recordLeftSpools = async (
   call: Call,
   onFile: (path: string | undefined) => void = () => {},
 ): Promise<readonly string[]> => {
-  const near = spoolPathPrefix(call.values, call.terminal)
+  const near = await spoolPathPrefix(call.values, call.terminal)
   if (near === undefined) return []
   let now: () => number = Date.now
   const recorders = new Recorders(store, call, {
@@ -88,7 +98,7 @@ export const recordLeftSpools = async (
  * Throws  Unreadable with `otherwise`, such as "nothing was erased", if a file of a killed recorder can't be recorded
  */
 export const waitForSpools = async (store: Store, call: Call, otherwise: string): Promise<void> => {
-  const near = spoolPathPrefix(call.values, call.terminal)
+  const near = await spoolPathPrefix(call.values, call.terminal)
   const now = Date.now()
   for (let isReported = false; ; isReported = true) {
     const [failed] = await recordLeftSpools(store, call)

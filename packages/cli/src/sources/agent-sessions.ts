@@ -194,7 +194,7 @@ const filesIn = async (
       if (seen.has(own)) continue
       seen.add(own)
       if (found.isDirectory()) await walk(inner, own)
-      else if (isDatabase) sources.push(...(await inDatabase(program, path, unread)))
+      else if (isDatabase) for (const source of await inDatabase(program, path, unread)) sources.push(source)
       else {
         const { size, mtimeMs } = found
         const isEmpty = size === 0

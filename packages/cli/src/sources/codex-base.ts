@@ -5,8 +5,8 @@
  * Source  Codex 0.169.0 (2026-11)
  */
 import { createReadStream } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readdir, realpath } from 'node:fs/promises'
+import { basename, join, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
@@ -90,14 +90,21 @@ const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | und
 /** Pieces of 1 MiB. A header contains the instructions, so it can be long. */
 const mostPieces = 16
 
-/** The file of a session of the same program: its name ends with the session's id. */
+/**
+ * The file of a session of the same program: its name ends with the session's id. A link out of the program's folder is
+ * not followed: a header must not bring another file of the machine into the record.
+ */
 const fileOf = async (path: string, thread: string): Promise<string | undefined> => {
   const [, root] = /^(.*[/\\])(?:archived_)?sessions[/\\]/.exec(path) ?? []
   if (root === undefined) return undefined
+  const own = await realpath(root).catch(() => undefined)
   for (const folder of ['sessions', 'archived_sessions']) {
     const names = await readdir(join(root, folder), { recursive: true }).catch(() => [])
-    const found = names.find((name) => [`-${thread}.jsonl`, `-${thread}.jsonl.zst`].some((end) => name.endsWith(end)))
-    if (found !== undefined) return join(root, folder, found)
+    const ends = [`-${thread}.jsonl`, `-${thread}.jsonl.zst`]
+    for (const name of names.filter((one) => ends.some((end) => one.endsWith(end)))) {
+      const real = await realpath(join(root, folder, name)).catch(() => undefined)
+      if (own !== undefined && real?.startsWith(own.endsWith(sep) ? own : own + sep)) return real
+    }
   }
   return undefined
 }

@@ -39,6 +39,7 @@ import {
 } from '../../src/proxy/kit.ts'
 import { left } from '../../../../src/json/index.ts'
 import { jsonBytes, kinds, recordOf } from '../../src/proxy/frames.ts'
+import { leftSpools } from '../../src/proxy/spool.ts'
 import { sessionTask } from '../../../../src/session/fault.ts'
 import { ok } from '../../../../test/task-results.ts'
 import { leftOutIf } from '../../../../test/skipped-tests.ts'
@@ -662,4 +663,15 @@ it('a spool file stays while the store is busy and cannot tell what it has', asy
   expect((await replayed(store)).calls).toBe(0) // the session is not there: it was removed
   expect(notices.length).toBe(1)
   expect(readdirSync(join(near, '..'))).toEqual([])
+})
+
+it('a store whose name begins like another one and its spool has spools of its own', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-names-'))
+  const [one, other] = [join(folder, 'a'), join(folder, 'a-spool-b')]
+  const spool = new Spool({ near: other, onNotice: () => {} })
+  const segment = spool.begin()
+  expect(segment?.path.startsWith(`${other}-spool-`)).toBe(true)
+  spool.close()
+  expect([...leftSpools(one, () => {})]).toEqual([])
+  rmSync(folder, { recursive: true })
 })

@@ -3,14 +3,12 @@ import { faultMessage } from 'indelible'
 import {
   deriveContext,
   estimateTokens,
-  paged,
-  window,
   type ContextSource,
   type DerivedBy,
   type DerivedContext,
-  type Policy,
 } from 'indelible/context'
-import { defaultPrices } from 'indelible/context/kit'
+import { defaultPrices, design } from 'indelible/context/kit'
+import { policies, type ComparedPolicy } from './policies.ts'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { isLeft } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
@@ -18,8 +16,6 @@ import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
 import { residencyLevels, type PageKind } from 'indelible/pages'
 import type { CallPlace, NoteAtRow } from './model-calls.ts'
 import type { ContextMessage } from './sent-pairs.ts'
-
-export const policies: readonly Policy[] = [paged(), window]
 
 /** A context as one thread gives it to another. */
 export interface SentContext {
@@ -117,7 +113,7 @@ export class Deriver implements Questions {
       return typeof derived === 'string' ? -1 : derived.epoch
     }
     let [low, high] = [0, calls.length - 1]
-    const own = chosen.choose === 'epochs' ? epochAt(high) : 0
+    const own = chosen.hasEpochs ? epochAt(high) : 0
     if (own <= 0) return undefined
     while (low < high) {
       if (!(await pause(0))) return undefined
@@ -132,10 +128,10 @@ export class Deriver implements Questions {
     const { conversation, notes } = this.#momentOf(call)
     // Without a budget the whole conversation is sent.
     if (rangeDigest(conversation) === digest) return this.#whole(conversation, before)
-    const policy = policies.find(({ name, version }) => name === by?.policy && version === by.version)
-    if (by === undefined || policy === undefined) return undefined
+    // What an earlier version derived, this one can't derive again.
+    if (by === undefined || by.policy !== design.policy || by.version !== design.version) return undefined
     const { budget, reserved, recall } = by
-    const given = { policy, budget: budget + reserved, systemTokens: reserved, model, ...(!recall && { tools: [] }) }
+    const given = { budget: budget + reserved, systemTokens: reserved, model, ...(!recall && { tools: [] }) }
     const derive = (
       view: View<Message>,
       written: readonly Note[],
@@ -227,7 +223,7 @@ export class Deriver implements Questions {
   /** One context after another, each continuing the one before. */
   #derive(
     call: CallPlace,
-    policy: Policy,
+    policy: ComparedPolicy,
     budget: number,
     previous: DerivedContext | undefined,
     isKept = true,
@@ -237,7 +233,7 @@ export class Deriver implements Questions {
     if (known !== undefined && previous === undefined) return known
     this.derived += 1
     const { conversation, notes } = this.#momentOf(call)
-    const derived = deriveContext(conversation, { budget, policy, notes, ...(previous && { previous }) })
+    const derived = policy.derive(conversation, { budget, notes, ...(previous && { previous }) })
     if (isLeft(derived)) return faultMessage(derived.left)
     if (!isKept) return derived.right
     this.#kept.delete(key)
@@ -273,7 +269,7 @@ export class Deriver implements Questions {
 
 const longestPiece = 12 // milliseconds, after which others are answered
 
-const findPolicy = (wanted: string): Policy => policies.find(({ name }) => name === wanted) as Policy
+const findPolicy = (wanted: string): ComparedPolicy => policies.find(({ name }) => name === wanted) as ComparedPolicy
 
 const sentContextOf = (derived: DerivedContext): SentContext => {
   const sources = [...derived.sources]

@@ -1,13 +1,14 @@
 /** Derives the context for a model call. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, right } from 'indelible/json/kit'
-import { deriveContext, manageHistory, type ContextFault, type DerivedContext } from 'indelible/context'
+import { deriveContext, type ContextFault, type DerivedContext } from 'indelible/context'
 import { textTokens } from 'indelible/context/kit'
 import type { View } from 'indelible/history'
 import { mend, type Message } from 'indelible/message'
 import { itemAt, type Sequence } from 'indelible/sequence/kit'
 import type { ModelContext } from 'indelible/run'
 import { rightOrFail } from './activity-errors.ts'
+import { manageHistory } from '../managed/manage-history.ts'
 import type { Host } from './host.ts'
 import type { StreamInput } from './input.ts'
 

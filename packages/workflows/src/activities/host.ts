@@ -89,8 +89,8 @@ export interface ActivityOptions {
   readonly adopt?: AdoptOptions & { readonly keyValue: Pick<KeyValueStore, 'mget'> }
   /** The tools that `runTool` runs. Default: none. */
   readonly tools?: readonly Tool[]
-  /** The policy and token estimate for a budget. Default: those of `deriveContext`. */
-  readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
+  /** What to keep and the token estimate for a budget. Default: those of `deriveContext`. */
+  readonly derive?: Pick<DeriveOptions, 'keep' | 'estimate'>
   /** The most bytes of blocks to cache in memory. Default: 64 MiB. */
   readonly cacheBytes?: number
 }

@@ -45,3 +45,5 @@ export type {
   StreamResult,
   ToolInput,
 } from './input.ts'
+export { manageHistory, type ManagedView, type ManageOptions } from '../managed/manage-history.ts'
+export { markMessage, type MarkOf, type MessageMark } from '../managed/marks.ts'

@@ -1,7 +1,7 @@
 /** Computes the part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
 import { hasField } from 'indelible/json/kit'
-import { manageHistory } from 'indelible/context'
 import type { Message } from 'indelible/message'
+import { manageHistory } from '../managed/manage-history.ts'
 import { createRefHistory, type MessageRef } from '../refs/index.ts'
 import { itemAt } from 'indelible/sequence/kit'
 import { checkLimit } from './check.ts'

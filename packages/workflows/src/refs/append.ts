@@ -8,7 +8,7 @@ import { need, type Task } from 'indelible/task/kit'
 import { createPendingHistory } from './content.ts'
 import { refsSteps, type PersistFault } from './fault.ts'
 import { persist } from './persist.ts'
-import { checkRefHistory, type RefHistory } from './ref-history.ts'
+import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /** How to append messages. */
 export interface AppendOptions {
@@ -38,6 +38,7 @@ export const appendMessages = (
   messages: readonly Message[],
   options: AppendOptions = {},
 ): Task<PersistFault, readonly Position[]> => {
+  checkBlockStore('appendMessages', store)
   const { scope, session } = checkRefHistory(history)
   const { page, flowId } = optionsOf('appendMessages', options, { page: true, flowId: true })
   if (!Array.isArray(messages))

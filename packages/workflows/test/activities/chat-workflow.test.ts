@@ -353,7 +353,7 @@ describe('a lost block in a chat', () => {
       ],
     ],
     [
-      'of the calls: their results are left out',
+      'of the calls: their results are left out; with a limit they are messages of their own',
       [1],
       ['user one', `assistant ${notice}`, 'assistant read', 'user two'],
     ],
@@ -378,7 +378,9 @@ describe('a lost block in a chat', () => {
     expect(managed).toMatchObject({ lost: lost.length })
     expect(faults).toEqual(['MissingBlock', 'MissingBlock'])
     const limited = await sentAfter(messages, lost, { maxChars: 100_000 })
-    const pointed = limited.sent.map((message) => textOf(message).includes('a tool result without a tool call'))
+    const pointed = limited.sent.map((message) =>
+      textOf(message).includes('a tool result that does not directly follow its call'),
+    )
     if (!pointed.includes(true)) expect(said(limited.sent)).toEqual(expected)
     expect(pointed.filter(Boolean).length).toBe((lost as readonly number[]).includes(1) ? 3 : 0)
   })

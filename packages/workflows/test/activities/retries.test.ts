@@ -259,7 +259,7 @@ describe('chat signals', () => {
     const script = scriptedModel(answers)
     return { name: 'l', stream: (request, signal) => (requests.push(request), script.stream(request, signal)) }
   }
-  it('that arrived out of place are sent in order, with and without a limit', async () => {
+  it('that arrived out of place are sent in order; with a limit, as a message where they came', async () => {
     for (const limit of [undefined, { maxChars: 10_000 }]) {
       requests.splice(0)
       const store = memoryStore()
@@ -272,7 +272,7 @@ describe('chat signals', () => {
       const activities = historyActivities({ store, registry: registryOf(listening(assistant('ok'))) })
       await chatStep(activities, history, { action: 'a', model: wanted, ...(limit && { limit }) })
       const sent = Array.from(requests[0]?.messages ?? [], ({ role }) => role)
-      expect(sent).toEqual(['user', 'assistant', 'tool', 'user'])
+      expect(sent).toEqual(['user', 'assistant', 'tool', 'user', ...(limit ? ['user'] : [])])
     }
   })
   it('wait in the inbox until the step and its tools are done, in the order in which they came', async () => {

@@ -1,0 +1,264 @@
+/**
+ * Groups, the first step: what is sent or left out together. A group is a message, or an assistant's calls with their results.
+ * It is settled even if the record is not: an unanswered call gets an error result, and a result without a waiting call becomes
+ * a text of its own.
+ */
+import type { View } from '../../history/index.ts'
+import { ownField } from '../../json/index.ts'
+import { text, toolResult, user, type Message, type Part, type ToolResultPart } from '../../message/index.ts'
+import { noResult, renamedCall, renamedResult, withContent, withErasedText } from '../../message/kit.ts'
+import { plain } from '../showing/represent.ts'
+import { elidedCharacters, headAndTail } from '../showing/shorten.ts'
+
+/** Where a message of a context comes from. Ranges go up to, not including, `to`. */
+export type ContextSource =
+  /** The recorded message. `mended`: a call was renamed or a result left out, because the record is damaged there. */
+  | { readonly type: 'clone'; readonly position: number; readonly mended?: true }
+  /**
+   * A shortened recorded message; at `pointer`, the marker of a whole range. `briefs`: the positions of the range that
+   * have a summary line in the marker (`structured`).
+   */
+  | {
+      readonly type: 'representation'
+      readonly level: 'compressed' | 'structured' | 'pointer'
+      readonly from: number
+      readonly to: number
+      readonly briefs?: readonly number[]
+    }
+  /** A summary of a range. `model`: its author; `extract` is the library's own. */
+  | { readonly type: 'summary'; readonly from: number; readonly to: number; readonly model: string }
+  /** A result that was never recorded: `unanswered` in the middle of the record, `interrupted` at its end. */
+  | {
+      readonly type: 'synthetic'
+      readonly callId: string
+      readonly position: number
+      readonly reason: 'unanswered' | 'interrupted'
+    }
+
+/** A message of a context with its source, and the position it belongs to. */
+export interface Shown {
+  readonly message: Message
+  readonly source: ContextSource
+  readonly position: number
+}
+
+export interface Group {
+  /** The indexes of its messages in the view: from the first to before `to`. */
+  readonly from: number
+  readonly to: number
+  /** Its messages in full, settled. */
+  readonly shown: readonly Shown[]
+  readonly hasCalls: boolean
+  /** Whether it lacks nothing, whatever follows it. */
+  readonly isComplete: boolean
+  /** Whether it lacks results, or the rest of an answer, because the record ends here. */
+  readonly isOpen: boolean
+}
+
+/**
+ * The group that starts at an index of a view. A complete one is remembered by its first message.
+ *
+ * Cost    O(its messages), once
+ */
+export const groupAt = (view: View<Message>, from: number): Group => {
+  const first = view.at(from) as Message
+  const position = view.positionAt(from)
+  const known = complete.get(first)
+  if (
+    known !== undefined &&
+    known.position === position &&
+    known.group.from === from &&
+    known.group.to <= view.length &&
+    view.at(known.group.to - 1) === known.last
+  )
+    return known.group
+  const group = readGroup(view, from)
+  if (group.isComplete) complete.set(first, { group, position, last: view.at(group.to - 1) as Message })
+  return group
+}
+
+const complete = new WeakMap<
+  Message,
+  { readonly group: Group; readonly position: number | undefined; readonly last: Message }
+>()
+
+/** The start of the group that has an index. */
+export const groupStart = (view: View<Message>, index: number): number => {
+  if (view.length === 0) return 0
+  let from = Math.min(index, view.length - 1)
+  while (from > 0 && (beginsWithResult(view.at(from) as Message) || isOnlyReasoning(view.at(from - 1) as Message)))
+    from -= 1
+  // A result that nothing waits for is a group of its own.
+  for (let { to } = groupAt(view, from); to <= index && to < view.length; { to } = groupAt(view, from)) from = to
+  return from
+}
+
+/** The groups from one index to before another. */
+export const groupsIn = (view: View<Message>, from: number, to: number): readonly Group[] => {
+  const groups: Group[] = []
+  for (let index = from; index < to;) {
+    const group = groupAt(view, index)
+    groups.push(group)
+    index = group.to
+  }
+  return groups
+}
+
+/** Whether a message may not be cut: its provider signed it, and refuses it if it was changed. */
+export const isSigned = ({ content }: Message): boolean =>
+  content.some(
+    (part) =>
+      (part.type === 'reasoning' &&
+        (ownField(part, 'signature') !== undefined || ownField(part, 'encrypted') !== undefined)) ||
+      (part.type === 'tool_call' && (JSON.stringify(ownField(part, 'meta')) ?? '').includes('ignature"')),
+  )
+
+/** A signed reasoning that was recorded on its own: providers require the rest of the answer directly after it. */
+const isOnlyReasoning = (message: Message): boolean =>
+  message.role === 'assistant' && message.content.every(({ type }) => type === 'reasoning') && isSigned(message)
+
+const beginsWithResult = ({ content }: Message): boolean => {
+  const [first] = content
+  return first?.type === 'tool_result' || (first?.type === 'erased' && ownField(first, 'callId') !== undefined)
+}
+
+/** A call of a group, by its own id: a recorded id may be used twice. */
+interface Call {
+  readonly id: string
+  readonly name: string
+  readonly position: number
+  isAnswered: boolean
+}
+
+const readGroup = (view: View<Message>, from: number): Group => {
+  const own: { readonly message: Message | undefined; readonly position: number; readonly isMended: boolean }[] = []
+  const orphans: Shown[] = []
+  const calls: Call[] = []
+  const ids = new Set<string>()
+  /** The unanswered calls of the latest message with calls, by recorded id. */
+  let waiting = new Map<string, Call[]>()
+  let callsAt = -1
+  let to = from
+  for (; to < view.length; to++) {
+    const recorded = view.at(to) as Message
+    if (to > from && !(waiting.size > 0 && beginsWithResult(recorded)) && !isOnlyReasoning(view.at(to - 1) as Message))
+      break
+    const message = withErasedText(recorded)
+    const position = view.positionAt(to) as number
+    const parts: Part[] = []
+    const unpaired: ToolResultPart[] = []
+    for (const part of message.content) {
+      if (part.type === 'tool_result') {
+        const call = waiting.get(part.callId)?.shift()
+        if (call === undefined) {
+          unpaired.push(part)
+          continue
+        }
+        call.isAnswered = true
+        if (waiting.get(part.callId)?.length === 0) waiting.delete(part.callId)
+        parts.push(renamedResult(part, call.id))
+        continue
+      }
+      // Anything but a result ends the turn of the calls before it.
+      if (callsAt !== to) waiting = new Map()
+      if (part.type !== 'tool_call') {
+        parts.push(part)
+        continue
+      }
+      callsAt = to
+      const call: Call = { id: freeId(part.id, ids), name: part.name, position, isAnswered: false }
+      ids.add(call.id)
+      calls.push(call)
+      const same = waiting.get(part.id)
+      if (same === undefined) waiting.set(part.id, [call])
+      else same.push(call)
+      parts.push(renamedCall(part, call.id))
+    }
+    if (message.content.length === 0) waiting = new Map()
+    if (unpaired.length > 0) orphans.push(orphanResult(message, unpaired, position))
+    const sent = parts.length === 0 && message.content.length > 0 ? undefined : withContent(message, parts)
+    own.push({ message: sent, position, isMended: sent !== message })
+  }
+  const isComplete = waiting.size === 0 && !isOnlyReasoning(view.at(to - 1) as Message)
+  const isOpen = !isComplete && to === view.length
+  const shown: Shown[] = []
+  for (const { message, position, isMended } of own) {
+    if (message !== undefined)
+      shown.push({
+        message,
+        source: Object.freeze({ type: 'clone', position, ...(isMended && { mended: true as const }) }),
+        position,
+      })
+    for (const call of calls)
+      if (call.position === position && !call.isAnswered)
+        shown.push(missingResult(call, isOpen ? 'interrupted' : 'unanswered'))
+  }
+  // After the results of the group, which nothing may interrupt.
+  shown.push(...orphans)
+  return { from, to, shown, hasCalls: calls.length > 0, isComplete, isOpen }
+}
+
+/** The id itself, or with a number if it is used. */
+const freeId = (id: string, used: ReadonlySet<string>): string => {
+  let free = id
+  for (let number = 2; used.has(free); number++) free = `${id}_${number}`
+  return free
+}
+
+const missingResult = ({ id, name, position }: Call, reason: 'unanswered' | 'interrupted'): Shown => ({
+  message: toolResult(id, [text(reason === 'unanswered' ? noResult : interrupted)], { name, isError: true }),
+  source: Object.freeze({ type: 'synthetic', callId: id, position, reason }),
+  position,
+})
+
+const interrupted = 'Interrupted: no result has been recorded for this call.'
+
+/** A result that no call waits for: it came late, twice or without a call. Its text is shown as a message. */
+const orphanResult = (recorded: Message, parts: readonly ToolResultPart[], position: number): Shown => {
+  const whole = parts.map(plain).join('\n')
+  const mark = ownField(ownField(recorded, 'meta') ?? {}, 'indelible')
+  const first = parts[0] && ownField(parts[0], 'name')
+  const tool = first === undefined ? '' : ` of ${first}`
+  const message = user(
+    `[Message ${position} is a tool result that does not directly follow its call${tool}.]\n${headAndTail(whole, longestOrphan, elidedCharacters)}`,
+  )
+  return {
+    message: mark === undefined ? message : Object.freeze({ ...message, meta: Object.freeze({ indelible: mark }) }),
+    source: Object.freeze({ type: 'representation', level: 'compressed', from: position, to: position + 1 }),
+    position,
+  }
+}
+
+const longestOrphan = 2000
+
+/**
+ * The messages of a group with call ids of their own: an id that the context already uses gets a number. `used` grows.
+ *
+ * @returns the same list, if no id is used twice
+ */
+export const withOwnIds = (shown: readonly Shown[], used: Set<string>): readonly Shown[] => {
+  /** The ids of the latest calls, by their recorded ids: results follow their calls. */
+  const names = new Map<string, string>()
+  let isRenamed = false
+  const ownPart = (part: Part): Part => {
+    if (part.type === 'tool_result') return renamedResult(part, names.get(part.callId) ?? part.callId)
+    if (part.type !== 'tool_call') return part
+    const id = freeId(part.id, used)
+    used.add(id)
+    names.set(part.id, id)
+    return renamedCall(part, id)
+  }
+  const own = shown.map((one): Shown => {
+    const { message, source, position } = one
+    if (!message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) return one
+    const renamed = withContent(message, message.content.map(ownPart))
+    if (renamed === message) return one
+    isRenamed = true
+    return {
+      message: renamed,
+      source: source.type === 'clone' ? Object.freeze({ ...source, mended: true as const }) : source,
+      position,
+    }
+  })
+  return isRenamed ? own : shown
+}

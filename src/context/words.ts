@@ -1,0 +1,69 @@
+/**
+ * Splits text into words for search: lower case, without accents, stemmed if they are English, and
+ * in pieces of two characters for scripts without spaces.
+ */
+import { stemmer } from 'stemmer'
+import { memoizeText } from './memoize.ts'
+
+/** A lower-case word and the terms that find it. */
+export interface Word {
+  readonly said: string
+  readonly terms: readonly string[]
+}
+
+/**
+ * The words of a text, in order. `leapYear` is found as a whole and by its parts. Only the first 32
+ * UTF-16 units of a word are compared.
+ *
+ * Cost  O(characters)
+ */
+export function* wordsIn(text: string): Generator<Word> {
+  for (const [run] of text.matchAll(runs)) yield* wordsOfRun(run)
+}
+
+/** Cached, because stemming is slow. */
+const wordsOfRun = memoizeText((run): readonly Word[] =>
+  (run.match(runsOfOneScript) ?? []).flatMap((part) => (unspacedScript.test(part) ? pairsOf(part) : wordOf(part))),
+)
+
+const wordOf = (found: string): Word => {
+  const parts = found.length <= longestWord && hump.test(found) ? found.split(humps) : []
+  return { said: found.toLowerCase(), terms: [found, ...parts].filter((part) => part !== '').map(termOf) }
+}
+
+const pairsOf = (found: string): readonly Word[] => {
+  const characters = [...found]
+  const pairs = characters.slice(1).map((next, index) => `${characters[index]}${next}`)
+  return (pairs.length === 0 ? characters : pairs).map((said) => ({ said, terms: [said] }))
+}
+
+/** Whether a word carries no topic: `what`, `did`, `the`. English only. */
+export const isStopWord = (said: string): boolean => stopWords.has(said)
+
+/** Letters with their marks, and digits: words, or text of a script without spaces. */
+const scripts = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
+const runs = new RegExp(`[\\p{L}\\p{M}\\p{N}${scripts}]+`, 'gu')
+const runsOfOneScript = new RegExp(`[${scripts}ー々]+|[^${scripts}]+`, 'gu')
+const unspacedScript = new RegExp(`^[${scripts}ー々]`, 'u')
+const hump = /\p{Ll}\p{Lu}/u
+const humps = /(?<=\p{Ll})(?=\p{Lu})/u
+const longestWord = 32
+
+const termOf = (said: string): string => {
+  const plain = said.slice(0, longestWord).toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
+  return english.test(plain) ? stemmer(plain) : plain
+}
+
+const accents = /[\u0300-\u036f]/g
+const english = /^[a-z]{3,}$/
+
+const stopWords: ReadonlySet<string> = new Set(
+  (
+    'a about above after again against all am an and any are as at be because been before being below between both ' +
+    'but by can could d did do does doing don down during each few for from further had has have having he her here ' +
+    'hers herself him himself his how i if in into is it its itself just ll m me more most my myself no nor not now of ' +
+    'off on once only or other our ours ourselves out over own re s same she should so some such t than that the their ' +
+    'theirs them themselves then there these they this those through to too under until up ve very was we were what ' +
+    'when where which while who whom why will with would you your yours yourself yourselves'
+  ).split(' '),
+)
