@@ -116,7 +116,7 @@ describe('terminal output at every width', () => {
       [...timelineJson(view, options(0, { timeOf }))],
     )
     seen.add(messages.map(gistOf))
-    seen.expectToBe('4d9c5dcb7eb4ac71')
+    seen.expectToBe('0d0adfed6b293d52')
   })
 
   it('matches recorded reports', () => {
@@ -159,7 +159,7 @@ describe('terminal output at every width', () => {
             ),
           ])
     seen.add([...report.originLines({ origin: { models: [], aside: {} }, notes: [1, 2] } as unknown as Transcript, 80)])
-    seen.expectToBe('ddcdf9398119b4f2')
+    seen.expectToBe('f070c4219dc1484b')
   })
 
   it('matches recorded help, wrapped at 80 columns', () => {

@@ -107,7 +107,7 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
     }
     for (const start of [...chosen.keys()].toSorted((a, b) => a - b)) {
       hide(start)
-      placed.push(...(chosen.get(start) as readonly Shown[]))
+      for (const shown of chosen.get(start) as readonly Shown[]) placed.push(shown)
       from = groupAt(view, start).to
     }
     hide(view.length)
