@@ -9,6 +9,7 @@ import {
   fieldsBeside,
   isLeft,
   isObject,
+  ownFields,
   objectAt,
   Unexpected,
   type Json,
@@ -102,7 +103,7 @@ class Reader implements LineReader {
     if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
     const isOwn = typeof model === 'string' && model.startsWith('<')
     if (!isOwn) origin.model(model)
-    const used = isObject(usage) ? usage : {}
+    const used = ownFields((isObject(usage) ? usage : {}) as JsonObject)
     const [read, written] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
     if (!isOwn)
       origin.usage(

@@ -1,5 +1,5 @@
 /** What the formats share in which each entry is one or several messages, a note, or bookkeeping. */
-import { difference, type JsonObject } from 'indelible/json/kit'
+import { difference, ownFields, type JsonObject } from 'indelible/json/kit'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
@@ -98,10 +98,13 @@ export const callPart = (id: string, name: string, args: unknown): Part => ({
 export const resultMessage = (
   callId: string,
   content: readonly ResultPart[],
-  { name, isError = false }: { readonly name?: string | undefined; readonly isError?: boolean } = {},
-): Message => ({
-  role: 'tool',
-  content: [
-    { type: 'tool_result', callId, content, ...(name !== undefined && { name }), ...(isError && { isError: true }) },
-  ],
-})
+  options: { readonly name?: string | undefined; readonly isError?: boolean } = {},
+): Message => {
+  const { name, isError = false } = ownFields(options)
+  return {
+    role: 'tool',
+    content: [
+      { type: 'tool_result', callId, content, ...(name !== undefined && { name }), ...(isError && { isError: true }) },
+    ],
+  }
+}

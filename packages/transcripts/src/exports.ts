@@ -12,6 +12,7 @@ import {
   fieldsBeside,
   isLeft,
   isObject,
+  ownField,
   objectAt,
   right,
   stringAt,
@@ -310,7 +311,7 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}
   const own: Message = { role: message['role'] === 'assistant' ? 'assistant' : 'user', content: said as ResultPart[] }
   return [...results, ...(said.length === 0 ? [] : [own])].map((one) =>
-    withOtherFields(one, 'amp', { ...(one.meta?.['amp'] as JsonObject | undefined), ...beside }),
+    withOtherFields(one, 'amp', { ...(ownField(one, 'meta')?.['amp'] as JsonObject | undefined), ...beside }),
   )
 }
 
