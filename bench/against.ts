@@ -12,6 +12,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type * as Library from '../src/index.ts'
 import { machine } from './measure.ts'
+import { messageAt } from './messages.ts'
 
 type Version = typeof Library
 type Message = Library.Message
@@ -137,7 +138,7 @@ for (const size of [1000, 100_000, 1_000_000])
         const run = (): unknown => {
           let length = 0
           for (let index = 0; index < appends; index++) {
-            history.append(real[index % real.length] as Message)
+            history.append(messageAt(index))
             if (withView) length += history.view().length
           }
           return length
@@ -148,7 +149,7 @@ for (const size of [1000, 100_000, 1_000_000])
       (of) => {
         const list = [...filled(of, decoded(of), size).view()]
         const run = (): unknown => {
-          for (let index = 0; index < appends; index++) list.push(copyAndFreeze(real[index % real.length] as never))
+          for (let index = 0; index < appends; index++) list.push(copyAndFreeze(messageAt(index)))
           return list
         }
         return { operations: appends, run }

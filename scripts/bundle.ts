@@ -19,6 +19,12 @@ export interface BundleOptions {
 
 const conditions = ['@indelible/source', ...defaultServerConditions]
 
+/** fp-ts as modules: of its CommonJS files, a bundle has everything. */
+const fpTsModules = [
+  { find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' },
+  { find: /^fp-ts\/lib\/(.+)$/, replacement: 'fp-ts/es6/$1' },
+]
+
 /** Bundle programs, and return the chunks, some of which they share. Throws an Error if one would run another. */
 export const bundle = async ({
   programs,
@@ -33,7 +39,7 @@ export const bundle = async ({
     root,
     logLevel: 'warn',
     plugins,
-    resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] }, // only what is used of it
+    resolve: { conditions, alias: fpTsModules },
     ssr: {
       resolve: { conditions },
       noExternal: [/^(@msgpack|@noble|diff|eventsource-parser|fp-ts|immer|minisearch|stemmer)(\/|$)/, ...packages],

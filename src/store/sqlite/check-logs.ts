@@ -83,13 +83,24 @@ export function* checkHeads(facts: Facts): Generator<Finding | undefined> {
       yield findingsOf('row', where, rows.damage.what)
       continue
     }
-    yield* checkHead(facts, where, log, raw, rows)
+    const isConfirmed = yield* checkHead(facts, where, log, raw, rows)
+    if (!isConfirmed) continue // what is beside an altered row says which row it is
     for (const beside of rows.beside) yield besideFinding(facts, where, log.segment, beside)
   }
 }
 
-/** Compares the columns of a log with what its rows give. */
-function* checkHead(facts: Facts, where: string, log: LogRow, raw: RawLog, rows: SegmentRows): Generator<Finding> {
+/**
+ * Compares the columns of a log with what its rows give.
+ *
+ * @returns whether the log's head confirms its rows
+ */
+function* checkHead(
+  facts: Facts,
+  where: string,
+  log: LogRow,
+  raw: RawLog,
+  rows: SegmentRows,
+): Generator<Finding, boolean> {
   const derived = derivedHead(log, rows, facts.hash)
   if (!sameHead(log, derived)) {
     const { size, entries, peaks, root, appended } = derived
@@ -110,7 +121,7 @@ function* checkHead(facts: Facts, where: string, log: LogRow, raw: RawLog, rows:
             return `its head was rebuilt from its ${size} rows`
           },
     )
-    if (!isProven) return
+    if (!isProven) return false
     facts.logs.set(log.key, derived)
   }
   const { created } = infoIn(raw)
@@ -125,6 +136,7 @@ function* checkHead(facts: Facts, where: string, log: LogRow, raw: RawLog, rows:
         facts.db.prepare(`update log set ${name} = ? where key = ?`).run(value, log.key)
         return 'it was computed again from the rows'
       })
+  return true
 }
 
 /** The segment that the checksum of a log names; otherwise the stored one. */
