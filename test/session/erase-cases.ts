@@ -244,6 +244,35 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it('are listed in the receipt wherever a message has a text, and where a name has it', async () => {
+      const text = 'grace-hopper-1906.pdf'
+      const source = { type: 'url', url: 'https://a.example/x' } as const
+      const meta = { app: { id: text } }
+      const places: readonly Message[] = [
+        user({ type: 'file', name: text, source }),
+        user({ type: 'text', text: 'x', meta }),
+        user({ type: 'text', text: 'x', meta: { app: { [text]: 1 } } }),
+        ...[{ id: text }, { type: text }, { type: 'text', id: text }, { [text]: 1 }].map((input, at) =>
+          assistant(toolCall(`c${at}`, 'f', JSON.stringify(input))),
+        ),
+      ]
+      const store = await open()
+      await createSession(store, { id: 'other', messages: places })
+      const rows = places.map((_, position) => ({ id: 'other', position, message: position }))
+      const session = await createSession(store, { id: 's', messages: [user(text)], erasable: true })
+      const lease = orThrow(await store.lease('s', { holder: `the reader of ${text}`, ttl: 60_000 })())
+      await store.release('s', lease.number)
+      const released = await eraseMessages(session, [0], because)
+      expect(released.remains).toEqual([{ what: 'text', rows }])
+      await store.lease('s', { holder: `the reader of ${text}`, ttl: 60_000 })
+      await session.append(user(text))
+      expect((await eraseMessages(session, [1], because)).remains).toEqual([
+        { what: 'text', rows },
+        { what: 'lease', session: 's' },
+      ])
+      await store.close()
+    })
+
     it('leave a call that no message has, listed in the receipt; a tool name does not count as their text', async () => {
       const store = await open()
       const given = '{"number":"DE89 3704 0044 0532"}'

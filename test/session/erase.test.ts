@@ -221,6 +221,13 @@ it('erasing a result erases notes that know it only by call id', async () => {
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
+it('an erasure lists the scope whose name has the text', async () => {
+  const store = memoryStore()
+  await createSession(orThrow(store.scoped('of Grace Hopper')), { id: 'there' })
+  await createSession(store, { id: 's', messages: [user('Grace Hopper')], erasable: true })
+  expect((await eraseMessages(store, 's', [0])).remains).toEqual([{ what: 'scope', scope: 'of Grace Hopper' }])
+})
+
 it('erasing a result erases an application note about its call, whatever the note has', async () => {
   const session = await createSession(memoryStore(), { id: 's' })
   const note = { type: 'application', namespace: 'whole.results' } as const

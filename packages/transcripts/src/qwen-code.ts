@@ -8,7 +8,6 @@ import {
   isLeft,
   isObject,
   objectAt,
-  ownField,
   Unexpected,
   type Json,
   type JsonObject,

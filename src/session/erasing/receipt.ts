@@ -45,6 +45,10 @@ export type RemainingData =
   | { readonly what: 'text'; readonly rows: readonly RemainingRow[] }
   /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
+  /** The name of the holder of the session's lease has the same text. It stays until another lease is taken. */
+  | { readonly what: 'lease'; readonly session: string }
+  /** The name of a scope of the store has the same text. */
+  | { readonly what: 'scope'; readonly scope: string }
   /** The session is encrypted without a key here, or its rows are damaged, so its texts can't be compared. */
   | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt, so a short text can be found by hashing guesses. */
@@ -128,7 +132,7 @@ export async function* receiptOf(
   for (const { row } of together) {
     proofs.push(yield* proofOf(store, row, head.size))
   }
-  const remains = yield* remainsOf(store, { mirror, info, texts, erased, rows: wanted })
+  const remains = yield* remainsOf(store, { mirror, info, texts, sharing, erased, rows: wanted })
   return freezeResult({
     indelible: 'erasure',
     version: 1,
@@ -189,13 +193,14 @@ export async function* proofOf(store: Store, row: number, size: number): Steps<L
   }
 }
 
-interface ReceiptErasure extends Pick<ErasureSubject, 'texts' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
+interface ReceiptErasure
+  extends Pick<ErasureSubject, 'texts' | 'sharing' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
 async function* remainsOf(
   store: Store,
-  { mirror, info, texts, erased, rows }: ReceiptErasure,
+  { mirror, info, texts, sharing, erased, rows }: ReceiptErasure,
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   const remains: RemainingData[] = []
   const same = new Map<string, RowPlace>()
@@ -217,6 +222,7 @@ async function* remainsOf(
   if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
   remains.push(
     ...(yield* dataBesideRows(store, long, unread)),
+    ...(yield* namesWith(store, long, [info.id, ...sharing])),
     ...[...unread].map((session): RemainingData => ({ what: 'unread', session })),
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
@@ -295,6 +301,26 @@ async function* dataBesideRows(
     }
     after = page.next
   } while (after !== undefined)
+  return found
+}
+
+/** Searches the names of the holders of these logs' leases, and those of scopes. */
+async function* namesWith(
+  store: Store,
+  texts: readonly string[],
+  logs: readonly string[],
+): Steps<EraseSessionFault, readonly RemainingData[]> {
+  if (texts.length === 0) return []
+  const found: RemainingData[] = []
+  const isTextIn = finderOf(texts)
+  for (const session of logs) {
+    const lease = await store.leaseOf(session)()
+    if (isLeft(lease) && lease.left._tag !== 'NoSuchLog') return yield* fail(lease.left) // a sharing one may be removed by now
+    if (!isLeft(lease) && lease.right?.holder !== undefined && isTextIn(lease.right.holder))
+      found.push({ what: 'lease', session })
+  }
+  const scopes = (yield* need(store.scopes() as Task<EraseSessionFault, readonly string[] | undefined>)) ?? []
+  for (const scope of scopes) if (isTextIn(scope)) found.push({ what: 'scope', scope })
   return found
 }
 

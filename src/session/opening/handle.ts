@@ -71,8 +71,9 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     history: () => history.open(),
     flush: () => sessionTask(() => history.flush(), 'session.flush'),
     lease: (options) => {
-      const { holder, ...rest } = optionsOf('session.lease', options, leaseOptions)
-      return holding.take(ownFields({ ...rest, holder: redactedName(mirror.redactor, holder) }), () => writer.refresh())
+      const lease = optionsOf('session.lease', options, leaseOptions)
+      const holder = redactedName(mirror.redactor, lease.holder)
+      return holding.take({ ...lease, holder }, () => writer.refresh())
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>

@@ -383,6 +383,10 @@ const remainsText = (remains: RemainingData): string => {
       return `the same text in ${placesText(remains.rows)}`
     case 'metadata':
       return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title`
+    case 'lease':
+      return `the same text in the name of who has or had the lease of ${remains.session}`
+    case 'scope':
+      return `the same text in the name of the scope ${remains.scope}`
     case 'unread':
       return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
