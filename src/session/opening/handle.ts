@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
