@@ -3,7 +3,7 @@ import { coerceMessageLikeToMessage, type MessageFieldWithRole } from '@langchai
 import { convertToModelMessages, type UIMessage } from 'ai'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { mend, type Codec } from 'indelible'
-import { aiModelMessages, aiUiMessages } from 'indelible/codecs/ai-sdk'
+import { aiModelMessages, aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'

@@ -23,7 +23,7 @@ import { root } from './run.ts'
 
 /** The tests of a room, where they are not just those of the folder with its name. */
 const testsOf: { readonly [room: string]: readonly string[] } = {
-  codecs: ['test/codecs/**/*', 'packages/transcripts/test/every-leaf'],
+  codecs: ['test/codecs/**/*', 'packages/codecs/test/*', 'packages/transcripts/test/every-leaf'],
   encryption: ['packages/encryption/test/*', 'test/session/failing-store'],
   evidence: ['packages/evidence/test/*', 'test/session/failing-store'],
   json: ['test/json/*', 'test/history/{values,history}'],
@@ -58,10 +58,13 @@ const count = Number(values.count ?? 8)
 const at = values.at?.split(',')
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-const sourcesOf = (room: string): string =>
-  fs.existsSync(join(root, 'src', room)) ? `src/${room}` : `packages/${room}/src`
-const rooms = ['src', 'packages'].flatMap((folder) =>
-  fs.readdirSync(join(root, folder), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : [])),
+/** The folders of a room: `codecs` is one of `src` and a package. */
+const sourcesOf = (room: string): readonly string[] =>
+  [`src/${room}`, `packages/${room}/src`].filter((folder) => fs.existsSync(join(root, folder)))
+const rooms = new Set(
+  ['src', 'packages'].flatMap((folder) =>
+    fs.readdirSync(join(root, folder), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : [])),
+  ),
 )
 const filesIn = (patterns: readonly string[]): readonly string[] => fs.globSync(patterns, { cwd: copy }).toSorted()
 
@@ -201,7 +204,10 @@ const runUnchanged = async (
 
 const mutateRoom = async (room: string): Promise<string> => {
   const codes = new Map(
-    filesIn([`${sourcesOf(room)}/**/*.ts`]).map((path) => [path, fs.readFileSync(join(copy, path), 'utf8')]),
+    filesIn(sourcesOf(room).map((folder) => `${folder}/**/*.ts`)).map((path) => [
+      path,
+      fs.readFileSync(join(copy, path), 'utf8'),
+    ]),
   )
   const isAsked = ({ path, line }: Mutation): boolean =>
     at?.some((one) => one === path || one === `${path}:${line}`) ?? true
@@ -210,7 +216,7 @@ const mutateRoom = async (room: string): Promise<string> => {
   const places: Mutation[] = []
   while (places.length < 3 * count && all.length > 0) places.push(...all.splice(draw(all.length), 1))
 
-  const named = testsOf[room] ?? [`${sourcesOf(room).replace(/^src|src$/, 'test')}/**/*`]
+  const named = testsOf[room] ?? sourcesOf(room).map((folder) => `${folder.replace(/^src|src$/, 'test')}/**/*`)
   const tests = filesIn(values.tests?.split(',') ?? [...named, 'test/frozen'].map((one) => `${one}.test.ts`)).filter(
     (path) => values.tests !== undefined || !leftOut.test(path),
   )

@@ -36,7 +36,6 @@ export {
 export { openaiChat } from './codecs/openai-chat/index.ts'
 export { openaiResponses } from './codecs/openai-responses/index.ts'
 export { anthropic } from './codecs/anthropic/index.ts'
-export { aiModelMessages, aiUiMessages } from './codecs/ai-sdk/index.ts'
 export type { Codec } from './codecs/index.ts'
 export { classify, degradationPath, minFidelity, type PageKind, type ResidencyLevel } from './pages/index.ts'
 export {

@@ -106,18 +106,19 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
 
 /** What else of this repository each package imports, beside the library. */
 const packagesOf: { readonly [name: string]: readonly string[] } = {
-  'ai-sdk': [],
+  'ai-sdk': ['codecs'],
   'claude-agent': ['transcripts'],
-  cli: ['encryption', 'evidence', 'postgres', 'recorder', 'transcripts', 'view'],
+  cli: ['codecs', 'encryption', 'evidence', 'postgres', 'recorder', 'transcripts', 'view'],
+  codecs: [],
   encryption: [],
   evidence: [],
-  langgraph: [],
-  'openai-agents': [],
+  langgraph: ['codecs'],
+  'openai-agents': ['codecs'],
   postgres: [],
   recorder: [],
   records: [],
   testing: [],
-  transcripts: [],
+  transcripts: ['codecs'],
   view: ['evidence', 'recorder', 'transcripts'],
   workflows: [],
 }

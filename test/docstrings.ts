@@ -53,7 +53,7 @@ const classMemberOf = (member: Node): readonly Member[] =>
     : []
 
 /** The types of a provider's format, whose documentation says what the members are. */
-const isWire = ({ path }: File): boolean => /codecs.[\w-]+.(?:ui-)?wire\.ts$/.test(path)
+const isWire = ({ path }: File): boolean => /codecs.(?:src.)?[\w-]+.(?:ui-)?wire\.ts$/.test(path)
 
 /** Every public name and member, with its place in the sources and whether it has a docstring. */
 export const publicNames = (): readonly { readonly place: string; readonly documented: boolean }[] => {

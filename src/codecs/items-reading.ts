@@ -56,6 +56,17 @@ export const isText = (wire: JsonObject): wire is JsonObject & { readonly text: 
   (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
   typeof wire['text'] === 'string'
 
+/** Whether only the Agents SDK writes such an item. */
+export const isAgentsItem = (item: JsonObject): boolean =>
+  typeof item['callId'] === 'string' ||
+  item['type'] === 'hosted_tool_call' ||
+  ('providerData' in item && typeof item['type'] === 'string') ||
+  (item['type'] === 'reasoning' && Array.isArray(item['content']) && !('summary' in item)) ||
+  (item['role'] === 'assistant' && Array.isArray(item['content']) && item['content'].some(isAgentsPart))
+
+/** Only the Agents SDK stores provider data with a text; Responses does not. */
+const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
+
 /** The differences between the formats. */
 export interface ItemFormat {
   /** The format's key in `meta`. */

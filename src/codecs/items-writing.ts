@@ -1,14 +1,14 @@
 /** Writes lists of items, for OpenAI Responses and the Agents SDK. */
-import { isObject, ownField, ownFields } from '../json/index.ts'
+import { isObject, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Place } from './losses.ts'
-import { asContent as partsOrText } from './content.ts'
+import { asContent } from './content.ts'
 import { restoreResidual, type MutableObject, type Kept } from './residual.ts'
 import type { Resolved } from './source.ts'
 
 /** A single plain text as a string, unless it was read from a part; an empty string for no text. */
-export const asContent = (parts: MutableObject[], asParts: boolean): unknown =>
-  parts.length === 0 && !asParts ? '' : partsOrText(parts, asParts, 'input_text')
+export const itemContent = (parts: MutableObject[], asParts: boolean): unknown =>
+  parts.length === 0 && !asParts ? '' : asContent(parts, asParts, 'input_text')
 
 interface WrittenItem {
   readonly item?: MutableObject
@@ -20,10 +20,12 @@ export const withKept = <T extends WrittenItem>(written: T, kept: Kept | undefin
   if (kept === undefined) return written
   const item = kept.fields && ownField(kept.fields, 'item')
   const part = kept.fields && ownField(kept.fields, 'part')
-  const has = ownFields(written)
   return restoreResidual(written, {
     ...kept,
-    fields: { ...(isObject(item) && has.item && { item }), ...(isObject(part) && has.part && { part }) },
+    fields: {
+      ...(isObject(item) && ownField(written, 'item') && { item }),
+      ...(isObject(part) && ownField(written, 'part') && { part }),
+    },
   })
 }
 

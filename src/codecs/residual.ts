@@ -108,7 +108,7 @@ export const foreignFields = (
 
 const none: readonly string[] = []
 
-/** The `meta` keys of all codecs in this library. */
+/** The `meta` keys of all codecs, also of those in `@indelible/codecs`. */
 const formats: ReadonlySet<string> = new Set([
   'openai-chat',
   'openai-responses',

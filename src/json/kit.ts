@@ -17,6 +17,7 @@ export {
   arrayAt,
   withoutPollution,
   base64Of,
+  base64OfText,
   bytesOfBase64,
   checkArgument,
   describe,
@@ -37,6 +38,7 @@ export {
   jsonIn,
   jsonOrText,
   left,
+  maxDepth,
   objectAt,
   optionsOf,
   ownField,
@@ -49,6 +51,7 @@ export {
   snapshot,
   sortKeys,
   stringAt,
+  textOfBase64,
   textOfUtf8,
   utf8Of,
 } from './index.ts'

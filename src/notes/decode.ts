@@ -137,6 +137,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   application: {
     namespace: ['a string that is not empty', (value) => isText(value) && value !== ''],
     content: ['a JSON value', (value) => value !== undefined],
+    calls: texts,
   },
 }
 

@@ -206,4 +206,6 @@ export interface ApplicationNote {
   readonly namespace: string
   /** Any JSON data. */
   readonly content: Json
+  /** The ids of the tool calls that it is about. It is erased with their messages, and with those of their results. */
+  readonly calls?: readonly string[]
 }

@@ -24,7 +24,7 @@ import {
 import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/kit.ts'
 import type { BlockId } from '../../src/proof/kit.ts'
-import { aiModelMessages } from 'indelible/codecs/ai-sdk'
+import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { expectFresh, expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { mend, type Codec } from 'indelible'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { Outputs } from '../outputs.ts'
 import { aMessage } from './any-message.ts'
 
@@ -17,7 +17,7 @@ it.each([
   ['openai-chat', '509595143e2fd8d2'],
   ['openai-responses', 'db41b0d1e4e3059c'],
 ] as const)("the %s encoder's output matches the recorded digests", (format, digest) => {
-  const codec: Codec<unknown> = codecs[format]
+  const codec: Codec<unknown> = allCodecs[format]
   const outputs = new Outputs()
   fc.assert(
     fc.property(fc.array(aMessage, { maxLength: 5 }), (messages) => {
@@ -27,5 +27,5 @@ it.each([
     }),
   )
   outputs.expectToBe(digest)
-  expect(Object.keys(codecs)).toHaveLength(8)
+  expect(Object.keys(allCodecs)).toHaveLength(8)
 })

@@ -1,8 +1,6 @@
 /** What the library says in a conversation: in every format, a request that is taken, and never as the user. */
 import { describe, expect, it } from 'vitest'
 import {
-  aiModelMessages,
-  aiUiMessages,
   anthropic,
   classify,
   createSession,
@@ -14,6 +12,7 @@ import {
   user,
   type Session,
 } from 'indelible'
+import { aiModelMessages, aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { pending } from '../../src/session/index.ts'

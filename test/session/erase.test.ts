@@ -221,6 +221,17 @@ it('erasing a result erases notes that know it only by call id', async () => {
   expect([...again.notes()].map(({ type }) => type)).toEqual(['erased', 'journal', 'erased', 'journal'])
 })
 
+it('erasing a result erases an application note about its call, whatever the note has', async () => {
+  const session = await createSession(memoryStore(), { id: 's' })
+  const note = { type: 'application', namespace: 'whole.results' } as const
+  await session.append([assistant('a', toolCall('c1', 'read', {})), toolResult('c1', 'The first line …')])
+  await session.note({ ...note, content: 'another part of the result', calls: ['c0', 'c1'] })
+  await session.note({ ...note, content: 'another part of another', calls: ['c2'] })
+  await session.note({ ...note, content: 'c1' })
+  const { rows } = await eraseMessages(session, [1])
+  expect(rows.map(({ row }) => row)).toEqual([1, 2])
+})
+
 it('erasing a message erases a note that has its text: as a whole from 4 characters on, and within another from 12', async () => {
   const left: string[][] = []
   for (const said of ['tea', 'teas', 'elevenchars', 'twelve chars']) {

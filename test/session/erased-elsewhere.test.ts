@@ -16,7 +16,7 @@ import {
   type Codec,
   type Message,
 } from 'indelible'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { deriveContext } from 'indelible/context'
 import { encodeThread } from 'indelible/thread'
 import { createPendingHistory, hydrate, persist } from '@indelible/workflows/refs'
@@ -54,7 +54,10 @@ describe.each(some.map((positions) => [positions]))('with messages %j erased', (
     const { session } = await erased(positions)
     const settled = orThrow(settle(session.conversation()))
     expect(openCalls(session.view())).toEqual([])
-    for (const [format, codec] of Object.entries(codecs) as unknown as readonly (readonly [string, Codec<unknown>])[]) {
+    for (const [format, codec] of Object.entries(allCodecs) as unknown as readonly (readonly [
+      string,
+      Codec<unknown>,
+    ])[]) {
       const { wire, losses } = orThrow(codec.encode(settled))
       const text = JSON.stringify(wire)
       expect([format, text.includes('[erased]') || positions.every((at) => at === 1)]).toEqual([format, true])

@@ -6,7 +6,7 @@ import { chatStore } from '@indelible/ai-sdk'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { IndelibleSaver } from '@indelible/langgraph'
 import { agentsSession } from '@indelible/openai-agents'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { createRecorder } from '@indelible/recorder'
 import { checkThread, decodeThread, encodeThread } from 'indelible/thread'
 import { readTranscripts } from '@indelible/transcripts'
@@ -15,7 +15,7 @@ import { fileOf } from '../../packages/transcripts/test/leaves.ts'
 import { samples, wires } from '../../packages/transcripts/test/samples.ts'
 
 const files = Object.values(samples).map(({ input, layout }) => fileOf(input, layout))
-const formats = Object.values(codecs) as readonly Codec<unknown>[]
+const formats = Object.values(allCodecs) as readonly Codec<unknown>[]
 
 /** The names of all fields in the samples. */
 export const fieldNames: readonly string[] = (() => {

@@ -29,7 +29,7 @@ import {
   verifySession,
   type Message,
 } from 'indelible'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { deriveContext, recall, recallTool } from 'indelible/context'
 import { holdSession, verifyLedger } from '@indelible/evidence'
 import { openCallLog, recordCall } from '@indelible/records'
@@ -157,7 +157,7 @@ const everything = async (): Promise<string> => {
   await did(() => interruptedResults(openCalls([assistant(toolCall('c', 'f', {}))]), 'why'))
   await did(() => deriveContext(history.view(), { budget: 1000 } as never))
   await did(() => recall(session.conversation(), { query: 'one' } as never))
-  for (const codec of Object.values(codecs))
+  for (const codec of Object.values(allCodecs))
     await did(() => codec.encode(orThrow(settle(session.conversation())) as never))
   const start = (more: Partial<RunOptions>) =>
     run({

@@ -207,7 +207,7 @@ describe('a writer that rebases without a pause', () => {
     }
   }
 
-  it('pauses seldom while it is alone, and as long as its last append took once it has met others', async () => {
+  it('pauses seldom while it is alone; after it met others, for a time that it fits to its waits', async () => {
     vi.useFakeTimers()
     let rows = 0
     const pace = createPace(
@@ -219,20 +219,26 @@ describe('a writer that rebases without a pause', () => {
       [100, 8],
       [100, 8],
     ])
-    rows += 1
-    pace.done(performance.now() - 100, performance.now() - 1) // it waited for others
-    expect(await untilPause(pace)).toEqual([0, 100])
-    const append = (): void => pace.done(performance.now() - 1, performance.now() - 1)
-    append() // it met nobody: the pauses shorten
-    expect(await untilPause(pace)).toEqual([0, 70])
-    append()
-    await vi.advanceTimersByTimeAsync(9) // a pause of its own takes their place
+    const meetOthers = (waited: number): void => {
+      rows += 1
+      pace.done(performance.now() - waited, performance.now() - 1)
+    }
+    meetOthers(100)
+    expect(await untilPause(pace)).toEqual([4, 48]) // half of what the wait was above 4 round trips
+    meetOthers(24)
+    expect(await untilPause(pace)).toEqual([4, 58])
+    meetOthers(2)
+    expect(await untilPause(pace)).toEqual([4, 57])
+    expect([await untilPause(pace), await untilPause(pace)]).toEqual([
+      [4, 28], // it met nobody: half
+      [4, 14],
+    ])
+    await vi.advanceTimersByTimeAsync(15) // a pause of its own takes their place
     expect(pace.begin()).toBeUndefined()
-    for (let count = 0; count < 20; count++) append()
+    for (let count = 0; count < 4; count++) await untilPause(pace)
     expect(await untilPause(pace)).toEqual([100, 8])
-    rows += 1
-    pace.done(performance.now() - 9000, performance.now() - 1)
-    expect(await untilPause(pace)).toEqual([0, 1000])
+    meetOthers(9000)
+    expect(await untilPause(pace)).toEqual([4, 1000])
   })
 
   it('retries at once after the first refusal, and after a pause that others can use after the second', async () => {

@@ -90,10 +90,10 @@ describe.each(places)('a store with %s', (_, open) => {
     }
     await ok(session.update((metadata) => void (metadata['title'] = 'two')))
     const { version, meta } = await ok(store.info('s'))
-    // A session's metadata is its notes. What a public update writes beside them is reported.
+    // A session's metadata is its notes. What a public update writes beside them is for lists, and `verify` reports it.
     await ok(store.update('s', { expected: version, meta: { ...meta, title: 'three' } }))
     expect((await ok(openSession(store, 's'))).metadata()).toEqual({ title: 'two' })
-    await fault('DamagedLog', verifySession(store, 's')) // no note ever had it
+    await fault('DamagedLog', verifySession(store, 's'))
     await store.close()
   })
 })

@@ -1,5 +1,6 @@
 /** Stores chats of the AI SDK as records, with the functions of its persistence guide. */
 import type { UIMessage } from 'ai'
+import { aiUiMessages } from '@indelible/codecs/ai-sdk'
 import {
   isLeft,
   jsonEqual,
@@ -29,7 +30,6 @@ import {
   identityOf,
   isOwnRequest,
   isToolPart,
-  uiCodec,
   uiMessagesOf,
   waitingMessages,
   withRequests,
@@ -254,7 +254,7 @@ const decodeMessages = (messages: readonly UIMessage[], call: string): readonly 
       )
     known.set(id, index)
   }
-  const read = uiCodec.decode(messages.map(tagMessage))
+  const read = aiUiMessages.decode(messages.map(tagMessage))
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
 }

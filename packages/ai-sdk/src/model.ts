@@ -5,7 +5,7 @@
  */
 import { present, optionsOf, type Json, type JsonObject } from 'indelible/json/kit'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
-import { aiModelMessages } from 'indelible/codecs/ai-sdk'
+import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
   deltaOf,

@@ -1,14 +1,13 @@
 /** UI messages of a conversation, and the chunks that make a page build a part of one. */
 import type { ProviderMetadata, UIMessage, UIMessageChunk } from 'ai'
-import { codecs, type CodecFault } from 'indelible/codecs'
+import { aiUiMessages } from '@indelible/codecs/ai-sdk'
+import type { CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { isLeft, ownField, present } from 'indelible/json/kit'
 import type { Message, ToolResultPart } from 'indelible/message'
 import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
 import type { Sequence } from 'indelible/sequence/kit'
 import { FaultError } from 'indelible/task/kit'
-
-export const uiCodec: (typeof codecs)['ai-sdk-ui'] = codecs['ai-sdk-ui']
 
 export type UIPart = UIMessage['parts'][number]
 
@@ -20,7 +19,7 @@ export const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, 
  * @param offset the number of messages before the first one, for the ids of messages that have none. Default: 0
  */
 export const uiMessagesOf = (messages: Sequence<Message>, offset = 0): UIMessage[] => {
-  const encoded = uiCodec.encode(messages, { allow: 'unsettled' })
+  const encoded = aiUiMessages.encode(messages, { allow: 'unsettled' })
   if (isLeft(encoded)) throw faultOf(encoded.left as CodecFault) // `unsettled` allows any pairing
   const wire = encoded.right.wire as UIMessage[]
   for (const message of wire) {

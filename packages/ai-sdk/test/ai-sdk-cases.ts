@@ -5,7 +5,6 @@ import * as fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { expect, it, vi } from 'vitest'
 import {
-  aiUiMessages,
   assistant,
   orThrow,
   settle,
@@ -17,6 +16,7 @@ import {
   type Part,
   type Store,
 } from 'indelible'
+import { aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn, type Model } from 'indelible/run'
 import { ownStore, storeTask, streamLogOf, streamLogs } from '../../../src/store/kit.ts'

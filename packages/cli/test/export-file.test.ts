@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { root } from '../../../scripts/run.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { lines } from '../../transcripts/test/reading.ts'
@@ -86,7 +86,7 @@ describe('indelible export FILE', () => {
     expect([status, stdout]).toEqual([1, ''])
     expect(stderr).toMatch(/^indelible: .*damaged\.jsonl: line 6 is not JSON at column 1: .*\(read as pi-session\)\n$/)
   })
-  it.each(Object.keys(codecs))('writes %s that reads back as the same format', (to) => {
+  it.each(Object.keys(allCodecs))('writes %s that reads back as the same format', (to) => {
     const { status, stdout } = indelible(['export', example, '--to', to])
     expect(status).toBe(0)
     expect(readTranscript(stdout)).toMatchObject({ right: { format: to, damage: [], losses: [] } })

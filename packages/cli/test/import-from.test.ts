@@ -334,7 +334,7 @@ it('results that Claude Code stores in files are imported, and no other file', a
   for (const path of [project, '.claude/projects/-work/s1/subagents/agent-1.jsonl'])
     expect((await withResultFiles(join(home, path), transcript)).notes).toEqual([
       ...transcript.notes,
-      { position: behind, note: { type: 'application', namespace: 'claude-code', content: stored } },
+      { position: behind, note: { type: 'application', namespace: 'claude-code', content: stored, calls: ['c1'] } },
     ])
   const other = { ...transcript, format: 'codex' as const }
   expect(await withResultFiles(join(home, project), other)).toBe(other)

@@ -1,10 +1,8 @@
 /** Items of a channel as JSON text: a LangChain message is stored as a message, anything else in a note. */
 import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
-import { codecs } from 'indelible/codecs'
+import { langchainMessages as codec } from '@indelible/codecs/langchain'
 import type { Message } from 'indelible/message'
 import type { SessionReader } from 'indelible/session'
-
-const codec = codecs.langchain
 
 /** Where an item is stored: its text, or the position of its message, with an id assigned later. */
 export type ItemRef = string | { readonly m: number; readonly id?: string }

@@ -10,11 +10,9 @@ import {
   plainOf,
   type Tag,
 } from 'indelible/json/kit'
-import { codecs } from 'indelible/codecs'
+import { openaiAgents as codec } from '@indelible/codecs/openai-agents'
 import { assistant, provider, type Message } from 'indelible/message'
 import type { Sequence } from 'indelible/sequence/kit'
-
-const codec = codecs['openai-agents']
 
 /** The field of a stored item that describes values which JSON can't express. */
 const tagField = 'indelible.tags'

@@ -303,7 +303,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer }))).toMatch(
-      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/,
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 2\); nothing was changed/,
     )
     const namesake = fresh()
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
@@ -392,10 +392,10 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     }
     const other = await made()
     await sql(`update ${quoted(other)}.indelible set fingerprint = 'other'`)
-    expect(await tagOf(other)).toMatchObject({ _tag: 'OlderStore', found: 1, fingerprint: 'other' })
+    expect(await tagOf(other)).toMatchObject({ _tag: 'OlderStore', found: 2, fingerprint: 'other' })
     const newer = await made()
-    await sql(`update ${quoted(newer)}.indelible set format = 2, fingerprint = 'other'`)
-    expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 2, supported: 1 })
+    await sql(`update ${quoted(newer)}.indelible set format = 3, fingerprint = 'other'`)
+    expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 3, supported: 2 })
   })
 
   it('finds in a check metadata and creation times changed in the tables', async () => {

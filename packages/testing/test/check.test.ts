@@ -171,13 +171,16 @@ it.each<readonly [StoreFault['_tag'], number]>([
   let met = 0
   const cases = storeContract('followed', async () => {
     const memory = memoryStore()
-    const read: Store['read'] = (...given) =>
-      storeTask(async () => {
-        const answer = await memory.read(...given)()
-        const isOther = answer._tag === 'Left' && answer.left._tag === tag && met++ === number
-        return isOther ? left({ _tag: 'Io', operation: 'read', cause: 'another fault' }) : answer
-      }, 'read')
-    return { lasting: false, open: async () => ({ ...memory, read }) }
+    const faulty = <Name extends 'read' | 'identities'>(name: Name): Store[Name] => {
+      const called = memory[name] as (...given: unknown[]) => ReturnType<Store[Name]>
+      return ((...given: unknown[]) =>
+        storeTask(async () => {
+          const answer = await called(...given)()
+          const isOther = answer._tag === 'Left' && answer.left._tag === tag && met++ === number
+          return isOther ? left({ _tag: 'Io', operation: name, cause: 'another fault' }) : answer
+        }, name)) as never
+    }
+    return { lasting: false, open: async () => ({ ...memory, read: faulty('read'), identities: faulty('identities') }) }
   })
   const fails = cases.find(({ name }) => name.includes('a follower fails'))
   await expect(fails?.run()).rejects.toThrow(`"Io", expected "${tag}"`)

@@ -16,7 +16,8 @@ import {
   present,
 } from 'indelible/json/kit'
 import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
-import { isAgentsItem, type CodecFormat } from 'indelible/codecs/kit'
+import { isAgentsItem } from 'indelible/codecs/kit'
+import { allCodecs, type AllCodecs } from '@indelible/codecs'
 import { isRole } from 'indelible/message/kit'
 import { nearestText } from './nearest.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
@@ -175,7 +176,7 @@ const geminiAnswer = (body: JsonObject): JsonObject => {
 const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {
   const name = formatOf(list, body)
   if (name === undefined) return undefined
-  const { decode } = codecs[name]
+  const { decode } = allCodecs[name]
   const [field] = at
   const unsure = misreadMessages(list, at, name)
   if (body === undefined || typeof field !== 'string')
@@ -196,7 +197,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   }
 }
 
-export type NamedFormat = CodecFormat
+export type NamedFormat = keyof AllCodecs
 
 /** The format of most messages that show one. Messages that show none are read as OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): NamedFormat | undefined => {

@@ -7,7 +7,7 @@
  *         load/serializable.ts (`lc: 1`), messages/*.ts (2026-05)
  */
 import { arrayAt, fieldsBeside, isObject, objectAt, Unexpected, type JsonObject, type Path } from 'indelible/json/kit'
-import { readLangChainMessage } from 'indelible/codecs/kit'
+import { readLangChainMessage } from '@indelible/codecs/kit'
 import type { LineFormat, Sink } from './line-format.ts'
 import { count, objectIn } from './origin.ts'
 

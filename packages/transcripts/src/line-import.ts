@@ -75,7 +75,10 @@ export const createLineImport = (
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
     summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
     damage: (line, reason) => damaged({ line, reason }),
-    entry: (line, content) => sink.note(line, { type: 'application', namespace: format, content }),
+    entry: (line, content) => {
+      const calls = [...new Set(callIdsIn(content))]
+      return sink.note(line, { type: 'application', namespace: format, content, ...(calls.length > 0 && { calls }) })
+    },
     attempt: (line, read) => {
       try {
         read()
@@ -157,3 +160,21 @@ export const createLineImport = (
 }
 
 export const notText = 'has bytes that are not text; they were read as U+FFFD'
+
+/** The members by which the programs' lines name a tool call. */
+const callIdNames: ReadonlySet<string> = new Set([
+  ...['call_id', 'callId', 'callID', 'toolCallId', 'tool_call_id'],
+  ...['tool_use_id', 'toolUseID', 'toolUseId', 'parent_tool_use_id', 'parentToolUseID'],
+])
+
+/** The ids of the calls that a line names, at any depth: its content is erased with their messages. */
+function* callIdsIn(value: Json): Generator<string> {
+  const left = [value]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    for (const [name, item] of Object.entries(next) as [string, Json][]) {
+      if (typeof item === 'string' && callIdNames.has(name)) yield item
+      else left.push(item)
+    }
+  }
+}

@@ -4,7 +4,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, type JsonObject } from 'indelible/json/kit'
-import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
+import type { TranscriptFault, Decoded } from 'indelible/codecs'
 import { createChatDecoder } from 'indelible/codecs/kit'
 import { isMessage } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
@@ -61,7 +62,7 @@ type Decode = (entries: readonly JsonObject[]) => Either<TranscriptFault, Decode
 
 const decoderOf = (format: MessageLineFormat): Decode => {
   if (format === 'openai-chat') return createChatDecoder()
-  const { decode } = codecs[format]
+  const { decode } = allCodecs[format]
   return (entries) => decode(entries)
 }
 

@@ -3,7 +3,16 @@
  *
  * Source  QwenLM/qwen-code, packages/core/src/services/chatRecordingService.ts (2026-11); files of version 0.24.4
  */
-import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type Json, type JsonObject } from 'indelible/json/kit'
+import {
+  fieldsBeside,
+  isLeft,
+  isObject,
+  objectAt,
+  ownField,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from 'indelible/json/kit'
 import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/codecs/kit'
 import { entryLines } from './entry-lines.ts'
@@ -26,7 +35,7 @@ export const qwenCode: LineFormat = entryLines({
   read: (entry, { origin }) => {
     origin.id ??= textIn(entry, 'sessionId')
     origin.version ??= textIn(entry, 'version')
-    if (!Object.hasOwn(origin.metadata, 'cwd') && typeof entry['cwd'] === 'string')
+    if (ownField(origin.metadata, 'cwd') === undefined && typeof entry['cwd'] === 'string')
       origin.metadata = {
         ...origin.metadata,
         ...fieldsBeside({ cwd: entry['cwd'], gitBranch: entry['gitBranch'] ?? null }, []),

@@ -2,7 +2,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { codecs, type Loss } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
+import type { Loss } from 'indelible/codecs'
 import { type Codec } from 'indelible'
 import { type Path } from 'indelible/message'
 import { conversationsOf, deepPlantings, fileOf, holds, misplacings, plantings, whereabouts } from './leaves.ts'
@@ -49,7 +50,7 @@ describe('no replaced value makes a reader throw', () => {
 })
 
 describe('every leaf of a wire format ends up in messages or losses', () => {
-  for (const codec of Object.values(codecs) as readonly Codec<unknown>[])
+  for (const codec of Object.values(allCodecs) as readonly Codec<unknown>[])
     it(codec.format, () => {
       const dropped: string[] = []
       for (const wire of wires[codec.format] ?? [])

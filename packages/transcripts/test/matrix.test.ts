@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import {
   decodeMessage,
   faultMessage,
@@ -18,7 +18,7 @@ import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 import { oneIn } from '../../../test/rounds.ts'
 import { read } from './reading.ts'
 
-const all = Object.values(codecs) as readonly Codec<unknown>[]
+const all = Object.values(allCodecs) as readonly Codec<unknown>[]
 
 /** Conversations of a file. */
 const conversationsOf = (path: string): readonly Transcript[] => {

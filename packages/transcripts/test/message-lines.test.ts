@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readTranscriptStream, readTranscript } from '@indelible/transcripts'
 import { assembleTranscript } from '../src/kit.ts'
-import { codecs } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
 import { faultMessage, mend, type Codec, type Message, type Sequence, type Settled } from 'indelible'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { conversation } from '../../../test/messages.ts'
@@ -12,7 +12,7 @@ import { lines, outline, read, said } from './reading.ts'
 import { rounds } from '../../../test/rounds.ts'
 
 const wireOf = (format: string, messages: Sequence<Message>): readonly object[] => {
-  const encoded = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[format]?.encode(
+  const encoded = (allCodecs as unknown as { readonly [format: string]: Codec<unknown> })[format]?.encode(
     mend(messages).messages as Settled<Sequence<Message>>,
   )
   if (encoded === undefined || isLeft(encoded)) throw new Error(`not written as ${format}`)

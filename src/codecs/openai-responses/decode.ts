@@ -17,8 +17,7 @@ import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { Decode, Loss } from '../codec.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import { isAgentsItem } from '../openai-agents/items.ts'
-import { contentOf, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
+import { contentOf, isAgentsItem, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
 import { callPart, filePart, imagePart, messageOf, resultPart, stringIn, textPart } from '../parts.ts'
 import { sourceOf, type Resolved } from '../source.ts'
 import * as items from './items.ts'
@@ -83,7 +82,7 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   if (isAgentsItem(wire))
     throw new Unexpected(
       [],
-      'an OpenAI Responses item; for Agents SDK items use openaiAgents from indelible/codecs/openai-agents',
+      'an OpenAI Responses item; for Agents SDK items use openaiAgents from @indelible/codecs/openai-agents',
       wire,
     )
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)

@@ -7,7 +7,7 @@ import { listWriter, type Place, type Writing } from '../losses.ts'
 import type { Message, ProviderPart, ReasoningPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { UnerasedMessage, UnerasedPart } from '../../message/kit.ts'
 import { answersOf } from '../content.ts'
-import { asContent, withKept, pictureOf, resultText } from '../items-writing.ts'
+import { itemContent, withKept, pictureOf, resultText } from '../items-writing.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
@@ -162,7 +162,7 @@ class OtherItems {
     const kept = this.#first ? residualOf(format, this.#message) : undefined
     this.#wire.push(
       restoreResidual(
-        items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')),
+        items.messageItem(speakerOf(this.#message), itemContent(this.#content, kept?.as === 'parts')),
         kept,
       ),
     )
@@ -277,7 +277,7 @@ const writeAnswer = (
       return resultText(part, place)
     default: {
       loseErrorMark()
-      return asContent(
+      return itemContent(
         answersOf(part, place, (answer, at) => writeContent(answer, at)),
         as === 'parts',
       )

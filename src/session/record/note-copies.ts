@@ -192,8 +192,9 @@ const isCopyInNote = (
       return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotes.inNote(note))
     case 'metadata':
     case 'receipt':
-    case 'application':
       return quotes.inNote(note)
+    case 'application':
+      return note.calls?.some((id) => subject.callIds.has(id)) === true || quotes.inNote(note)
   }
 }
 

@@ -1,12 +1,13 @@
 /** A conversation as the lines of another format. */
 import { faultMessage } from 'indelible'
 import { isLeft } from 'indelible/json/kit'
-import { codecs, type Codec, type Loss } from 'indelible/codecs'
+import { allCodecs } from '@indelible/codecs'
+import type { Codec, Loss } from 'indelible/codecs'
 import { mend, type Message, type Repair, type Sequence, type Settled } from 'indelible/message'
 import { Unreadable } from '../terminal/command.ts'
 
 /** The formats that a conversation of a file or a session can be written in. */
-export const formats: readonly string[] = [...Object.keys(codecs), 'indelible']
+export const formats: readonly string[] = [...Object.keys(allCodecs), 'indelible']
 
 export interface WrittenLines {
   readonly lines: Iterable<string>
@@ -22,7 +23,7 @@ export function* withoutFeeds(lines: Iterable<string>): Generator<string> {
 /** A conversation as a request that a provider accepts. Throws Unreadable. */
 export const encodeForProvider = (messages: Sequence<Message>, to: string): WrittenLines => {
   const mended = mend(messages)
-  const codec = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
+  const codec = (allCodecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
   const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)
   if (result === undefined || isLeft(result))
     throw new Unreadable(result === undefined ? `${to} can't be written` : faultMessage(result.left))

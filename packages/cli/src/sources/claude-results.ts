@@ -29,6 +29,7 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
         type: 'application',
         namespace: 'claude-code',
         content: { result: part.callId, file: name, text },
+        calls: [part.callId],
       } as const
       found.push({ position: position + 1, note })
     }

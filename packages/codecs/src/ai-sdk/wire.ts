@@ -1,0 +1,98 @@
+/**
+ * The wire types of AI SDK model messages: `messages` of `generateText` and `streamText`.
+ * Assignable to the SDK's `ModelMessage[]` (checked by a type test) without depending on it.
+ *
+ * Source  `ai` 7.0.173, `ModelMessage`
+ */
+import type { MutableJson } from 'indelible/message'
+
+declare global {
+  /** The runtime's own type, declared for programs without Node's or the DOM's types. */
+  interface URL {}
+}
+
+/** A message as passed to `generateText`. */
+export type AiModelMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+/** Options for a provider in addition to the content, under the provider's name. */
+export type ProviderOptions = { [provider: string]: { [option: string]: MutableJson } }
+
+/** A system message. */
+export interface SystemMessage {
+  role: 'system'
+  content: string
+  providerOptions?: ProviderOptions
+}
+
+/** A user message. */
+export interface UserMessage {
+  role: 'user'
+  content: string | (TextPart | FilePart)[]
+  providerOptions?: ProviderOptions
+}
+
+/** An assistant message. */
+export interface AssistantMessage {
+  role: 'assistant'
+  content: string | (TextPart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart)[]
+  providerOptions?: ProviderOptions
+}
+
+/** A tool message with results. */
+export interface ToolMessage {
+  role: 'tool'
+  content: ToolResultPart[]
+  providerOptions?: ProviderOptions
+}
+
+/** A text part. */
+export interface TextPart {
+  type: 'text'
+  text: string
+  providerOptions?: ProviderOptions
+}
+
+/** A file or picture. `data` as a string is a URL. */
+export interface FilePart {
+  type: 'file'
+  data: string | FileData
+  mediaType: string
+  filename?: string
+  providerOptions?: ProviderOptions
+}
+
+/** A file's content or address. */
+export type FileData = { type: 'data'; data: string } | { type: 'url'; url: URL }
+
+/** Reasoning. */
+export interface ReasoningPart {
+  type: 'reasoning'
+  text: string
+  providerOptions?: ProviderOptions
+}
+
+/** A tool call. */
+export interface ToolCallPart {
+  type: 'tool-call'
+  toolCallId: string
+  toolName: string
+  input: unknown
+  providerExecuted?: boolean
+  providerOptions?: ProviderOptions
+}
+
+/** The result of a call. */
+export interface ToolResultPart {
+  type: 'tool-result'
+  toolCallId: string
+  toolName: string
+  output: ToolOutput
+  providerOptions?: ProviderOptions
+}
+
+/** A tool's output, by kind. */
+export type ToolOutput =
+  | { type: 'text' | 'error-text'; value: string }
+  | { type: 'json' | 'error-json'; value: MutableJson }
+  | { type: 'execution-denied'; reason?: string }
+  | { type: 'content'; value: (TextPart | { type: 'file'; data: FileData; mediaType: string; filename?: string })[] }

@@ -1,0 +1,1 @@
+export { allCodecs, type AllCodecs } from './all-codecs.ts'
