@@ -1,5 +1,5 @@
 /** Writes lists of items, for OpenAI Responses and the Agents SDK. */
-import { isObject, ownField, ownFields } from '../json/index.ts'
+import { isObject, ownField } from '../json/index.ts'
 import type { ToolResultPart } from '../message/index.ts'
 import type { Place } from './losses.ts'
 import { asContent } from './content.ts'
@@ -20,10 +20,12 @@ export const withKept = <T extends WrittenItem>(written: T, kept: Kept | undefin
   if (kept === undefined) return written
   const item = kept.fields && ownField(kept.fields, 'item')
   const part = kept.fields && ownField(kept.fields, 'part')
-  const has = ownFields(written)
   return restoreResidual(written, {
     ...kept,
-    fields: { ...(isObject(item) && has.item && { item }), ...(isObject(part) && has.part && { part }) },
+    fields: {
+      ...(isObject(item) && ownField(written, 'item') && { item }),
+      ...(isObject(part) && ownField(written, 'part') && { part }),
+    },
   })
 }
 

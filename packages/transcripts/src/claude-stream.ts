@@ -9,8 +9,8 @@ import {
   fieldsBeside,
   isLeft,
   isObject,
-  ownFields,
   objectAt,
+  ownFields,
   Unexpected,
   type Json,
   type JsonObject,
@@ -103,7 +103,7 @@ class Reader implements LineReader {
     if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
     const isOwn = typeof model === 'string' && model.startsWith('<')
     if (!isOwn) origin.model(model)
-    const used = ownFields((isObject(usage) ? usage : {}) as JsonObject)
+    const used: JsonObject = ownFields(isObject(usage) ? usage : {})
     const [read, written] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
     if (!isOwn)
       origin.usage(

@@ -12,8 +12,8 @@ import {
   fieldsBeside,
   isLeft,
   isObject,
-  ownField,
   objectAt,
+  ownField,
   right,
   stringAt,
   Unexpected,
@@ -311,7 +311,10 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}
   const own: Message = { role: message['role'] === 'assistant' ? 'assistant' : 'user', content: said as ResultPart[] }
   return [...results, ...(said.length === 0 ? [] : [own])].map((one) =>
-    withOtherFields(one, 'amp', { ...(ownField(one, 'meta')?.['amp'] as JsonObject | undefined), ...beside }),
+    withOtherFields(one, 'amp', {
+      ...(ownField(ownField(one, 'meta') ?? {}, 'amp') as JsonObject | undefined),
+      ...beside,
+    }),
   )
 }
 

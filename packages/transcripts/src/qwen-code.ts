@@ -8,6 +8,7 @@ import {
   isLeft,
   isObject,
   objectAt,
+  ownField,
   Unexpected,
   type Json,
   type JsonObject,
@@ -34,7 +35,7 @@ export const qwenCode: LineFormat = entryLines({
   read: (entry, { origin }) => {
     origin.id ??= textIn(entry, 'sessionId')
     origin.version ??= textIn(entry, 'version')
-    if (!Object.hasOwn(origin.metadata, 'cwd') && typeof entry['cwd'] === 'string')
+    if (ownField(origin.metadata, 'cwd') === undefined && typeof entry['cwd'] === 'string')
       origin.metadata = {
         ...origin.metadata,
         ...fieldsBeside({ cwd: entry['cwd'], gitBranch: entry['gitBranch'] ?? null }, []),

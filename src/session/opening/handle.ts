@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isLeft, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -73,7 +73,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     lease: (options) => {
       const lease = optionsOf('session.lease', options, leaseOptions)
       const holder = redactedName(mirror.redactor, lease.holder)
-      return holding.take({ ...lease, holder }, () => writer.refresh())
+      return holding.take(ownFields({ ...lease, holder }), () => writer.refresh())
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>
