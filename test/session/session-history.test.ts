@@ -116,6 +116,18 @@ it('throws the fault after a conflict; flush has it too, and a new handle contin
   expect(thrown(() => history.append(user('more')))).toEqual(conflict)
 })
 
+it('flush returns the fault of a handle that was replaced before anybody saw the fault, once', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  await (await openSession(store, 's')).append(user('theirs'))
+  session.history().append(user('lost'))
+  await session.refresh() // waits for the append, and does not report its fault
+  session.history().append(user('kept'))
+  await fault('SessionConflict', session.flush())
+  await session.flush()
+  expect(texts(session.view())).toEqual(['theirs', 'kept'])
+})
+
 it('what was appended behind a failed append is not stored', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's' })

@@ -30,6 +30,8 @@ export class SessionHistory implements WriterHistory {
   readonly #mirror: Mirror
   readonly #writer: Writer
   #current: Current | undefined
+  /** The first fault of an earlier handle that was neither returned nor thrown. `flush` returns it. */
+  #unreported: WriteFault | undefined
   /** Messages of the history that are not queued yet. They are stored in one append. */
   #buffer: StepRows[] = []
   /** The step that the history is queueing. */
@@ -44,22 +46,24 @@ export class SessionHistory implements WriterHistory {
   /** The handle; after a failure a new one, of the record as it is then. */
   open(): History<Message> {
     if (this.#current === undefined) this.#writer.attach(this)
+    if (this.#current?.fault !== undefined && !this.#current.isReported) this.#unreported ??= this.#current.fault
     if (this.#current === undefined || this.#current.fault !== undefined) this.#current = this.#start()
     return this.#current.linked.history
   }
 
-  /** Waits for everything that was appended. Answers the head, or the fault of the handle. */
+  /** Waits for everything that was appended. Returns the head; or the fault of an earlier handle, or of this one. */
   async flush(): Promise<Either<WriteFault, Head>> {
     const done = await this.#writer.alone(async () => right(undefined))
-    const fault = this.#current && reported(this.#current)
+    const fault = this.#unreported ?? (this.#current && reported(this.#current))
+    this.#unreported = undefined
     if (fault !== undefined) return left(fault)
     return isLeft(done) ? done : right(this.#mirror.head)
   }
 
   /** Reports a fault that nobody has seen, as that of a task that nobody looks at. */
   close(): void {
-    if (this.#current?.fault === undefined || this.#current.isReported) return
-    const { fault } = this.#current
+    const fault = this.#unreported ?? (this.#current?.isReported === false ? this.#current.fault : undefined)
+    if (fault === undefined) return
     void sessionTask(async () => left(fault), 'session.history')
   }
 
