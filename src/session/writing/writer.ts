@@ -128,6 +128,8 @@ export class Writer {
   #looking: Waiting | undefined
   #closed: Promise<void> | undefined
   #called = 0
+  /** Whether a step is making its rows. Steps that its recipe calls are sent after it. */
+  #making = false
   /** The history of the session, if it was asked for. */
   #history: WriterHistory | undefined
 
@@ -189,14 +191,23 @@ export class Writer {
     this.#history?.beforeCall()
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
-      this.#waiting.push({ pause: () => work().then(resolve, reject) })
-      this.#pump()
+      this.#pause(() => work().then(resolve, reject))
     })
+  }
+
+  #pause(pause: Pause['pause']): void {
+    this.#waiting.push({ pause })
+    this.#pump()
   }
 
   /** Read the rows that other writers appended. */
   refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
+  }
+
+  /** The same, also after `close`: for work that was called before it. */
+  read(): Promise<Either<VerifyFault, MissedRows>> {
+    return new Promise((resolve, reject) => this.#pause(() => this.#sync().then(resolve, reject)))
   }
 
   get isClosed(): boolean {
@@ -222,7 +233,7 @@ export class Writer {
   #pump(): void {
     for (;;) {
       const next = this.#waiting[0]
-      if (next === undefined || this.#state === 'recovering' || this.#state === 'alone') return
+      if (next === undefined || this.#state === 'recovering' || this.#state === 'alone' || this.#making) return
       const now = !isPause(next) && this.#fits(next)
       if (!now && this.#state === 'sending') return // `#drain` calls this again
       this.#waiting.shift()
@@ -296,6 +307,7 @@ export class Writer {
 
   /** The rows of a step; undefined if making them failed. Reading a damaged message throws, and that must not stop the writer. */
   #made(step: Waiting): StepRows | undefined {
+    this.#making = true
     try {
       const made = step.rows()
       if (!isLeft(made)) return made.right
@@ -303,6 +315,8 @@ export class Writer {
     } catch (error) {
       if (error instanceof FaultError) this.#fail(step, error.fault as WriteFault)
       else this.#answer(step, Promise.reject(error as Error)) // an error in the program
+    } finally {
+      this.#making = false
     }
     return undefined
   }
