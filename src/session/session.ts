@@ -213,7 +213,8 @@ export interface Session extends SessionReader {
   /**
    * Wait until everything that was appended through `history()` is stored, as durable as the store guarantees.
    *
-   * @returns the head; or the fault after which the history appends no more, such as `SessionConflict`
+   * @returns the head; or the fault after which the history appends no more, such as `SessionConflict`. The fault of an
+   * earlier handle that was neither returned nor thrown comes first, once
    */
   readonly flush: () => Task<WriteFault, Head>
   /**

@@ -52,6 +52,44 @@ it('is told at every earlier head, also by a process that opens the session late
   expect((await describeSession(store, 's')).metadata).toEqual({ title: 'third' })
 })
 
+it('an update has its place among the appends, in the order of the calls', async () => {
+  const session = await createSession(memoryStore(), { metadata: { n: 0 } })
+  const add = (n: number) => session.update((metadata) => void (metadata['n'] = (metadata['n'] as number) * 10 + n))()
+  const updates = [add(1), add(2)]
+  const appended = session.append(user('after both'))()
+  updates.push(add(3))
+  expect(await Promise.all(updates)).toMatchObject([{ right: { n: 1 } }, { right: { n: 12 } }, { right: { n: 123 } }])
+  expect((await appended)._tag).toBe('Right')
+  const kinds = [...session.at().rows()].map(({ kind }) => kind)
+  expect([kinds, session.at({ size: 3 })?.metadata]).toEqual([['note', 'note', 'entry', 'note'], { n: 12 }])
+})
+
+it('what a recipe calls comes after its update', async () => {
+  const session = await createSession(memoryStore(), { metadata: {} })
+  let inner: Promise<unknown> | undefined
+  await session.update((metadata) => {
+    inner ??= Promise.all([session.append(user('inside'))(), rename(session, 'inner')()])
+    metadata['title'] = 'outer'
+    metadata['more'] = true
+  })
+  expect(await inner).toMatchObject([{ _tag: 'Right' }, { _tag: 'Right' }])
+  expect([session.metadata(), session.len]).toEqual([{ title: 'inner', more: true }, 1])
+  expect([...session.at().rows()].map(({ kind }) => kind)).toEqual(['note', 'entry', 'note'])
+})
+
+it('close waits for updates, also for one whose description conflicts with that of another writer', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  const other = await openSession(store, 's')
+  await other.update((metadata) => void (metadata['theirs'] = true))
+  const updates = [1, 2].map((n) => session.update((metadata) => void (metadata['n'] = n))())
+  const closed = session.close()()
+  expect((await Promise.all(updates)).map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])
+  await closed
+  expect((await describeSession(store, 's')).metadata).toEqual({ theirs: true, n: 2 })
+  await fault('SessionClosed', rename(session, 'late'))
+})
+
 it('notes have patches, and each 32nd the whole value', async () => {
   const store = memoryStore()
   const session = await createSession(store, { id: 's', metadata: { text: 'x'.repeat(200), list: [] } })

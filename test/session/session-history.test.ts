@@ -16,6 +16,7 @@ import {
   user,
   verifySession,
   type Message,
+  type Session,
   type Store,
 } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -114,6 +115,85 @@ it('throws the fault after a conflict; flush has it too, and a new handle contin
   await session.flush()
   expect(texts(session.view())).toEqual(['theirs', 'mine'])
   expect(thrown(() => history.append(user('more')))).toEqual(conflict)
+})
+
+it('flush returns the fault of a handle that was replaced before anybody saw the fault, once', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  await (await openSession(store, 's')).append(user('theirs'))
+  session.history().append(user('lost'))
+  await session.refresh() // waits for the append, and does not report its fault
+  session.history().append(user('kept'))
+  await fault('SessionConflict', session.flush())
+  await session.flush()
+  expect(texts(session.view())).toEqual(['theirs', 'kept'])
+})
+
+/** A session of one message, to which another handle has appended what this one has not read. */
+const behind = async (change: (other: Session) => Promise<{ readonly _tag: string }>): Promise<Session> => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('a')] })
+  expect((await change(await openSession(store, 's')))._tag).toBe('Right')
+  return session
+}
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn++) await undefined
+}
+
+it('whenever a handle fails, nothing is stored of what it accepted after the lost message', async () => {
+  for (let after = 0; after <= 60; after++) {
+    const session = await behind((other) => other.append(user('theirs'))())
+    const history = session.history()
+    history.append(user('lost'))
+    await turns(after)
+    const answers: unknown[] = []
+    for (let turn = 0; turn < 60; turn++) {
+      answers.push(thrown(() => history.append(user('more'))))
+      await undefined
+    }
+    await fault('SessionConflict', session.flush())
+    expect([after, texts(session.view()), texts(history.view())]).toEqual([after, ['a', 'theirs'], ['a', 'theirs']])
+    expect(answers.at(-1)).toMatchObject({ _tag: 'SessionConflict' })
+  }
+})
+
+it('whenever an append fails, what the history accepted behind it is not stored', async () => {
+  for (let after = 0; after <= 60; after++) {
+    const session = await behind((other) => other.append([user('theirs'), user('also')])())
+    const history = session.history()
+    const failed = session.append(user('lost'))()
+    await turns(after)
+    const position = history.append(user('mine'))
+    await turns(5) // `flush` would queue the message at once
+    const flushed = await session.flush()()
+    expect((await failed)._tag).toBe('Left')
+    const stored = texts(session.view())
+    // Either it came before the failure was known, and is lost with a fault; or it is where its append said.
+    if (flushed._tag === 'Left') expect([after, stored]).toEqual([after, ['a', 'theirs', 'also']])
+    else expect([after, stored.indexOf('mine'), stored[1]]).toEqual([after, position, 'theirs'])
+  }
+})
+
+it("another writer's notes never make this one's messages conflict with each other", async () => {
+  const changes: ((other: Session) => Promise<{ readonly _tag: string }>)[] = [
+    (other) => other.note({ type: 'pin', position: 0 })(),
+    (other) => other.update((metadata) => void (metadata['title'] = 't'))(),
+  ]
+  for (const change of changes)
+    for (let between = 0; between <= 60; between++) {
+      const session = await behind(change)
+      const first = session.append(user('m1'))()
+      await turns(between)
+      const second = await session.append(user('m2'))()
+      expect([between, (await first)._tag, second._tag]).toEqual([between, 'Right', 'Right'])
+      const linked = await behind(change)
+      const positions = [linked.history().append(user('m1'))]
+      await turns(between)
+      positions.push(linked.history().append(user('m2')))
+      expect([between, (await linked.flush()())._tag, positions]).toEqual([between, 'Right', [1, 2]])
+      for (const one of [session, linked]) expect(texts(one.view())).toEqual(['a', 'm1', 'm2'])
+    }
 })
 
 it('what was appended behind a failed append is not stored', async () => {

@@ -26,8 +26,9 @@ export class SessionMetadata {
   readonly #info: SessionInfo
   /** The version of the store's description. */
   #version: number
-  /** Updates run one at a time: each starts from the result of the one before. */
+  /** Descriptions are stored one at a time: each names the version that the one before it left. */
   #last: Promise<unknown> = Promise.resolve()
+  readonly #updates = new Set<Promise<unknown>>()
 
   constructor(store: Store, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
     this.#store = store
@@ -38,16 +39,18 @@ export class SessionMetadata {
     this.#ownKey = ownKeyOf(log) ?? null
   }
 
-  /** Update the metadata. */
-  update(recipe: Recipe, options: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
-    const updated = this.#last.then(() => this.#updated(recipe, options))
-    this.#last = updated.catch(() => undefined)
-    return updated
+  /** Resolves once no update is pending. The writer must be closed. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#updates)
   }
 
-  /** Resolves once no update is pending. */
-  async idle(): Promise<void> {
-    await this.#last
+  /** Update the metadata, in order with all other steps. */
+  update(recipe: Recipe, options: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
+    const updated = this.#updated(recipe, options)
+    const ended = (): void => void this.#updates.delete(updated)
+    this.#updates.add(updated)
+    updated.then(ended, ended)
+    return updated
   }
 
   async #updated(recipe: Recipe, { respectLease }: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
@@ -68,7 +71,12 @@ export class SessionMetadata {
     }
     const appended = await this.#writer.append(step)
     if (problem !== undefined) return left(problem)
-    return isLeft(appended) ? appended : this.#describe()
+    if (isLeft(appended)) return appended
+    const metadata = metadataOf(this.#mirror)
+    const described = this.#last.then(() => this.#describe())
+    this.#last = described.catch(() => undefined)
+    const answer = await described
+    return isLeft(answer) ? answer : right(metadata)
   }
 
   /** The rows of a change: one note, or none if nothing changes. */
@@ -94,7 +102,7 @@ export class SessionMetadata {
   }
 
   /** Brings the store's description up to date. A crash before it leaves an older one, until the next update. */
-  async #describe(): Promise<Either<UpdateSessionFault, JsonObject>> {
+  async #describe(): Promise<Either<UpdateSessionFault, void>> {
     const { id } = this.#mirror
     for (;;) {
       const metadata = metadataOf(this.#mirror)
@@ -105,7 +113,7 @@ export class SessionMetadata {
       const answer = await guardStore('update', () => ownStore(this.#store).update(id, update)())
       if (!isLeft(answer)) {
         this.#version = answer.right.version
-        return right(metadata)
+        return right(undefined)
       }
       if (answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
       const log = await guardStore('info', () => this.#store.info(id)())
@@ -113,8 +121,8 @@ export class SessionMetadata {
       const info = sessionInfo(log.right)
       if (isLeft(info)) return info
       this.#version = log.right.version
-      if (jsonEqual(info.right.metadata, metadata)) return right(metadata)
-      const read = await this.#writer.refresh() // another writer may have described a later change
+      if (jsonEqual(info.right.metadata, metadata)) return right(undefined)
+      const read = await this.#writer.read() // another writer may have described a later change
       if (isLeft(read)) return read
     }
   }

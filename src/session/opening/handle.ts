@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -64,9 +64,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
       writingMethod('session.note', options, noteOptions, (checked) => appending.note(note, checked)),
     update: (recipe, options) => {
       checkArgument('session.update', typeof recipe === 'function', 'a recipe', recipe)
-      return writingMethod('session.update', options, leaseRespect, async (checked) =>
-        closing === undefined ? described.update(recipe, checked) : left({ _tag: 'SessionClosed', id }),
-      )
+      return writingMethod('session.update', options, leaseRespect, (checked) => described.update(recipe, checked))
     },
     history: () => history.open(),
     flush: () => sessionTask(() => history.flush(), 'session.flush'),

@@ -53,8 +53,10 @@ export interface Step {
   readonly waits?: boolean
   /** Its messages, if they are known before its turn. */
   readonly entries?: readonly RecordedEntry[]
-  /** True if its messages must get the positions that they have when it is called, or none. Default: false. */
-  readonly exact?: boolean
+  /** The position that its first message must get. Default: the one after all earlier calls. */
+  readonly from?: number
+  /** Called as soon as it fails, before its answer is. */
+  readonly failed?: (fault: WriteFault) => void
   /** True if it can be appended after the seal: a change of the metadata. Default: false. */
   readonly afterSeal?: boolean
   /** True if its last row seals the record. */

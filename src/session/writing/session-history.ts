@@ -7,7 +7,7 @@ import { decodeMessage, type Message, type MessageFault } from '../../message/in
 import { messageFaultText } from '../../message/kit.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { FaultError } from '../../task/index.ts'
+import { consequenceOf, FaultError } from '../../task/index.ts'
 import { sessionFaultText, sessionTask, type WriteFault } from '../fault.ts'
 import type { Mirror } from '../record/mirror.ts'
 import { messageRows } from '../record/rows.ts'
@@ -30,8 +30,12 @@ export class SessionHistory implements WriterHistory {
   readonly #mirror: Mirror
   readonly #writer: Writer
   #current: Current | undefined
+  /** The first fault of an earlier handle that was neither returned nor thrown. `flush` returns it. */
+  #unreported: WriteFault | undefined
   /** Messages of the history that are not queued yet. They are stored in one append. */
   #buffer: StepRows[] = []
+  /** The position that was returned for the first of them. */
+  #from = 0
   /** The step that the history is queueing. */
   #own: Step | undefined
 
@@ -44,22 +48,24 @@ export class SessionHistory implements WriterHistory {
   /** The handle; after a failure a new one, of the record as it is then. */
   open(): History<Message> {
     if (this.#current === undefined) this.#writer.attach(this)
+    if (this.#current?.fault !== undefined && !this.#current.isReported) this.#unreported ??= this.#current.fault
     if (this.#current === undefined || this.#current.fault !== undefined) this.#current = this.#start()
     return this.#current.linked.history
   }
 
-  /** Waits for everything that was appended. Answers the head, or the fault of the handle. */
+  /** Waits for everything that was appended. Returns the head; or the fault of an earlier handle, or of this one. */
   async flush(): Promise<Either<WriteFault, Head>> {
     const done = await this.#writer.alone(async () => right(undefined))
-    const fault = this.#current && reported(this.#current)
+    const fault = this.#unreported ?? (this.#current && reported(this.#current))
+    this.#unreported = undefined
     if (fault !== undefined) return left(fault)
     return isLeft(done) ? done : right(this.#mirror.head)
   }
 
   /** Reports a fault that nobody has seen, as that of a task that nobody looks at. */
   close(): void {
-    if (this.#current?.fault === undefined || this.#current.isReported) return
-    const { fault } = this.#current
+    const fault = this.#unreported ?? (this.#current?.isReported === false ? this.#current.fault : undefined)
+    if (fault === undefined) return
     void sessionTask(async () => left(fault), 'session.history')
   }
 
@@ -72,8 +78,11 @@ export class SessionHistory implements WriterHistory {
     for (const { message, page } of step.entries ?? []) this.#current?.linked.add(message, page)
   }
 
-  diverged(): void {
-    const { linked } = this.#current as Current // attached: see `open`
+  diverged(fault?: WriteFault): void {
+    const current = this.#current as Current // attached: see `open`
+    const { linked } = current
+    if (fault !== undefined && this.#buffer.length > 0) fail(current, consequenceOf(fault))
+    if (current.fault !== undefined) this.#buffer = []
     linked.restart(this.#mirror.history.view())
     for (const { message, page } of this.#writer.pending()) linked.add(message, page)
     for (const { entries } of this.#buffer) for (const { message, page } of entries) linked.add(message, page)
@@ -86,7 +95,7 @@ export class SessionHistory implements WriterHistory {
       isReported: false,
       linked: linkedHistory<Message>(this.#mirror.history.view(), {
         admit: (message) => this.#admit(message, current),
-        prepare: (message, page) => this.#prepare(message, page),
+        prepare: (message, page) => this.#prepare(message, page, current),
       }),
     }
     for (const { message, page } of this.#writer.pending()) current.linked.add(message, page)
@@ -109,7 +118,8 @@ export class SessionHistory implements WriterHistory {
     return sealed ? { _tag: 'SessionSealed', id, len: history.len } : undefined
   }
 
-  #prepare(message: Immutable<Message>, page: PageKind): () => void {
+  #prepare(message: Immutable<Message>, page: PageKind, { linked }: Current): () => void {
+    const { len } = linked.history
     const rows = messageRows(
       { history: this.#mirror.history, redactor: undefined },
       message as Message,
@@ -121,8 +131,9 @@ export class SessionHistory implements WriterHistory {
       throw fault._tag === 'InvalidMessage' ? notAMessage(fault.cause) : new TypeError(sessionFaultText(fault))
     }
     return () => {
-      if (this.#buffer.push(rows.right) === 1) void Promise.resolve().then(() => this.#queue())
-      else if (this.#buffer.length === mostMessages) this.#queue()
+      if (this.#buffer.push(rows.right) > 1) return
+      this.#from = len
+      void Promise.resolve().then(() => this.#queue())
     }
   }
 
@@ -130,26 +141,10 @@ export class SessionHistory implements WriterHistory {
   #queue(): void {
     const buffer = this.#buffer
     const current = this.#current
-    if (buffer.length === 0 || current === undefined) return
+    if (current === undefined) return
     this.#buffer = []
-    const rows: StepRows = {
-      rows: buffer.flatMap((one) => one.rows),
-      blocks: buffer.flatMap((one) => one.blocks),
-      entries: buffer.flatMap((one) => one.entries),
-      apply: (position) => buffer.forEach((one, index) => one.apply(position + index)),
-    }
-    const { entries } = rows
-    const step: Step = {
-      continues: { type: 'len', len: undefined },
-      messages: entries.length,
-      notes: 0,
-      operation: undefined,
-      respectLease: false,
-      exact: true,
-      entries,
-      rows: () => right(rows),
-    }
-    void this.#storeStep(step, current)
+    for (let start = 0; start < buffer.length; start += mostMessages)
+      void this.#storeStep(stepOf(buffer.slice(start, start + mostMessages), this.#from + start, current), current)
   }
 
   async #storeStep(step: Step, current: Current): Promise<void> {
@@ -157,8 +152,35 @@ export class SessionHistory implements WriterHistory {
     const stored = this.#writer.append(step)
     this.#own = undefined
     const answer = await stored
-    if (isLeft(answer)) current.fault ??= answer.left
+    if (isLeft(answer)) fail(current, answer.left)
   }
+}
+
+/** The step that stores messages of a handle. */
+const stepOf = (messages: readonly StepRows[], from: number, current: Current): Step => {
+  const rows: StepRows = {
+    rows: messages.flatMap((one) => one.rows),
+    blocks: messages.flatMap((one) => one.blocks),
+    entries: messages.flatMap((one) => one.entries),
+    apply: (position) => messages.forEach((one, index) => one.apply(position + index)),
+  }
+  const { entries } = rows
+  return {
+    continues: { type: 'len', len: undefined },
+    messages: entries.length,
+    notes: 0,
+    operation: undefined,
+    respectLease: false,
+    from,
+    failed: (fault) => fail(current, fault),
+    entries,
+    rows: () => right(rows),
+  }
+}
+
+/** Fails a handle. Its first fault stays. */
+const fail = (current: Current, fault: WriteFault): void => {
+  current.fault ??= fault
 }
 
 /** The fault of a handle, which is reported from now on. */

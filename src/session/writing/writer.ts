@@ -69,8 +69,12 @@ export interface WriterHistory {
   readonly beforeCall: (step?: Step) => void
   /** Called when a step is queued. */
   readonly appended: (step: Step) => void
-  /** Called when the record did not go on as the queued steps said: one failed, or another writer appended. */
-  readonly diverged: () => void
+  /**
+   * Called when the record did not go on as the queued steps said: one failed, or another writer appended.
+   *
+   * @param fault the fault of a step that all later ones follow
+   */
+  readonly diverged: (fault?: WriteFault) => void
 }
 
 /** A step that waits for its turn. */
@@ -115,6 +119,8 @@ export class Writer {
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
   readonly #sent: SentStep[] = []
+  /** A refused step and those sent after it, until it is known what becomes of them. */
+  readonly #recovering: SentStep[] = []
   #state: WriterState = 'idle'
   /** `current`: synchronized. `stale`: the store's state is unknown. A fault: synchronizing is impossible. */
   #mirrorIs: 'current' | 'stale' | VerifyFault = 'current'
@@ -122,6 +128,8 @@ export class Writer {
   #looking: Waiting | undefined
   #closed: Promise<void> | undefined
   #called = 0
+  /** Whether a step is making its rows. Steps that its recipe calls are sent after it. */
+  #making = false
   /** The history of the session, if it was asked for. */
   #history: WriterHistory | undefined
 
@@ -153,7 +161,7 @@ export class Writer {
 
   /** The messages that are not acknowledged yet, in order. */
   *pending(): Iterable<RecordedEntry> {
-    for (const { entries = [] } of this.#sent) yield* entries
+    for (const { entries = [] } of [...this.#recovering, ...this.#sent]) yield* entries
     yield* this.#looking?.entries ?? []
     for (const step of this.#waiting) if (!isPause(step)) yield* step.entries ?? []
   }
@@ -167,7 +175,7 @@ export class Writer {
       this.#called += 1
       this.#waiting.push({
         ...step,
-        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? behind.messages) : undefined,
+        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? step.from ?? behind.messages) : undefined,
         expectedHead: continues.type === 'head' ? continues.head : undefined,
         behind,
         doomed: undefined,
@@ -183,14 +191,23 @@ export class Writer {
     this.#history?.beforeCall()
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
-      this.#waiting.push({ pause: () => work().then(resolve, reject) })
-      this.#pump()
+      this.#pause(() => work().then(resolve, reject))
     })
+  }
+
+  #pause(pause: Pause['pause']): void {
+    this.#waiting.push({ pause })
+    this.#pump()
   }
 
   /** Read the rows that other writers appended. */
   refresh(): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(() => this.#sync())
+  }
+
+  /** The same, also after `close`: for work that was called before it. */
+  read(): Promise<Either<VerifyFault, MissedRows>> {
+    return new Promise((resolve, reject) => this.#pause(() => this.#sync().then(resolve, reject)))
   }
 
   get isClosed(): boolean {
@@ -207,7 +224,7 @@ export class Writer {
       messages += step.messages
       notes += step.notes
     }
-    for (const step of this.#sent) count(step)
+    for (const step of [...this.#recovering, ...this.#sent]) count(step)
     if (this.#looking !== undefined) count(this.#looking)
     for (const step of this.#waiting) if (!isPause(step)) count(step)
     return { messages, notes }
@@ -216,7 +233,7 @@ export class Writer {
   #pump(): void {
     for (;;) {
       const next = this.#waiting[0]
-      if (next === undefined || this.#state === 'recovering' || this.#state === 'alone') return
+      if (next === undefined || this.#state === 'recovering' || this.#state === 'alone' || this.#making) return
       const now = !isPause(next) && this.#fits(next)
       if (!now && this.#state === 'sending') return // `#drain` calls this again
       this.#waiting.shift()
@@ -290,6 +307,7 @@ export class Writer {
 
   /** The rows of a step; undefined if making them failed. Reading a damaged message throws, and that must not stop the writer. */
   #made(step: Waiting): StepRows | undefined {
+    this.#making = true
     try {
       const made = step.rows()
       if (!isLeft(made)) return made.right
@@ -297,6 +315,8 @@ export class Writer {
     } catch (error) {
       if (error instanceof FaultError) this.#fail(step, error.fault as WriteFault)
       else this.#answer(step, Promise.reject(error as Error)) // an error in the program
+    } finally {
+      this.#making = false
     }
     return undefined
   }
@@ -376,9 +396,10 @@ export class Writer {
   #lost(first: SentStep, cause: unknown): void {
     const fault = { _tag: 'Io', operation: 'append', cause, outcome: 'unknown' } as const
     this.#break(fault)
-    first.resolve(left(fault))
-    for (let index = 0; index < this.#sent.length; index++) this.#sent[index]?.resolve(left(fault))
-    this.#sent.length = 0
+    for (const step of [first, ...this.#recovering.splice(0), ...this.#sent.splice(0)]) {
+      step.failed?.(fault)
+      step.resolve(left(fault))
+    }
   }
 
   /** Marks the mirror as broken. The first reason stays. */
@@ -400,8 +421,9 @@ export class Writer {
    */
   async #recover(first: SentStep, answer: Either<AppendFault, AppendedRows>): Promise<void> {
     this.#on('refused')
+    this.#recovering.push(first, ...this.#sent.splice(0))
     const all = [{ step: first, answer }]
-    for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
+    for (const step of this.#recovering.slice(1)) all.push({ step, answer: await step.answer })
     // If a later step was stored nonetheless, the conflict does not have all missed rows.
     const conflict =
       isLeft(answer) && answer.left._tag === 'Conflict' && all.every((one) => isLeft(one.answer))
@@ -410,6 +432,7 @@ export class Writer {
     const synced = await this.#sync(conflict)
     if (isLeft(answer) && answer.left._tag === 'Diverged') this.#break(answer.left)
     const news = isLeft(synced) || synced.right.messages.length > 0 || synced.right.notes.length > 0
+    this.#recovering.length = 0
     this.#waiting.unshift(...all.flatMap(({ step, answer }) => (step !== first && isLeft(answer) ? [step] : [])))
     for (const { step, answer } of all) {
       if (!isLeft(answer) && isLeft(synced)) this.#fail(step, synced.left)
@@ -506,7 +529,8 @@ export class Writer {
   #fail(step: Waiting, given: WriteFault | AppendFault): void {
     const fault = busyOf(given)
     this.#answer(step, left(fault))
-    this.#history?.diverged()
+    step.failed?.(fault)
+    this.#history?.diverged(step.continues.type === 'end' ? undefined : fault)
     if (step.continues.type !== 'end')
       for (const follower of this.#followers()) follower.doomed ??= consequenceOf(fault)
   }
@@ -519,7 +543,7 @@ export class Writer {
     const { id, history } = this.#mirror
     for (const follower of this.#followers()) {
       const expectedLen = follower.expectedLen as number // followers have an expected length
-      if (follower.exact === true) follower.doomed ??= { _tag: 'SessionGap', id, expectedLen, len: history.len }
+      if (follower.from !== undefined) follower.doomed ??= { _tag: 'SessionGap', id, expectedLen, len: history.len }
       follower.expectedLen = expectedLen - step.messages
     }
   }
