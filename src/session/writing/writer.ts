@@ -12,7 +12,7 @@
  * `writerTable` lists the states and whether steps are sent or wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, ownField, right } from '../../json/index.ts'
 import { termsOf, type RecordedEntry } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/kit.ts'
@@ -175,7 +175,8 @@ export class Writer {
       this.#called += 1
       this.#waiting.push({
         ...step,
-        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? step.from ?? behind.messages) : undefined,
+        expectedLen:
+          continues.type === 'len' ? lengthOf(continues.len ?? ownField(step, 'from') ?? behind.messages) : undefined,
         expectedHead: continues.type === 'head' ? continues.head : undefined,
         behind,
         doomed: undefined,
