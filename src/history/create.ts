@@ -18,7 +18,8 @@ export interface HistoryOptions<M> {
   readonly classify?: Classify<M>
   /**
    * A schema that each message must match, also those of `from`: a Standard Schema, as of zod, valibot or arktype, that
-   * needs no promise. It only checks: the message is recorded as it was appended. Default: any plain JSON data is recorded.
+   * needs no promise. It only checks: the message is recorded as it was appended. A history that starts from a view of this
+   * one has its own. Default: any plain JSON data is recorded.
    */
   readonly check?: StandardSchemaV1<unknown, M>
 }
@@ -38,7 +39,7 @@ export interface HistoryOptions<M> {
 export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = {}): History<M> => {
   const { from = [], classify = classifyMessage, check } = optionsOf('createHistory', options, optionNames)
   if (typeof from === 'string') throw new TypeError('createHistory: `from` is a string; expected a view or messages')
-  const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf(check))
+  const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf('createHistory', check))
   const part = partOf<M>(from)
   if (part !== undefined) {
     if (check !== undefined)

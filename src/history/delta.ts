@@ -68,8 +68,12 @@ export const applyDelta = <M>(
   const messages: Immutable<M>[] = []
   const kinds: PageKind[] = []
   for (const given of ownItems(append)) {
+    let callback = 'append' // what calls the caller's code: reading the message, `check`, `classify`
     try {
       const message = copyFor(log, given as M)
+      callback = 'check'
+      log.check?.(message)
+      callback = 'classify'
       const kind = kindOf(log, message)
       codeOf(kind) // throws on an unknown page kind before anything is recorded
       messages.push(message)
@@ -78,7 +82,7 @@ export const applyDelta = <M>(
       const position = expectedLen + messages.length
       if (error instanceof NotJson)
         return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
-      if (log.link === undefined) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
+      if (log.link === undefined) return left({ _tag: 'CallbackThrew', callback, cause: error })
       if (!(error instanceof TypeError)) throw error // the linked record takes no more
       return left({ _tag: 'UnrecordableMessage', position, path: [], reason: error.message })
     }

@@ -5,7 +5,7 @@ import { pageKinds } from '../pages/index.ts'
 
 /** Why saved state or a delta was refused. The history is unchanged. */
 export type HistoryFault =
-  /** One of your callbacks threw: `decode`, or the history's `classify`. Nothing was appended or restored. */
+  /** One of your callbacks threw: `decode`, or the history's `check` or `classify`; or (`append`) reading the message threw. Nothing was appended or restored. */
   | CallbackThrew
   /** Saved state whose shape `restoreHistory` does not accept. */
   | { readonly _tag: 'NotSavedHistory'; readonly path: Path; readonly expected: string }

@@ -48,13 +48,6 @@ export const emptyLog = <M>(classify: Classify<M>, check?: Log<M>['check']): Log
   whole: undefined,
 })
 
-/** A frozen copy of a message; a message that was decoded is returned as it is. Throws for one that can't be recorded. */
-const copyOf = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> => {
-  const copy = snapshot(message) as Immutable<M>
-  log.check?.(copy)
-  return copy
-}
-
 /** Classifies a message that was appended without a page kind. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
   const { classify } = log // called without a receiver: as a method it would get the log as `this`
@@ -71,7 +64,7 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
   const { state, tail } = log.content
   tail.codes.push(code)
   log.whole = undefined
-  return (state.len + tail.messages.push(message) - 1) as Position // the only place that makes a position
+  return (state.len + tail.messages.push(message) - 1) as Position
 }
 
 /** Record the messages of a view. A view from 0 without gaps shares its storage; others are copied by entry. */
@@ -90,6 +83,7 @@ export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part
 /** Copy, check, classify and record a message. If a step throws, nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
   const copy = copyFor(log, message)
+  log.check?.(copy)
   const kind = page === undefined ? kindOf(log, copy) : page
   const passOn = log.link?.prepare(copy, kind)
   const position = record(log, copy, kind)
@@ -97,9 +91,9 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
   return position
 }
 
-/** A frozen copy of a message, which the linked record can have too. */
+/** A frozen copy of a message, which the linked record can have too; what was decoded is returned as it is. Throws for what can't be recorded. */
 export const copyFor = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> =>
-  log.link === undefined ? copyOf(log, message) : log.link.admit(message)
+  log.link === undefined ? (snapshot(message) as Immutable<M>) : log.link.admit(message)
 
 const fullViewOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 

@@ -2,11 +2,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../either/index.ts'
 import { NotJson, optionsOf, ownField, ownItems, type Path, type Recordable } from '../json/index.ts'
+import { checkOf } from './check.ts'
 import { callCallback } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFaultOf, RestoreFault } from './fault.ts'
-import type { Classify, History } from './history.ts'
-import { append, emptyLog, handleOf } from './log.ts'
+import type { HistoryOptions } from './create.ts'
+import type { History } from './history.ts'
+import { copyFor, emptyLog, handleOf, kindOf, record } from './log.ts'
 
 /** A history from saved state. */
 export interface Restored<M> {
@@ -28,9 +30,11 @@ export interface Restored<M> {
  *
  * @param saved the saved messages and page kinds; untrusted data
  * @param decode checks one message. Pass `decodeMessage` for messages of this library
- * @param options `classify` returns the page kind of messages without one. Default: `classify` of `indelible/pages`
+ * @param options `classify` returns the page kind of messages without one, `check` is a schema that each message must match,
+ * also later ones: both as for `createHistory`
  * @returns the history; or `NotSavedHistory`, `UndecodableMessage`, `UnrecordableMessage`,
  * `TooManyPages`, `UnknownPage`, `CallbackThrew`
+ * @throws TypeError if `check` is no Standard Schema
  * @example
  * const saved = JSON.parse(JSON.stringify({ messages: history.view(), pages: history.view().pages }))
  * const { history: restored } = orThrow(restoreHistory<Message>(saved, decodeMessage))
@@ -38,9 +42,10 @@ export interface Restored<M> {
 export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },
   decode: (message: unknown) => Either<unknown, M>,
-  options: { readonly classify?: Classify<M> } = {},
+  options: Pick<HistoryOptions<M>, 'classify' | 'check'> = {},
 ): Either<RestoreFault, Restored<M>> => {
-  const { classify = classifyMessage } = optionsOf('restoreHistory', options, { classify: true })
+  const names = { classify: true, check: true } as const
+  const { classify = classifyMessage, check } = optionsOf('restoreHistory', options, names)
   if (typeof saved !== 'object' || saved === null) return left(savedShapeFault([], 'an object with messages and pages'))
   const messages: unknown = ownField(saved, 'messages')
   const given: unknown = ownField(saved, 'pages')
@@ -55,7 +60,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   if (kinds.length > messages.length)
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
-  const log = emptyLog<M>(classify)
+  const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf('restoreHistory', check))
   // A copy, because `decode` could change the saved array.
   for (const [position, encoded] of ownItems<unknown>(messages).entries()) {
     const answer = callCallback('decode', () => decode(encoded))
@@ -64,10 +69,15 @@ export const restoreHistory = <M extends Recordable<M>>(
     if (!isEither(decoded))
       return left({ _tag: 'CallbackThrew', callback: 'decode', cause: new TypeError(notEither(decoded)) })
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
+    let callback = 'decode' // it made the message
     try {
-      append(log, decoded.right, kinds.at(position))
+      const message = copyFor(log, decoded.right)
+      callback = 'check'
+      log.check?.(message)
+      callback = 'classify'
+      record(log, message, kinds.at(position) ?? kindOf(log, message))
     } catch (error) {
-      if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
+      if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback, cause: error })
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }

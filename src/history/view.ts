@@ -5,7 +5,7 @@ import type { Sequence } from '../sequence/index.ts'
 
 declare const position: unique symbol
 
-/** Zero-based index of an entry in its history. Branded: only an append makes one. */
+/** Zero-based index of an entry in its history. Branded: appends and views return them. */
 export type Position = number & { readonly [position]: true }
 
 declare class ViewBrand {

@@ -49,6 +49,7 @@ export interface SessionReader extends SessionBrand {
    *
    * @param head the head; only its size is used. Default: the current head
    * @returns the record at that head; undefined if this handle has not read that far
+   * @throws TypeError if `head` is not a head, also for an explicit `undefined`
    * @example
    * session.at().pages
    */

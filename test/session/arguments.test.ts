@@ -73,6 +73,19 @@ describe('null as options', () => {
   })
 })
 
+it.each<readonly [unknown, string]>([
+  [undefined, 'a head, found nothing'],
+  [3, 'a head, found 3'],
+  [{}, 'a head whose size is a number of rows, found nothing'],
+  [{ size: '1' }, 'a head whose size is a number of rows, found "1"'],
+  ...[-1, 1.5, NaN, Infinity].map(
+    (size) => [{ size }, `a head whose size is a number of rows, found ${size}`] as const,
+  ),
+])('session.at refuses %s', (head, found) => {
+  expect(() => session.at(head as never)).toThrow(TypeError)
+  expect(() => session.at(head as never)).toThrow(`session.at takes ${found}`)
+})
+
 describe('a value that is not a store', () => {
   const unopened = sqliteStore({ path: '/nowhere/x.db' })
   void unopened()

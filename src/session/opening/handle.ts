@@ -1,6 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isLeft, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
+import { checkArgument, isLeft, isObject, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
 import {
   appendOptions,
   leaseOptions,
@@ -142,6 +142,14 @@ const handle = <S extends SessionReader>(parts: SessionParts, reading: Reading, 
   return rememberParts(Object.freeze(session) as unknown as S, parts)
 }
 
+/** The size of a head that a caller passed. A head that is absent is no request for the current one. */
+const sizeOf = (head: unknown): number => {
+  checkArgument('session.at', isObject(head), 'a head', head)
+  const { size } = head as Pick<Head, 'size'>
+  checkArgument('session.at', Number.isSafeInteger(size) && size >= 0, 'a head whose size is a number of rows', size)
+  return size
+}
+
 const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading => ({
   id: mirror.id,
   forkedFrom,
@@ -149,7 +157,7 @@ const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading =>
   conversation: () => conversationOf(mirror),
   at: ((...heads: readonly Pick<Head, 'size'>[]) => {
     if (heads.length === 0) return currentMoment(mirror)
-    const { size } = heads[0] as Pick<Head, 'size'>
+    const size = sizeOf(heads[0])
     return size > mirror.head.size ? undefined : momentAt(mirror, size)
   }) as SessionReader['at'],
   notes: mirror.notes.view,
