@@ -22,7 +22,7 @@ const history = createHistory()
 history.append(user('hello'))
 console.log(settle(history.view()))`,
     reaches: ['either', 'fp-ts', 'history', 'immer', 'json', 'message', 'pages', 'sequence'],
-    most: 10_800,
+    most: 10_950,
   },
   {
     name: 'a session in memory',
