@@ -12,7 +12,7 @@
  * `writerTable` lists the states and whether steps are sent or wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, ownField, right } from '../../json/index.ts'
 import { termsOf, type RecordedEntry } from '../../entry/kit.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/kit.ts'
@@ -172,10 +172,13 @@ export class Writer {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
       const behind = this.#behind()
+      const [from, failed] = [ownField(step, 'from'), ownField(step, 'failed')]
       this.#called += 1
       this.#waiting.push({
         ...step,
-        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? step.from ?? behind.messages) : undefined,
+        from,
+        failed,
+        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? from ?? behind.messages) : undefined,
         expectedHead: continues.type === 'head' ? continues.head : undefined,
         behind,
         doomed: undefined,
