@@ -54,9 +54,9 @@ export interface Step {
   /** Its messages, if they are known before its turn. */
   readonly entries?: readonly RecordedEntry[]
   /** The position that its first message must get. Default: the one after all earlier calls. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** Called as soon as it fails, before its answer is. */
-  readonly failed?: (fault: WriteFault) => void
+  readonly failed?: ((fault: WriteFault) => void) | undefined
   /** True if it can be appended after the seal: a change of the metadata. Default: false. */
   readonly afterSeal?: boolean
   /** True if its last row seals the record. */

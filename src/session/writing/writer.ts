@@ -172,11 +172,13 @@ export class Writer {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       const { continues } = step
       const behind = this.#behind()
+      const [from, failed] = [ownField(step, 'from'), ownField(step, 'failed')]
       this.#called += 1
       this.#waiting.push({
         ...step,
-        expectedLen:
-          continues.type === 'len' ? lengthOf(continues.len ?? ownField(step, 'from') ?? behind.messages) : undefined,
+        from,
+        failed,
+        expectedLen: continues.type === 'len' ? lengthOf(continues.len ?? from ?? behind.messages) : undefined,
         expectedHead: continues.type === 'head' ? continues.head : undefined,
         behind,
         doomed: undefined,
