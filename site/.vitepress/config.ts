@@ -69,7 +69,7 @@ const guide: DefaultTheme.SidebarItem[] = [
   {
     text: 'The project',
     items: [
-      ...pages('docs/', ['design', 'architecture', 'compare']),
+      ...pages('docs/', ['design', 'architecture', 'origins', 'compare']),
       ...pages('', ['API', 'CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']),
     ],
   },
