@@ -1,10 +1,10 @@
 /** Searches a store with its index. */
 import { isLeft, present } from '../json/index.ts'
-import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/kit.ts'
+import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
-import { isRecorded } from '../store/kit.ts'
+import { isRecorded } from '../store/internal.ts'
 import { fail, need, systemClock, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'

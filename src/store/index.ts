@@ -107,4 +107,4 @@ export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, Wan
 export type { OnNotice, StoreNotice } from './port/notice.ts'
 export { grow, type GrownTree } from './port/tree.ts'
 export { verifyLog, type InspectRows } from './rules/verify.ts'
-export type { BlockId, CompactRange, Hash, HashedRow } from '../proof/kit.ts'
+export type { BlockId, CompactRange, Hash, HashedRow } from '../proof/internal.ts'

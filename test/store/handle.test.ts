@@ -14,7 +14,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeNoticeText, type StoreNotice } from '../../src/store/port/notice.ts'
 import { left, right } from '../../src/json/index.ts'
 import { Signals } from '../../src/store/port/signals.ts'
-import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/kit.ts'
+import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/internal.ts'
 import { followLog } from '../../src/store/rules/follow.ts'
 import { ok } from '../task-results.ts'
 

@@ -1,10 +1,10 @@
 /** Encrypts and decrypts rows and their blocks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, utf8Of } from 'indelible/json/kit'
-import type { BlockId, Hash } from 'indelible/proof/kit'
-import { stubFault } from 'indelible/entry/kit'
+import { left, right, utf8Of } from 'indelible/internal/json'
+import type { BlockId, Hash } from 'indelible/internal/proof'
+import { stubFault } from 'indelible/internal/entry'
 import type { Append, Row, Store, StoredRow, StoreFaultOf } from 'indelible/store'
-import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/store/kit'
+import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/internal/store'
 import { fromBase64, mac, toBase64 } from './aes.ts'
 import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 

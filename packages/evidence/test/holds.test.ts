@@ -30,7 +30,7 @@ import {
 import { copySession, eraseMessages, exportSession, proveErased } from 'indelible/session'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { memoryDriver, storeOf } from 'indelible/store'
-import { ledgerContent, ledgerId, ledgerRow, ownStore, storeTask } from '../../../src/store/kit.ts'
+import { ledgerContent, ledgerId, ledgerRow, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'

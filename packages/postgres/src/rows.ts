@@ -9,7 +9,7 @@ import {
   type RowKind,
   type RowRange,
   type StoredRow,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Query } from './database.ts'
 import { copyBytes, rangesOf, type Log } from './log.ts'
 

@@ -1,5 +1,5 @@
 /** A store driver with strikable calls, for stores whose medium has no accessible steps. */
-import { present } from 'indelible/json/kit'
+import { present } from 'indelible/internal/json'
 import type { ErasingDriver, StoreDriver } from 'indelible/store'
 import type { Faults } from './faults.ts'
 

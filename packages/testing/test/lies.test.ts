@@ -11,7 +11,7 @@ import { assistant, orThrow, toolCall, type Store } from 'indelible'
 import { scriptedModel, type Model, type ModelEvent } from 'indelible/run'
 import { memoryDriver, storeOf } from 'indelible/store'
 import { keyValueContract, modelContract, storeContract, type ContractCase, type StorePlace } from '@indelible/testing'
-import { storeTask } from '../../../src/store/kit.ts'
+import { storeTask } from '../../../src/store/internal.ts'
 import { isFull, oneIn } from '../../../test/rounds.ts'
 import { keyValueMap } from '../../../test/store/key-value-map.ts'
 

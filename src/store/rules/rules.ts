@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
 import type { CheckedRow } from '../port/checked-row.ts'
 import type { CheckedAppend, UnchangedLog } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'

@@ -1,6 +1,6 @@
 /** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompactRange, Hash } from '../../proof/kit.ts'
+import type { CompactRange, Hash } from '../../proof/internal.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { RowPlace } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'

@@ -1,6 +1,6 @@
 /** The rows of a log in the file: finds the segment that has them, and reads them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
+import { equalBytes, peakEnds, type CompactRange } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
 import { decodePlace, entriesBefore, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'

@@ -1,4 +1,4 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
