@@ -4,7 +4,7 @@ import { base64Of, define, isObject, jsonIn, ownField, textOfUtf8, type Immutabl
 import type { Message, Part, Role } from '../message/index.ts'
 import { isRole } from '../message/internal.ts'
 import type { BlockId } from '../proof/internal.ts'
-import type { TermsOf } from '../store/index.ts'
+import type { TermsOf } from '../store/internal.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './words.ts'
 

@@ -16,16 +16,14 @@ import type {
   Fork,
   LogInfo,
   NewLog,
-  RemainingBlock,
-  RowPlace,
   RowsToErase,
-  TextPlaces,
   Store,
   StoredRow,
   StoreEncryption,
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
+import type { RemainingBlock, RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
   ownIdFault,
   copyArgument,

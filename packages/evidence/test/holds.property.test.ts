@@ -15,7 +15,7 @@ import {
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
 import { ownStore } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'

@@ -29,7 +29,7 @@ import {
 } from '@indelible/evidence'
 import { copySession, eraseMessages, exportSession, proveErased } from 'indelible/session'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
 import { ledgerContent, ledgerId, ledgerRow, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -1,6 +1,7 @@
 /** Creating and appending: what is stored, what is refused, and the effect of a retry. */
 import { isRight, type JsonObject } from 'indelible/internal/json'
-import { grow, verifyLog, type Row } from 'indelible/store'
+import { verifyLog, type Row } from 'indelible/store'
+import { grow } from 'indelible/store/driver'
 import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/internal/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, headOfRows, createLogWith, note, someRows } from './rows.ts'

@@ -1,5 +1,6 @@
 /** The fields of a row besides its text, and logs created with rows. */
-import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
+import { verifyLog, type Head, type Row, type Store } from 'indelible/store'
+import { grow } from 'indelible/store/driver'
 import { headOf, planAppend, type TimedRow } from 'indelible/internal/store'
 import { emptyRange, blockIdOf } from 'indelible/internal/proof'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'

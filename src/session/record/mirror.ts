@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/internal.ts'
-import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
+import { emptyRange, grow, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -14,7 +14,6 @@ import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
 import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
-  grow,
   verifyLog,
   type Head,
   type LogInfo,

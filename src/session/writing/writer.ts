@@ -21,12 +21,12 @@ import type {
   AppendFault,
   AppendedRows,
   Head,
-  Plan,
   Row,
   Store,
   StoreFaultOf,
   VerifyFault,
 } from '../../store/index.ts'
+import type { Plan } from '../../store/internal.ts'
 import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
