@@ -33,11 +33,10 @@ export const namesOf = ({ source }: Entry): Names => {
 export const apiPage = (): string => {
   const all = entries.map((entry) => Object.assign({ name: entry.name, source: entry.source }, namesOf(entry)))
   const count = (kind: keyof Names): number => all.reduce((sum, one) => sum + one[kind].length, 0)
-  const kits = packages.flatMap(({ manifest }) => Object.keys(manifest.exports).filter((name) => name.endsWith('/kit')))
   const list = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ') || 'none'
   return [
     '# The public names',
-    `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages; ${kits.length} kits, which are for this repository. Written by \`npm run api\`.`,
+    `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages. Written by \`npm run api\`.`,
     ...all.map(({ name, source, values, types }) => {
       const signatures = values.flatMap((value) => signaturesOf(source, value).toSorted())
       const options = types.flatMap((type) => {

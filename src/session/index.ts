@@ -104,4 +104,4 @@ export type {
   SummaryNote,
   ToolStartedNote,
   Usage,
-} from '../notes/kit.ts'
+} from '../notes/internal.ts'

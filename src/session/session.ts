@@ -6,7 +6,7 @@
 import type { History, Paged, View } from '../history/index.ts'
 import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
+import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/internal.ts'
 import type { PageKind, PageKinds } from '../pages/index.ts'
 import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'

@@ -19,9 +19,9 @@ import {
   type JsonObject,
   objectAt,
   Unexpected,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/internal/codecs'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'

@@ -1,7 +1,7 @@
 /** Appends the new messages of a conversation that continues in another program to its session. */
-import { isLeft, type Json, jsonEqual } from 'indelible/json/kit'
+import { isLeft, type Json, jsonEqual } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { rangeDigest, type Note } from 'indelible/internal/notes'
 import { forkSession, openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { importTranscript, type Transcript } from '@indelible/transcripts'

@@ -24,8 +24,8 @@ import {
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { isObject } from 'indelible/json/kit'
-import { reasonOf } from 'indelible/task/kit'
+import { isObject } from 'indelible/internal/json'
+import { reasonOf } from 'indelible/internal/task'
 import {
   frameOf,
   jsonBytes,

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { assembleTranscript } from '../assemble.ts'
 import { createLineImport } from '../line-import.ts'
