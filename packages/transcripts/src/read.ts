@@ -9,6 +9,7 @@ import {
   parseJson,
   right,
   optionsOf,
+  ownFields,
 } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { aiderConversations, isAiderHistory } from './aider.ts'
@@ -47,7 +48,7 @@ export const readTranscript = (
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
   const { pick = 0, ...others } = optionsOf('readTranscript', options, optionNames)
-  const opened = open(input, others)
+  const opened = open(input, ownFields(others))
   return isLeft(opened) ? opened : opened.right(pick)
 }
 
