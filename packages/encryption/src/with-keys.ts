@@ -3,9 +3,9 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import { hasField, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { hasField, isLeft, isObject, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
-import type { BlockId } from 'indelible/proof/kit'
+import { isBlockId, type BlockId } from 'indelible/proof/kit'
 import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
 import type {
   Append,
@@ -743,9 +743,12 @@ const changedClear = (before: JsonObject, after: JsonObject): string | undefined
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
-/** The images and files of a row's message that are blocks. */
+/** The images and files of a row's message that are blocks, and the instructions of a receipt. */
 const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   const decoded = kind === 'entry' ? decodeRow(body) : undefined
+  const note = kind === 'note' ? parseJson(body) : undefined
+  if (note !== undefined && !isLeft(note) && isObject(note.right) && isBlockId(note.right['instructions']))
+    return [note.right['instructions']]
   if (decoded === undefined || isLeft(decoded)) return []
   const message = parseJson(decoded.right.text)
   return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // checked before it was appended
