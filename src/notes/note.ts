@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 
 /** All kinds of notes, distinguished by `type`. */
 export type Note =

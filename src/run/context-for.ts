@@ -11,7 +11,7 @@ import {
 import type { View } from '../history/index.ts'
 import { ownFields } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
-import type { Note } from '../notes/kit.ts'
+import type { Note } from '../notes/internal.ts'
 import { promptTokens, type Prompt } from './prompt.ts'
 
 /** The messages to send instead of the whole record, as `deriveContext` returns them. */

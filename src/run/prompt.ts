@@ -1,5 +1,5 @@
 /** What a request has beside the messages of its context: instructions, and texts about the call log. The record and its contexts have none of it. */
-import { textTokens } from '../context/kit.ts'
+import { textTokens } from '../context/internal.ts'
 import { describe } from '../json/index.ts'
 import { system, text, textOf, type Message, type Sequence, type Settled } from '../message/index.ts'
 

@@ -1,5 +1,5 @@
 /** Matches texts against a query, and selects the excerpt. */
-import { wordsIn, type SearchText, type Word } from '../entry/kit.ts'
+import { wordsIn, type SearchText, type Word } from '../entry/internal.ts'
 import type { Phrase, Query } from './query.ts'
 
 /** A part of a text, with the matched words. */

@@ -105,4 +105,4 @@ export type {
   SummaryNote,
   ToolStartedNote,
   Usage,
-} from '../notes/kit.ts'
+} from '../notes/internal.ts'

@@ -7,9 +7,9 @@ import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
 import { isObject, jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
-import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/kit.ts'
+import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/internal.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
-import type { Usage } from '../../notes/kit.ts'
+import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
   checkInstructionsOnce,

@@ -5,10 +5,10 @@
  */
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
 import { decodeResponse, gemini } from '../../codecs/gemini/index.ts'
-import { JoinedResponse } from '../../codecs/kit.ts'
+import { JoinedResponse } from '../../codecs/internal.ts'
 import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
-import type { Usage } from '../../notes/kit.ts'
+import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
   checkInstructionsOnce,

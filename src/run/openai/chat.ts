@@ -7,7 +7,7 @@
 import { isObject, present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
-import { JoinedCompletion, type ChatGrowth } from '../../codecs/kit.ts'
+import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
 import {
   checkInstructionsOnce,

@@ -8,7 +8,7 @@ import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
-import { JoinedEvents } from '../../codecs/kit.ts'
+import { JoinedEvents } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
   checkInstructionsOnce,

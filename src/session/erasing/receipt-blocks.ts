@@ -1,7 +1,7 @@
 /** The blocks that receipts name: tools, instructions, and messages that only one call had. Rows reference only the instructions of a run. */
 import { isObject, ownField, type Json } from '../../json/index.ts'
-import type { Note } from '../../notes/kit.ts'
-import { isBlockId, type BlockId } from '../../proof/kit.ts'
+import type { Note } from '../../notes/internal.ts'
+import { isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'

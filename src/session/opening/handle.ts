@@ -11,7 +11,7 @@ import {
   rewindOptions,
 } from '../record/options.ts'
 import type { Head, LogInfo, Store, StoreFault } from '../../store/index.ts'
-import { ownKeyOf } from '../../store/kit.ts'
+import { ownKeyOf } from '../../store/internal.ts'
 import type { CallbackThrew, TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/append.ts'
 import { lookAtLease } from '../record/pending.ts'

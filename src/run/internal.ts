@@ -1,4 +1,4 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { type AdapterOptions, checkInstructionsOnce, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export { deltaOf } from './model-event.ts'
