@@ -71,6 +71,7 @@ export type {
   LeaseOptions,
   LeaseRespect,
   SessionLease,
+  NewReceipt,
   NewSummary,
   NoteOptions,
   MessagesAndNotes,
