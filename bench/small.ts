@@ -126,7 +126,7 @@ const tuples = async (): Promise<void> => {
     ] as [MessageStore, MessageStore, MessageStore]
     for (let turn = 0; turn < size / 2; turn++)
       for (const each of [fresh, peer]) await each.add([messageAt(2 * turn), messageAt(2 * turn + 1)], turn)
-    const calls = Math.ceil(400 / size)
+    const calls = Math.ceil(3000 / size)
     const repeated = (load: MessageStore['load']) => async (): Promise<void> => {
       for (let call = 0; call < calls; call++) if ((await load()) !== size) throw new Error('messages are missing')
     }
