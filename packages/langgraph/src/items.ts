@@ -1,8 +1,8 @@
 /** Items of a channel as JSON text: a LangChain message is stored as a message, anything else in a note. */
-import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
 import { langchainMessages as codec } from '@indelible/codecs/langchain'
 import type { Message } from 'indelible/message'
-import { RecentMap } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/internal/sequence'
 import type { SessionReader } from 'indelible/session'
 
 /** Where an item is stored: its text, or the position of its message, with an id assigned later. */

@@ -20,12 +20,18 @@ import {
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type SessionMark } from 'indelible/session/kit'
-import { pagesOf } from 'indelible/task/kit'
+import {
+  idOfParts,
+  adapterSessions,
+  removeMarked,
+  type AdapterSession,
+  type SessionMark,
+} from 'indelible/internal/session'
+import { pagesOf } from 'indelible/internal/task'
 import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
 import {

@@ -1,8 +1,8 @@
 /** Reads the notes of a thread's record: its checkpoints and their writes. */
-import { hasField, isObject, ownField, type Json } from 'indelible/json/kit'
-import type { ApplicationNote, Note } from 'indelible/notes/kit'
+import { hasField, isObject, ownField, type Json } from 'indelible/internal/json'
+import type { ApplicationNote, Note } from 'indelible/internal/notes'
 import type { Session, SessionReader } from 'indelible/session'
-import { RecentMap } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/internal/sequence'
 import { textOf, type Item, type ItemRef } from './items.ts'
 
 export const namespace = 'langgraph'

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { right } from '../../json/index.ts'
-import { portableSha256 as sha256 } from '../../proof/kit.ts'
+import { portableSha256 as sha256 } from '../../proof/internal.ts'
 import type { StoreFault } from '../fault.ts'
 import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
 import { nextTurn, sliceRows } from '../port/slices.ts'

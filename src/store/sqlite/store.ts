@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, choice, type Task } from '../../task/index.ts'
-import { portableSha256 as sha256 } from '../../proof/kit.ts'
+import { portableSha256 as sha256 } from '../../proof/internal.ts'
 import { storeOf } from '../rules/handle.ts'
 import { storeTask, type OpenStoreFault } from '../fault.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'

@@ -1,6 +1,6 @@
 /** A conversation as the lines of another format. */
 import { faultMessage } from 'indelible'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { allCodecs } from '@indelible/codecs'
 import type { Codec, Loss } from 'indelible/codecs'
 import { mend, type Message, type Repair, type Sequence, type Settled } from 'indelible/message'
