@@ -382,7 +382,6 @@ const rowOf = ({ position, place, body, at, salt, erased }: Readonly<Record<stri
     digitsOf(erased),
   )
 
-const digitsOf = (bytes: unknown): string | undefined =>
-  bytes instanceof Buffer ? bytes.toString('hex') : undefined
+const digitsOf = (bytes: unknown): string | undefined => (bytes instanceof Buffer ? bytes.toString('hex') : undefined)
 
 const termText = ({ term, prefix = false }: WantedTerm): string => `${quoteTerm(term)}${prefix ? ':*' : ''}`
