@@ -3,7 +3,7 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import { hasField, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { hasField, isLeft, left, optionsOf, parseJson, present, right, type JsonObject } from 'indelible/json/kit'
 import type { Message } from 'indelible/message'
 import type { BlockId } from 'indelible/proof/kit'
 import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
@@ -611,6 +611,7 @@ class EncryptingStore {
     }
     return Object.freeze({
       rows: Object.freeze([...found.rows, ...looking.places.values()]),
+      ...present({ operations: found.operations }),
       blocks: found.blocks,
       unread: Object.freeze(unread),
     })
