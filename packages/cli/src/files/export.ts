@@ -128,7 +128,11 @@ const messageLines = async (
   readable: <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T) => T,
 ): Promise<WrittenLines> => {
   const session = readable(await valueOrUnreadable(readSession(store, id)))
-  return writeMessages(session.conversation(), to, to === 'markdown' ? titleOf({ metadata: session.metadata() }) : undefined)
+  return writeMessages(
+    session.conversation(),
+    to,
+    to === 'markdown' ? titleOf({ metadata: session.metadata() }) : undefined,
+  )
 }
 
 const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
