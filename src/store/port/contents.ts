@@ -23,7 +23,7 @@ const ownNames: ReadonlySet<string> = new Set([
     'said',
     'sourceDigest',
   ],
-  ...['started', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
+  ...['started', 'external', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
 ])
 
 /** Members with a value of a fixed list. Another value is content. */
