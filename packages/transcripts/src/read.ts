@@ -46,9 +46,9 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  const { pick = 0, ...others } = optionsOf('readTranscript', options, optionNames)
-  const opened = open(input, others)
-  return isLeft(opened) ? opened : opened.right(pick)
+  const given = optionsOf('readTranscript', options, optionNames)
+  const opened = open(input, given)
+  return isLeft(opened) ? opened : opened.right(given.pick ?? 0)
 }
 
 /** The conversations of one file. */
