@@ -3,13 +3,13 @@
  * record, so that deleted content is never found and all stores give the same results.
  */
 import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
-import { decodeRow, messageIn, textsOf } from '../entry/kit.ts'
+import { decodeRow, messageIn, textsOf } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import { decodeNote } from '../notes/kit.ts'
-import type { BlockId } from '../proof/kit.ts'
+import { decodeNote } from '../notes/internal.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { Store, StoredRow } from '../store/index.ts'
-import type { Slices } from '../store/kit.ts'
+import type { Slices } from '../store/internal.ts'
 import type { SearchHit, SearchPlan } from './hit.ts'
 import { matchIn } from './match.ts'
 import type { Query } from './query.ts'

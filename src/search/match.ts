@@ -1,6 +1,6 @@
 /** Matches texts against a query, and selects the excerpt. */
-import { wordsIn, type SearchText } from '../entry/kit.ts'
-import type { Slices } from '../store/kit.ts'
+import { wordsIn, type SearchText } from '../entry/internal.ts'
+import type { Slices } from '../store/internal.ts'
 import type { Phrase } from './phrases.ts'
 import type { Query } from './query.ts'
 

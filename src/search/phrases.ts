@@ -4,7 +4,7 @@
  *
  * Source  Aho, Corasick: Efficient string matching, 1975
  */
-import type { Word } from '../entry/kit.ts'
+import type { Word } from '../entry/internal.ts'
 
 /** A sequence of adjacent words. */
 export interface Phrase {

@@ -4,8 +4,8 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import { termOf, wordsIn } from '../entry/kit.ts'
-import type { WantedTerm } from '../store/index.ts'
+import { termOf, wordsIn } from '../entry/internal.ts'
+import type { WantedTerm } from '../store/internal.ts'
 import type { SearchOnlyFault } from './fault.ts'
 import { PhraseFinder, type Phrase } from './phrases.ts'
 

@@ -18,10 +18,10 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { rangeDigest } from '../../src/notes/kit.ts'
+import { rangeDigest } from '../../src/notes/internal.ts'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
-import type { RowQuery } from 'indelible/store'
+import type { RowQuery } from 'indelible/store/driver'
 import { isFull, rounds } from '../rounds.ts'
 import { thawed } from '../thawed.ts'
 

@@ -5,8 +5,8 @@
  * Terms are passed to the server as they are. Its text search configurations have no influence, so
  * every store finds the same rows.
  */
-import { isLeft, right } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { isLeft, right } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
   encryptionMark,
@@ -25,7 +25,7 @@ import {
   storedRow,
   type TermsOf,
   type WantedTerm,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
