@@ -1,7 +1,7 @@
 /** The token counts of the call behind an imported answer, as its source file has them in the `meta` of the message. */
-import { isObject, ownField, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
+import type { Usage } from 'indelible/internal/notes'
 import { count, objectIn, textIn, type CallDetails, type OriginDraft } from './origin.ts'
 import { isUndercounted } from './undercount.ts'
 

@@ -19,9 +19,9 @@ import {
   type JsonObject,
   objectAt,
   Unexpected,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/internal/codecs'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
@@ -134,8 +134,8 @@ class Reader implements LineReader {
     if (id === undefined && !isSpoken)
       return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
     const { message } = entry
-    if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
-      throw new Unexpected(['uuid'], 'a string', entry['uuid'])
+    const isWhole = (isObject(message) && typeof message['role'] === 'string') || promptIn(entry) !== undefined
+    if (id === undefined && !isWhole) throw new Unexpected(['uuid'], 'a string', entry['uuid'])
     if (id === undefined) this.#sink.damage(line, 'has no uuid, so no line can name it as its parent')
     const known = id === undefined ? undefined : this.#tree.find(id)
     if (known !== undefined) return this.#readAgain(entry, line, known)

@@ -13,9 +13,9 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { countAnswer } from './call-usage.ts'
 import { textIn } from './origin.ts'

@@ -26,10 +26,10 @@ import {
   Unexpected,
   ownFields,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeMessage } from 'indelible/message'
-import { messageFaultText } from 'indelible/message/kit'
-import { decodeNote, noteFaultText } from 'indelible/notes/kit'
+import { messageFaultText } from 'indelible/internal/message'
+import { decodeNote, noteFaultText } from 'indelible/internal/notes'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'
 import type { RecordExport, ExportedRow, RowMoment } from 'indelible/session'

@@ -20,9 +20,9 @@ import {
   left,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs, type Decoded, type TranscriptFault } from 'indelible/codecs'
-import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import type { Conversation } from './found-conversation.ts'
 import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'

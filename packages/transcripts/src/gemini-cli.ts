@@ -19,8 +19,8 @@ import {
   stringAt,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
-import { CallReader, sourceOf } from 'indelible/codecs/kit'
+} from 'indelible/internal/json'
+import { CallReader, sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import { countAnswer } from './call-usage.ts'
 import { metaOf } from './other-fields.ts'

@@ -12,7 +12,7 @@ import {
   snapshot,
   Unexpected,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'

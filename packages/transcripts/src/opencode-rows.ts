@@ -4,8 +4,16 @@
  *
  * Source  anomalyco/opencode, packages/schema/src/session-message.ts and packages/core/src/session (2026-10)
  */
-import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+import {
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
+import { sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'

@@ -19,8 +19,8 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+} from 'indelible/internal/json'
+import { sourceOf } from 'indelible/internal/codecs'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'

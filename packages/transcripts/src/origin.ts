@@ -1,8 +1,16 @@
 /** Collects where a conversation came from, entry by entry. */
 import { pricesOf } from 'indelible/context'
-import { fieldsBeside, isObject, ownField, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
+import {
+  fieldsBeside,
+  isObject,
+  ownField,
+  ownFields,
+  type Json,
+  type JsonObject,
+  present,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
+import type { Usage } from 'indelible/internal/notes'
 import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'

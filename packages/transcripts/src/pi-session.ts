@@ -18,7 +18,7 @@ import {
   type Json,
   type JsonObject,
   type Path,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'

@@ -12,9 +12,9 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
+import { codecFaultText } from 'indelible/internal/codecs'
 import { entryLines } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { countAnswer } from './call-usage.ts'

@@ -9,7 +9,7 @@ import {
   parseJson,
   right,
   optionsOf,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { aiderConversations, isAiderHistory } from './aider.ts'
 import { assembleTranscript } from './assemble.ts'

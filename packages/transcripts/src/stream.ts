@@ -1,6 +1,6 @@
 /** Reads transcripts that are too large for memory: line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, joinBytes, optionsOf } from 'indelible/json/kit'
+import { isLeft, joinBytes, optionsOf } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'

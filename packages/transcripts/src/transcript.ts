@@ -1,7 +1,7 @@
 /** The result of reading a file: a conversation, its origin, and every problem found in the file. */
-import type { JsonObject, Path } from 'indelible/json/kit'
+import type { JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Note, Usage } from 'indelible/notes/kit'
+import type { Note, Usage } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { RowMoment, ExportedHead } from 'indelible/session'
 

@@ -4,7 +4,7 @@ import { mend, settle } from 'indelible'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { refusal } from '../../../test/codecs/judges/anthropic.ts'
 import { sourceTimeOf } from '@indelible/transcripts'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import { lines, outline, read, said } from './reading.ts'
 
 const envelope = (uuid: string, parentUuid: string | null, more: object = {}) => ({

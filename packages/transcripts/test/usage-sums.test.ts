@@ -1,10 +1,10 @@
 /** The tokens and dollars of each program's calls, beside sums by hand: of what its file counts, each call is counted once. */
 import { expect, it } from 'vitest'
-import { usageDollars } from 'indelible/context/kit'
-import { usesOf } from 'indelible/session/kit'
+import { usageDollars } from 'indelible/internal/context'
+import { usesOf } from 'indelible/internal/session'
 import { readTranscript } from '@indelible/transcripts'
 import { orThrow, type Message } from 'indelible'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import { lines } from './reading.ts'
 
 const day = '2026-10-01'

@@ -1,7 +1,7 @@
 /** `show --calls` and `stats` count the same calls of an imported session: what one lists and what is beside it are the sums of the other. */
 import { expect, it } from 'vitest'
 import { orThrow } from 'indelible'
-import { usesOf } from 'indelible/session/kit'
+import { usesOf } from 'indelible/internal/session'
 import { exportOf, readTranscript } from '@indelible/transcripts'
 import { figuresOf, otherCallsOf } from '../src/calls/call-figures.ts'
 import { callsOf, type CallRecord } from '../src/calls/model-calls.ts'

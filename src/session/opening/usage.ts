@@ -9,7 +9,7 @@ import {
   present,
   type JsonObject,
 } from '../../json/index.ts'
-import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
+import { decodeNote, type ReceiptNote, type Usage } from '../../notes/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'

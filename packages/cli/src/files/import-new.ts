@@ -1,7 +1,7 @@
 /** Appends the new messages of a conversation that continues in another program to its session. */
-import { isLeft, isObject, type Json, jsonEqual, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, jsonEqual, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { rangeDigest, type Note } from 'indelible/internal/notes'
 import { forkSession, openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { exportOf, importTranscript, type Transcript } from '@indelible/transcripts'

@@ -4,7 +4,7 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import { readTranscriptStream } from '@indelible/transcripts'
 import { bytesOfFile } from './codex-base.ts'
 

@@ -6,9 +6,9 @@ import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { createHistory, omitRanges, type Range, type View } from 'indelible/history'
-import { retractedBy } from 'indelible/notes/kit'
+import { retractedBy } from 'indelible/internal/notes'
 
 import { type Message } from 'indelible/message'
 import {
@@ -18,7 +18,7 @@ import {
   type TranscriptEvent,
   type TranscriptOptions,
 } from '@indelible/transcripts'
-import { assembleTranscript } from '@indelible/transcripts/kit'
+import { assembleTranscript } from '@indelible/transcripts/internal'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
