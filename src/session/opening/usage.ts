@@ -1,5 +1,14 @@
 /** The token usage of a session's model calls: from its receipts, and from the file that it was imported from. */
-import { freezeResult, ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
+import {
+  freezeResult,
+  ownFields,
+  isLeft,
+  isObject,
+  optionsOf,
+  parseJson,
+  present,
+  type JsonObject,
+} from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -15,17 +24,17 @@ export interface CallUse {
   readonly model?: string
   /** The day of the call in ISO 8601, if known: UTC for a receipt, the file's own time zone for a file. */
   readonly day?: string
-  /** The number of calls. */
+  /** The number of calls that have an answer, or a part of one. */
   readonly calls: number
   /** Set if each request was so long that its model has other prices. */
   readonly long?: true
-  /** The number of failed calls: with a provider error, without an answer, or with one that was cut off. */
+  /** The number of failed calls: without an answer, which are not in `calls`, or with one that was cut off. */
   readonly failed: number
   /** The tokens as counted by the provider; absent if it did not report them. */
   readonly usage?: Usage
   /**
-   * The number of calls whose answers may hold more tokens than were counted, because they failed or broke off, or
-   * because a file counts too few; absent if there are none.
+   * The number of calls whose answers may hold more tokens than were counted, because they broke off, or because a
+   * file counts too few; absent if there are none.
    */
   readonly undercounted?: number
 }
@@ -97,15 +106,16 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   const like = typeof details?.['like'] === 'number' ? notes[details['like']] : undefined
   const status = like === undefined ? undefined : receiptIn(like)?.details?.['status']
   const time = typeof details?.['at'] === 'number' ? details['at'] : at
-  const failed = hasFailed({ ...present({ status }), ...details })
+  const call = ownFields<JsonObject>({ ...present({ status }), ...details })
+  const isCut = call['cut'] === true
   return Object.freeze({
     source: 'receipt',
     model: typeof details?.['tier'] === 'string' ? `${model} (${details['tier']})` : model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
-    calls: 1,
-    failed: failed ? 1 : 0,
+    calls: hasAnswer(call) || usage !== undefined ? 1 : 0,
+    failed: hasFailed(call) ? 1 : 0,
     // Anthropic counts the output at the start of a stream, and again at its end.
-    ...(usage && failed && { undercounted: 1 }),
+    ...(usage && isCut && { undercounted: 1 }),
     ...(usage && { usage }),
   })
 }
@@ -126,6 +136,17 @@ const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
 export const hasFailed = (call: { readonly [field: string]: unknown }): boolean => {
   const { error, status, cut } = ownFields(call)
   return error !== undefined || cut === true || (typeof status === 'number' && status >= 400)
+}
+
+/**
+ * Whether a call has an answer, at least a part of one.
+ *
+ * @param call the details of the call's receipt
+ * @returns false for an error of the provider or the connection before any content
+ */
+export const hasAnswer = (call: { readonly [field: string]: unknown }): boolean => {
+  const { status, cut } = ownFields(call)
+  return !hasFailed(call) || (cut === true && !(typeof status === 'number' && status >= 400))
 }
 
 /**

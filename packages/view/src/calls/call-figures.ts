@@ -3,7 +3,7 @@ import { callDollars, ratesAt } from 'indelible/internal/context'
 import { pricesOf } from 'indelible/context'
 import { isObject } from 'indelible/internal/json'
 import type { ReceiptNote, Usage } from 'indelible/internal/notes'
-import { hasFailed, usesOf } from 'indelible/internal/session'
+import { hasAnswer, hasFailed, usesOf } from 'indelible/internal/session'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/internal'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
@@ -71,6 +71,8 @@ export interface CallFigures {
   readonly broke: string | undefined
   /** Why there is no whole answer; undefined where there is one. */
   readonly failed: string | undefined
+  /** Whether there is an answer, at least a part of one. Other calls are not in the number of calls. */
+  readonly hasAnswer: boolean
   /** The number of the failed call whose request this one repeats. */
   readonly repeats: number | undefined
   /** US dollars at list prices; undefined if they are not known. */
@@ -144,13 +146,14 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       at,
       input,
       output: usage?.output ?? 0,
-      isUndercounted: counted?.undercounted === true || (usage !== undefined && failed !== undefined),
+      isUndercounted: counted?.undercounted === true || (usage !== undefined && details?.cut === true),
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,
       written: usage?.cacheWrite,
       broke,
       failed,
+      hasAnswer: details === undefined || usage !== undefined || hasAnswer({ ...details }),
       repeats,
       dollars,
       why: costReason(counts, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
@@ -268,7 +271,15 @@ export interface CallSums {
 /** The sums of a session's own calls: a fork does not count those that it shares with its original. */
 export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const figures = all.filter(({ isShared }) => !isShared)
-  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0, uncounted: 0 }
+  const sums = {
+    calls: figures.filter((one) => one.hasAnswer).length,
+    input: 0,
+    output: 0,
+    breaks: 0,
+    failed: 0,
+    unpriced: 0,
+    uncounted: 0,
+  }
   let cached: number | undefined
   let dollars: number | undefined
   for (const one of figures) {
