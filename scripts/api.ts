@@ -28,6 +28,9 @@ export const namesOf = ({ source }: Entry): Names => {
   return { values: named(false), types: named(true) }
 }
 
+/** The number of types of all entries: one that two entries export counts twice. */
+export const apiTypes = (): number => entries.reduce((sum, entry) => sum + namesOf(entry).types.length, 0)
+
 /** The page as it should be. */
 export const apiPage = (): string => {
   const all = entries.map((entry) => Object.assign({ name: entry.name }, namesOf(entry)))

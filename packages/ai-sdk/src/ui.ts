@@ -5,9 +5,10 @@ import type { CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import { isLeft, ownField, present } from 'indelible/internal/json'
 import type { Message, ToolResultPart } from 'indelible/message'
-import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
+import type { Decisions } from 'indelible/run'
 import type { Sequence } from 'indelible/internal/sequence'
 import { FaultError } from 'indelible/internal/task'
+import type { Denial, OpenAnswer } from 'indelible/internal/run'
 
 export type UIPart = UIMessage['parts'][number]
 
