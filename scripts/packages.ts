@@ -10,6 +10,8 @@ import { root } from './run.ts'
 export interface Manifest {
   readonly name: string
   readonly version: string
+  readonly license?: string
+  readonly private?: boolean
   readonly engines: { readonly node: string }
   readonly exports: { readonly [entry: string]: { readonly '@indelible/source': string } | string }
   readonly imports?: { readonly [alias: string]: { readonly [condition: string]: string } }

@@ -417,3 +417,13 @@ it('scripts/attacks.ts lists every attack suite', () => {
       .filter((path) => !existsSync(join(root, path))),
   ).toEqual([])
 })
+
+describe('an older Node', () => {
+  it('is told which Node is needed: no package imports SQLite before its code runs', () => {
+    const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((path) => !path.startsWith('packages/cli'))
+    const early = files.filter((path) =>
+      /^import (?!type )[^;\n]*? from 'node:sqlite'/m.test(readFileSync(join(root, path), 'utf8')),
+    )
+    expect(early).toEqual([])
+  })
+})

@@ -168,7 +168,7 @@ const noteWith = <N extends Note>(
         }
       case 'tool_started':
         return note.arguments === undefined ? note : { ...note, arguments: inner.text(note.arguments) }
-      case 'receipt':
+      case 'receipt': // instructions are redacted before they become a block
         return {
           ...note,
           model: inner.text(note.model),

@@ -28,6 +28,6 @@ export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/us
 export type { ForkPoint } from './record/metadata.ts'
 export type { VerifyOptions } from './proofs/verify.ts'
 export type { ExportedRow, RowMoment, ExportedHead } from './record/exported.ts'
-export type { PagedMessages, MessagesAndNotes } from './session.ts'
+export type { PagedMessages, MessagesAndNotes, NewReceipt } from './session.ts'
 export type { DamagedRow } from './record/mirror.ts'
 export type { RemainingData } from './erasing/receipt.ts'

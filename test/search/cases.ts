@@ -362,6 +362,14 @@ export const searchCases = (place: () => Place): void => {
     expect(await searchStore(store, '-a -b')()).toMatchObject({ left: { _tag: 'EmptyQuery' } })
   })
 
+  it('finds messages of erasable sessions', async () => {
+    const store = await open()
+    await createSession(store, { id: 'a', erasable: true, messages: [user('the needle'), user('the needle too')] })
+    await eraseMessages(store, 'a', [1], { reason: 'asked to' })
+    const { hits, damaged } = await searchStore(store, 'needle')
+    expect([places(hits), damaged]).toEqual([['a:0'], undefined])
+  })
+
   it('finds nothing outside of sessions or in an unfinished import', async () => {
     const store = await open()
     await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore

@@ -8,6 +8,7 @@ import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type Tex
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
+  checkInstructionsOnce,
   deltaOf,
   joinMessages,
   messagesOf,
@@ -41,6 +42,7 @@ export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> 
           { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
         ]),
       )
+      checkInstructionsOnce(request)
       const answered = streamText({
         ...(request.parameters as object),
         model,

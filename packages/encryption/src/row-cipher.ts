@@ -47,7 +47,7 @@ export const encryptRows = (
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
-    for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
+    for (const id of row.blocks ?? []) if (!given.has(id) || row.kind === 'note') attached.add(id)
     const { kind, at = now(), salt, erased } = row
     const place = {
       kind,
@@ -93,7 +93,7 @@ interface ExtractedText {
 
 /** The text of a row that names its blocks by their encrypted form, with their keys; and these blocks. */
 const withBlocks = (
-  { body, blocks = [] }: Row,
+  { kind, body, blocks = [] }: Row,
   given: ReadonlyMap<BlockId, Uint8Array>,
   scope: Uint8Array,
   hash: Hash,
@@ -115,7 +115,11 @@ const withBlocks = (
   const { message: _, ...rest } = envelope ?? {}
   const text =
     changed === undefined ? body : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
-  return { body: text, blocks: stored, missed: blocks.some((id) => given.has(id) && !named.has(id)) }
+  return {
+    body: text,
+    blocks: stored,
+    missed: kind === 'entry' && blocks.some((id) => given.has(id) && !named.has(id)),
+  }
 }
 
 interface JsonEnvelope {

@@ -3,9 +3,9 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/internal/task'
-import { hasField, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/internal/json'
+import { hasField, isLeft, isObject, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { BlockId } from 'indelible/internal/proof'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import { stubFault, attachedTo, decodeRow } from 'indelible/internal/entry'
 import type {
   Append,
@@ -742,9 +742,12 @@ const changedClear = (before: JsonObject, after: JsonObject): string | undefined
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
-/** The images and files of a row's message that are blocks. */
+/** The images and files of a row's message that are blocks, and the instructions of a receipt. */
 const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   const decoded = kind === 'entry' ? decodeRow(body) : undefined
+  const note = kind === 'note' ? parseJson(body) : undefined
+  if (note !== undefined && !isLeft(note) && isObject(note.right) && isBlockId(note.right['instructions']))
+    return [note.right['instructions']]
   if (decoded === undefined || isLeft(decoded)) return []
   const message = parseJson(decoded.right.text)
   return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // checked before it was appended

@@ -50,7 +50,7 @@ export function* exportLines({ id, metadata, erasable, rows, head }: RecordExpor
 /** A transcript as an export. From another format, its metadata names that format, and it has no root. */
 export const exportOf = (transcript: Transcript): RecordExport => {
   const { format, messages, notes, origin } = transcript
-  const { metadata, head: _, ...said } = origin
+  const { metadata, head: _, callIds: __, ...said } = origin
   const head = ownField(origin, 'head')
   return {
     ...(format === 'indelible'

@@ -31,7 +31,7 @@ export async function* readTranscriptStream(
   source: AsyncIterable<Uint8Array>,
   given: TranscriptOptions = {},
 ): AsyncGenerator<TranscriptEvent, void, undefined> {
-  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true })
+  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true, countedElsewhere: true })
   const splitter = createSplitter()
   const beginning = new Beginning()
   let held: Uint8Array[] = [] // all bytes so far, until they are known to be lines

@@ -129,6 +129,7 @@ describe('a Claude Code session', () => {
       ],
       metadata: { cwd: '/work', gitBranch: 'main', userType: 'external', isSidechain: false },
       aside: { summary: 1, 'file-history-snapshot': 1, progress: 1 },
+      callIds: [expect.any(String), expect.any(String)],
     })
   })
   it('counts the answers whose usage was written at the start of their stream, before their tokens', () => {

@@ -11,6 +11,7 @@ import { isToolCall, text, type Part } from '../../message/index.ts'
 import { JoinedEvents } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
+  checkInstructionsOnce,
   joinMessages,
   messagesOf,
   partOf,
@@ -42,6 +43,7 @@ export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Mod
         strict: false,
         ...present({ description }),
       }))
+      checkInstructionsOnce(request)
       const body = {
         store: false,
         include: ['reasoning.encrypted_content'],

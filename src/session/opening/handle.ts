@@ -35,6 +35,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   const appending = new Appending(store, mirror, writer)
   const history = new SessionHistory(store, mirror, writer)
   mirror.erasable = info.erasable === true
+  mirror.encrypted = ownKeyOf(log) !== undefined
   const described = new SessionMetadata(holding.store, log, info, mirror, writer)
   mirror.described = info.metadata
   mirror.inherited = inheritedRows(log)

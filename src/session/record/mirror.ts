@@ -73,6 +73,8 @@ export interface Mirror {
   sealed: boolean
   /** Whether appended rows get a salt. */
   erasable: boolean
+  /** Whether rows are encrypted. */
+  encrypted: boolean
   /** The journal folded so far: the steps that are not recorded yet. */
   readonly journal: JournalFold
   /** Leases up to this number are known to have ended. */
@@ -104,6 +106,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   described: Object.freeze({}),
   inherited: 0,
   erasable: false,
+  encrypted: false,
   journal: emptyFold(),
   endedLeases: 0,
   foreign: 0,

@@ -11,7 +11,18 @@ const ownNames: ReadonlySet<string> = new Set([
   ...['text', 'source', 'url', 'data', 'mediaType', 'arguments', 'callId', 'isError', 'summary', 'signature'],
   ...['provider', 'raw', 'after', 'answer', 'at', 'cacheRead', 'cacheWrite', 'closed', 'contextDigest', 'details'],
   ...['estimated', 'from', 'head', 'size', 'root', 'index', 'input', 'kind', 'lease', 'len', 'model', 'namespace'],
-  ...['output', 'parameters', 'part', 'position', 'promptDigest', 'reason', 'results', 'said', 'sourceDigest'],
+  ...[
+    'instructions',
+    'output',
+    'parameters',
+    'part',
+    'position',
+    'promptDigest',
+    'reason',
+    'results',
+    'said',
+    'sourceDigest',
+  ],
   ...['started', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
 ])
 

@@ -10,6 +10,7 @@ import { readTranscript, readTranscriptStream, type Transcript, type TranscriptE
 import { assembleTranscript } from '@indelible/transcripts/internal'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
+import { callsOfOriginal } from './copied-from.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { unreadable } from './input.ts'
 
@@ -250,7 +251,9 @@ const entriesOf = async (folder: string, unread: string[]): Promise<readonly Dir
 
 const readFileAt = async (path: string, pick: number): Promise<Either<TranscriptFault, Transcript>> => {
   const events: TranscriptEvent[] = []
-  for await (const event of readTranscriptStream(bytesOfFile(path), { pick })) events.push(event)
+  const countedElsewhere = await callsOfOriginal(path)
+  const options = { pick, ...(countedElsewhere && { countedElsewhere }) }
+  for await (const event of readTranscriptStream(bytesOfFile(path), options)) events.push(event)
   const read = assembleTranscript(events)
   return isLeft(read) ? read : right(await withResultFiles(path, read.right))
 }
