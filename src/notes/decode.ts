@@ -123,6 +123,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     started: texts,
     results: objects,
     waiting: texts,
+    external: texts,
     closed: optional(['true', (value) => value === true]),
   },
   input: {

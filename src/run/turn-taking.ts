@@ -10,7 +10,7 @@ import type { Decisions } from './open-answer.ts'
 import type { Session, WriteFault } from '../session/index.ts'
 import { clockOf, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
+import { turnFaultText, type InputMismatch, type NotWaiting, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
@@ -21,6 +21,7 @@ import { recordingHandler, type SessionHandlerOptions } from './session-handler.
 import {
   appendExpected,
   isOver,
+  unknownTokens,
   waitingStepOf,
   continueTurn,
   startTurn,
@@ -30,7 +31,7 @@ import {
 import type { LeaseSessionFault } from '../session/internal.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | InputMismatch | CallbackThrew
+export type StartFault = LeaseSessionFault | InputMismatch | NotWaiting | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
@@ -191,6 +192,8 @@ export class TurnTaking {
     const continuation = { ...this.#continuation, decisions }
     return this.#decided<Start | NothingToRun>(async () => {
       const input = this.#unfinished()
+      const tokens = unknownTokens(this.#session, continuation, input)
+      if (tokens.length > 0) return left({ _tag: 'NotWaiting', session: this.#session.id, tokens })
       const start = await continueTurn(this.#session, this.#lease as RunLease, continuation, input) // it is held
       if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Retry>
       if (start.right === undefined) return right(this.over(isOver(this.#session) ? 'end_turn' : 'cancelled'))

@@ -23,7 +23,7 @@ export {
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
-export { checkStore, leaseOfSession, redactorOf } from './record/store-of.ts'
+export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
 export type { ForkPoint } from './record/metadata.ts'
 export type { VerifyOptions } from './proofs/verify.ts'

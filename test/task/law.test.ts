@@ -152,6 +152,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { after: 'x' })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
+  listWaiting: async () => [listWaiting(memoryStore())],
   removeUnfinished: async () => [removeUnfinished(memoryStore(), 'x')],
   isRecorded: async (bad) => [isRecorded((await started()).store, 's', bad as never)],
   readRange: async () => [readRange(memoryStore(), 'none', -1)],

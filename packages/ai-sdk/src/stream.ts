@@ -330,6 +330,7 @@ class Chunks {
   *#waiting({ results, calls }: OpenAnswer): Generator<UIMessageChunk> {
     for (const result of results) yield* this.#output(result)
     for (const call of calls) {
+      if (call.needs === 'result') continue // its input is there: the page runs it
       this.#tokens.set(call.id, call.approval)
       yield* this.#request({ ...toolPartOf(call), approval: { id: call.approval } })
     }

@@ -55,12 +55,15 @@ export const waitingMessages = ({ response, results }: OpenAnswer): readonly Mes
   ...(results.length === 0 ? [] : [{ role: 'tool', content: results } as const]),
 ]
 
-/** The message with its waiting calls in the state `approval-requested`, each with its token as the id of the request. */
+/**
+ * The message with its waiting calls in the state `approval-requested`, each with its token as the id of the request. Calls
+ * of tools that the page runs stay `input-available`.
+ */
 export const withRequests = (message: UIMessage, { calls }: OpenAnswer): UIMessage => ({
   ...message,
   parts: message.parts.map((part) => {
     const waiting = isToolPart(part) && calls.find(({ id }) => id === part.toolCallId)
-    return waiting === undefined || waiting === false || part.state !== 'input-available'
+    return waiting === undefined || waiting === false || waiting.needs === 'result' || part.state !== 'input-available'
       ? part
       : ({ ...part, state: 'approval-requested', approval: { id: waiting.approval } } as UIPart)
   }),

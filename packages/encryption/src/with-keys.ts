@@ -3,7 +3,17 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/internal/task'
-import { hasField, isLeft, isObject, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/internal/json'
+import {
+  hasField,
+  isLeft,
+  isObject,
+  left,
+  optionsOf,
+  parseJson,
+  present,
+  right,
+  type JsonObject,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import { stubFault, attachedTo, decodeRow } from 'indelible/internal/entry'
@@ -610,6 +620,7 @@ class EncryptingStore {
     }
     return Object.freeze({
       rows: Object.freeze([...found.rows, ...looking.places.values()]),
+      ...present({ operations: found.operations }),
       blocks: found.blocks,
       unread: Object.freeze(unread),
     })

@@ -339,10 +339,7 @@ const logCalls = (calls: Calls) => {
     containing: (texts) =>
       calls.run('containing', async () => {
         const found = (await driver.erasing?.containing(scope, [...texts])) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return pipe(
-          found,
-          E.map(({ rows, blocks }) => Object.freeze({ rows: freezeResult(rows), blocks: Object.freeze(blocks) })),
-        )
+        return pipe(found, E.map(freezeResult))
       }),
     watch: (id, wake) =>
       calls.on('watch', id, async () => {

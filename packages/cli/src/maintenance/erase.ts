@@ -384,6 +384,8 @@ const remainsText = (remains: RemainingData): string => {
       return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title`
     case 'lease':
       return `the same text in the name of who has or had the lease of ${remains.session}`
+    case 'operation':
+      return `the same text in the id of an operation of ${remains.session}, which stays for retries`
     case 'scope':
       return `the same text in the name of the scope ${remains.scope}`
     case 'unread':
