@@ -55,7 +55,7 @@ import {
   refsOf,
 } from '@indelible/workflows/refs'
 import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
-import { run, scriptedModel } from 'indelible/run'
+import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
   copySession,
