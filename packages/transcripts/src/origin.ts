@@ -1,4 +1,5 @@
 /** Collects where a conversation came from, entry by entry. */
+import { pricesOf } from 'indelible/context'
 import {
   fieldsBeside,
   isObject,
@@ -179,12 +180,15 @@ export class OriginDraft {
     let usage: Required<Usage> | undefined
     for (const { model, day, used, undercounted: isUnder } of this.#calls.values()) {
       usage = sumOf(usage, used)
-      const key = `${day} ${model}`
+      const above = model === undefined ? undefined : pricesOf(model)?.long?.above
+      const isLong = above !== undefined && count(used.input) > above
+      const key = `${day} ${isLong} ${model}`
       const before = uses.get(key)
       const undercounted = (before?.undercounted ?? 0) + (isUnder ? 1 : 0)
       uses.set(key, {
         ...present({ model, day }),
         calls: (before?.calls ?? 0) + 1,
+        ...(isLong && { long: true as const }),
         ...(undercounted > 0 && { undercounted }),
         ...trimUsage(sumOf(before, used)),
       })

@@ -113,6 +113,8 @@ export interface OriginUse extends Usage {
   readonly day?: string
   /** The number of answers counted. */
   readonly calls: number
+  /** Set if each request was so long that its model has other prices. */
+  readonly long?: true
   /** Of them, those that hold more tokens than the source counts for them. Absent if there are none. */
   readonly undercounted?: number
 }

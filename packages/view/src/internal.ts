@@ -4,6 +4,7 @@ export {
   dearestText,
   figuresOf,
   isFirstOwn,
+  otherCallsOf,
   sharedText,
   sumsOf,
   sumsText,

@@ -17,6 +17,8 @@ export interface CallUse {
   readonly day?: string
   /** The number of calls. */
   readonly calls: number
+  /** Set if each request was so long that its model has other prices. */
+  readonly long?: true
   /** The number of failed calls: with a provider error, without an answer, or with one that was cut off. */
   readonly failed: number
   /** The tokens as counted by the provider; absent if it did not report them. */
@@ -139,7 +141,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
   const only = Array.isArray(models) && models.length === 1 ? models[0] : undefined
   return told.flatMap((each: unknown): readonly CallUse[] => {
     if (!isObject(each) || typeof each['input'] !== 'number' || typeof each['output'] !== 'number') return []
-    const { input, output, cacheRead, cacheWrite, cacheWriteHour, calls, undercounted } = each
+    const { input, output, cacheRead, cacheWrite, cacheWriteHour, calls, long, undercounted } = each
     const model = each['model'] ?? only
     const day = each['day'] ?? (Array.isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10))
     return [
@@ -149,6 +151,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
         ...(typeof day === 'string' && { day }),
         calls: typeof calls === 'number' ? calls : 0,
         failed: 0,
+        ...(long === true && { long }),
         ...(typeof undercounted === 'number' && { undercounted }),
         usage: {
           input,

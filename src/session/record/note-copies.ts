@@ -141,9 +141,9 @@ export const textsOf = (value: unknown, inside = true, isForeign = false): reado
     return inside && what === 'text' ? [text].concat(nestedTextsIn(text)) : [text]
   })
 
-/** All strings in a text that is a JSON array or object, recursively. */
+/** All strings in a text that is a JSON array, object or string, recursively. */
 const nestedTextsIn = (text: string): readonly string[] => {
-  if (!/^\s*[[{]/.test(text)) return []
+  if (!/^\s*["[{]/.test(text)) return []
   const parsed = parseJson(text)
   return isLeft(parsed) ? [] : textsOf(parsed.right, true, true)
 }

@@ -1,8 +1,9 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
 import { callDollars, ratesAt } from 'indelible/internal/context'
 import { pricesOf } from 'indelible/context'
-import type { ReceiptNote } from 'indelible/internal/notes'
-import { hasFailed } from 'indelible/internal/session'
+import { isObject } from 'indelible/internal/json'
+import type { ReceiptNote, Usage } from 'indelible/internal/notes'
+import { hasFailed, usesOf } from 'indelible/internal/session'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/internal'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
@@ -86,6 +87,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
   let last: { readonly at: number | undefined } | undefined
   let broken: CallDetails['broke']
   let digest: string | undefined
+  let copied = copiedCalls(record)
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
     const counted = countedIn(record, call)
@@ -129,11 +131,13 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       before?.failed !== undefined && digest === receipt?.note.contextDigest
         ? (before.repeats ?? before.number)
         : undefined
-    const prices = usage === undefined ? undefined : pricesOf(model)
+    const prices =
+      usage === undefined ? undefined : pricesOf(details?.tier === undefined ? model : `${model} (${details.tier})`)
+    const isCopy = receipt === undefined && usage !== undefined && copied-- > 0
     const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
     figures.push({
       number: index + 1,
-      isShared: !isOwn(record, receipt),
+      isShared: isCopy || !isOwn(record, receipt),
       key: keyOf(call),
       imported: receipt === undefined ? answer : undefined,
       model,
@@ -167,6 +171,13 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
 export const isFirstOwn = (record: CallRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
   const { forkedFrom } = record.info.value
   return forkedFrom !== undefined && isOwn(record, own) && !isOwn(record, before)
+}
+
+/** How many calls of an imported session were copied with their answers, which are its first, from another session. */
+const copiedCalls = ({ info }: CallRecord): number => {
+  const { from } = info.value.metadata
+  const copied = isObject(from) ? from['copied'] : undefined
+  return typeof copied === 'number' ? copied : 0
 }
 
 /** Whether a receipt is a session's own: a fork shares those that were written before it was created. */
@@ -281,6 +292,27 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 
+/** The calls that an imported file counts, but that answer no message of the session: compactions, other branches. */
+export const otherCallsOf = (
+  { info }: CallRecord,
+  figures: readonly CallFigures[],
+): { readonly calls: number; readonly usage: Usage } => {
+  const { forkedFrom, metadata } = info.value
+  const rest = { calls: 0, input: 0, cacheRead: 0, output: 0 }
+  const add = (calls: number, { input, cacheRead = 0, output }: Usage, sign: 1 | -1): void => {
+    rest.calls += sign * calls
+    rest.input += sign * input
+    rest.cacheRead += sign * cacheRead
+    rest.output += sign * output
+  }
+  for (const { calls, usage } of forkedFrom === undefined ? usesOf(metadata['from']) : [])
+    if (usage !== undefined) add(calls, usage, 1)
+  for (const { imported, isShared, isCounted, input, cached, output } of figures)
+    if (imported !== undefined && !isShared && isCounted) add(1, { input, cacheRead: cached ?? 0, output }, -1)
+  const { calls, ...usage } = rest
+  return { calls: Math.max(0, calls), usage }
+}
+
 /** A known price goes before none. */
 export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
   one.dollars !== undefined || other.dollars !== undefined
@@ -312,7 +344,9 @@ export const sharedText = (
   figures: readonly CallFigures[],
 ): string => {
   const shared = figures.filter(({ isShared }) => isShared).length
-  return shared === 0 ? '' : ` · without ${countText(shared, 'call')} shared with ${oneLine(forkedFrom?.id ?? '', 40)}`
+  return shared === 0
+    ? ''
+    : ` · without ${countText(shared, 'call')} ${forkedFrom === undefined ? 'copied from another session' : `shared with ${oneLine(forkedFrom.id, 40)}`}`
 }
 
 /** The end of the sentence about the dearest call, after its name. */
