@@ -7,7 +7,7 @@ import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/internal.ts'
 import type { Decisions } from './open-answer.ts'
-import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
+import type { Session, WriteFault } from '../session/index.ts'
 import { clockOf, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type InputMismatch, type NotWaiting, type RunFailure, type TurnFault } from './fault.ts'
@@ -28,6 +28,7 @@ import {
   type Retry,
   type Continuation,
 } from './start.ts'
+import type { LeaseSessionFault } from '../session/internal.ts'
 
 /** Why nothing was started. */
 export type StartFault = LeaseSessionFault | InputMismatch | NotWaiting | CallbackThrew

@@ -17,7 +17,7 @@ export type {
   StoreDriver,
   UnchangedLog,
 } from './port/driver.ts'
-export type { RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
+export type { Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
 export { claimFault, changeLease as leaseChanged, type LeaseChange, type LeaseRow } from './port/lease.ts'
 export type { Plan } from './port/plan.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'

@@ -1,13 +1,7 @@
 /** Contexts of a record, as policies derive them: what the worker of the page does. */
 import { faultMessage } from 'indelible'
-import {
-  deriveContext,
-  estimateTokens,
-  type ContextSource,
-  type DerivedBy,
-  type DerivedContext,
-} from 'indelible/context'
-import { defaultPrices, design } from 'indelible/internal/context'
+import { deriveContext, estimateTokens, type ContextSource, type DerivedContext } from 'indelible/context'
+import { defaultPrices, design, type DerivedBy } from 'indelible/internal/context'
 import { policies, type ComparedPolicy } from './policies.ts'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { isLeft } from 'indelible/internal/json'

@@ -4,7 +4,7 @@
  *
  * Every guarantee of a context holds: nothing is rewritten, calls and results stay together, and nothing disappears without a marker.
  */
-import { estimateTokens, type DerivedContext, type Estimator, type SentContext } from 'indelible/context'
+import { estimateTokens, type DerivedContext, type Estimator } from 'indelible/context'
 import {
   checkDeriving,
   checkView,
@@ -21,6 +21,7 @@ import {
   withOwnIds,
   type Group,
   type Shown,
+  type SentContext,
 } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
 import { optionsOf } from 'indelible/internal/json'
