@@ -1,4 +1,5 @@
 /** For other folders and packages of this repository, which are released together. Not a public API. */
+export { jsonLengths } from './json-lengths.ts'
 export { linkedHistory, type Link, type LinkedHistory } from './linked.ts'
 export { pagedOf } from './paged.ts'
 export { chunkLength } from './state.ts'

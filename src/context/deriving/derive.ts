@@ -35,7 +35,7 @@ import {
   type Epoch,
   type Planning,
 } from './plan.ts'
-import { sizesOf } from './size.ts'
+import { sizesOf, type Sizes } from './size.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -123,7 +123,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const stands = readNotes(read, notes, isFirst ? 0 : (view.positionAt(state.epoch.start) as number))
   const planning: Planning = {
     view,
-    sizes: sizesOf(view),
+    sizes: sizesOf(view, state?.sizes),
     count,
     recall: settings.recall,
     notes: read,
@@ -190,7 +190,14 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     previous,
     prices,
   )
-  states.set(context, { settings, notes: read, epoch, length: view.length, last: view.at(-1) as Message | undefined })
+  states.set(context, {
+    settings,
+    notes: read,
+    epoch,
+    sizes: planning.sizes,
+    length: view.length,
+    last: view.at(-1) as Message | undefined,
+  })
   return right(context)
 }
 
@@ -216,6 +223,7 @@ interface State {
   readonly settings: Settings
   readonly notes: ReadNotes
   readonly epoch: Epoch
+  readonly sizes: Sizes
   readonly length: number
   readonly last: Message | undefined
 }
@@ -239,7 +247,7 @@ const optionNames: OptionNames<DeriveOptions> = {
 
 /** Whether a context continues an earlier one: the same settings, and the same record so far. */
 const continues = (
-  { settings, notes, length, last, epoch }: State,
+  { settings, notes, length, last, epoch, sizes }: State,
   view: View<Message>,
   now: Settings,
   added: Sequence<Note>,
@@ -249,6 +257,7 @@ const continues = (
   ) &&
   length <= view.length &&
   epoch.next <= length &&
+  sizes.before.length === length + 1 && // not of a context that was derived from the same one
   (length === 0 || view.at(length - 1) === last) &&
   (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
   continuesNotes(notes, added)
