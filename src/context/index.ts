@@ -9,8 +9,9 @@ export {
 } from './counting/model-prices.ts'
 export { estimateTokens, type Estimator, type Tokenizer } from './counting/tokens.ts'
 export type { DerivedBy, DerivedContext, SentContext } from './deriving/context.ts'
-export { deriveContext, type DeriveOptions, type Keep } from './deriving/derive.ts'
+export { deriveContext, type DeriveOptions } from './deriving/derive.ts'
 export type { ContextSource } from './deriving/group.ts'
+export type { Keep } from './deriving/keep.ts'
 export type { ContextFault, MinimumPage, RecallFault, RecallRequest, SummaryFault } from './fault.ts'
 export type { OfferedTool } from './recall/offered-tools.ts'
 export {

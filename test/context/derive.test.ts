@@ -343,6 +343,65 @@ describe('arguments stay the caller’s', () => {
 })
 
 const view = createHistory<Message>({ from: [user('a')] }).view()
+describe('what is kept', () => {
+  const view = recordOf([system('Be brief.'), user('Read all files.'), ...steps(40), user('Go on.')])
+  const levelAt = (context: DerivedContext, position: number): unknown => context.residency.at(position)
+  const anew = (keep: DeriveOptions['keep']): DerivedContext => derive(view, { budget: 4000, ...(keep && { keep }) })
+
+  it('a list is copied: what its caller changes later counts for no context that was derived with it', () => {
+    const keep: number[] = [4]
+    const first = derive(view.slice(0, -1), { budget: 4000, keep })
+    expect(levelAt(first, 4)).not.toBe('pointer')
+    keep[0] = 20
+    const second = derive(view, { budget: 4000, keep, previous: first })
+    expect(second.messages.toArray()).toEqual(anew([20]).messages.toArray())
+    expect(levelAt(second, 20)).toBe(levelAt(anew([20]), 20))
+  })
+  it('an equal list continues the contexts of another', () => {
+    const first = derive(view.slice(0, -1), { budget: 4000, keep: [4, 'plan'] })
+    const second = derive(view, { budget: 4000, keep: [4, 'plan'], previous: first })
+    expect(second.digest).toBe(anew([4, 'plan']).digest)
+    expect(second.messages.at(0)).toBe(first.messages.at(0))
+  })
+  it("a function's answer is copied once and frozen before it is used, whatever it does to its list", () => {
+    const lists: unknown[][] = []
+    const reads = new Map<PropertyKey, number>()
+    const changing = (seen: View<Message>): never => {
+      for (const list of lists) list.fill('full') // those that it answered before
+      const list: unknown[] = Array.from({ length: seen.length }, (_, index) => (index === 4 ? 'full' : undefined))
+      lists.push(list)
+      return new Proxy(list, {
+        get: (target, key) => {
+          const times = (reads.get(key) ?? 0) + 1
+          reads.set(key, times)
+          return typeof key === 'string' && /^\d+$/.test(key) && times > lists.length
+            ? 'pointer'
+            : Reflect.get(target, key)
+        },
+      }) as never
+    }
+    const context = derive(view, { budget: 4000, keep: changing })
+    expect(lists.length).toBeGreaterThan(0)
+    expect(context.messages.toArray()).toEqual(anew([4]).messages.toArray())
+    expectLawful(context, view)
+  })
+  it('an answer is a level or undefined for each index', () => {
+    const answers: readonly (readonly [unknown, string])[] = [
+      ['full', '`keep` returned "full"; expected a list of levels'],
+      [Promise.resolve([]), 'expected a list of levels'],
+      [['whole'], '`keep` returned "whole" for index 0; expected a level or undefined'],
+      [[, null], '`keep` returned null for index 1'], // oxlint-disable-line no-sparse-arrays -- a hole leaves the choice
+    ]
+    for (const [answer, expected] of answers) {
+      expect(() => derive(view, { budget: 4000, keep: () => answer as never })).toThrow(TypeError)
+      expect(() => derive(view, { budget: 4000, keep: () => answer as never })).toThrow(expected)
+    }
+    expect(derive(view, { budget: 4000, keep: () => Array(999).fill(undefined) as never }).digest).toBe(
+      derive(view, { budget: 4000 }).digest,
+    )
+  })
+})
+
 const wrong: readonly (readonly [of: string, call: () => unknown])[] = [
   ['deriveContext expects a view, such as', () => deriveContext([user('x')] as never, { budget: 9 })],
   ['found an object with "append", "view", "len"', () => deriveContext(createHistory() as never, { budget: 9 })],
