@@ -191,6 +191,33 @@ describe('notes', () => {
   ]
   const pin: Note = { type: 'pin', position: 5 }
 
+  it('a pin counts for each context that continues one from before it', () => {
+    const view = recordOf([system('Be brief.'), user('Read all files.'), ...steps(40)])
+    const notes: Note[] = []
+    const before = derive(view, { budget: 4000, notes: [] })
+    expect(before.residency.at(10)).toBe('structured')
+    notes.push({ type: 'pin', position: 10 })
+    for (let times = 0; times < 2; times++)
+      expect(derive(view, { budget: 4000, notes, previous: before }).digest).toBe(
+        derive(view, { budget: 4000, notes }).digest,
+      )
+  })
+  it('a pin that did not fit counts for the next context, too', () => {
+    const view = recordOf([user('Read.'), ...steps(2), user('Go on, and take your time.')])
+    const sent = derive(view, { budget: 300 })
+    const notes: Note[] = [1, 2, 3, 4].map((position) => ({ type: 'pin', position }))
+    const refused = deriveContext(view, { budget: 300, notes })
+    expect(isLeft(refused)).toBe(true)
+    for (let times = 0; times < 2; times++)
+      expect(deriveContext(view, { budget: 300, notes, previous: sent })).toEqual(refused)
+  })
+  it('a pinned message keeps its whole text, also among the newest', () => {
+    const rule = Array.from({ length: 300 }, (_, index) => `Rule ${index}: leave file ${index} as it is.`).join('\n')
+    const view = recordOf([user('Read.'), user(rule), ...steps(3), user('Go on.')])
+    const context = derive(view, { budget: 4800, notes: [{ type: 'pin', position: 1 }] })
+    expect(context.residency.at(3)).not.toBe('full')
+    expect(textsOf(context)).toContain(rule)
+  })
   it('a pin keeps a page at least structured from the next context on', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1000 })

@@ -24,7 +24,7 @@ import type { ContextFault, MinimumPage } from '../fault.ts'
 import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
 import { groupAt, withOwnIds, type Shown } from './group.ts'
 import { checkKeep, isSameKeep, keptIn, type Keep } from './keep.ts'
-import { continuesNotes, emptyNotes, factorAt, readNotes, type ReadNotes } from './notes.ts'
+import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes, type ReadNotes } from './notes.ts'
 import {
   askedBefore,
   epochFrom,
@@ -120,6 +120,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     count,
     recall: settings.recall,
     notes: read,
+    pinned: kindsAt(read, 0),
     budget,
     reserved,
     keep: (seen) => keptIn(seen, settings.keep),
@@ -186,6 +187,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   states.set(context, {
     settings,
     notes: read,
+    notesRead: read.count,
     epoch,
     sizes: planning.sizes,
     length: view.length,
@@ -215,6 +217,7 @@ interface Line {
 interface State {
   readonly settings: Settings
   readonly notes: ReadNotes
+  readonly notesRead: number
   readonly epoch: Epoch
   readonly sizes: Sizes
   readonly length: number
@@ -240,7 +243,7 @@ const optionNames: OptionNames<DeriveOptions> = {
 
 /** Whether a context continues an earlier one: the same settings, and the same record so far. */
 const continues = (
-  { settings, notes, length, last, epoch, sizes }: State,
+  { settings, notes, notesRead, length, last, epoch, sizes }: State,
   view: View<Message>,
   now: Settings,
   added: Sequence<Note>,
@@ -248,8 +251,10 @@ const continues = (
   (['budget', 'reserved', 'estimate', 'recall', 'model'] as const).every((name) => settings[name] === now[name]) &&
   isSameKeep(settings.keep, now.keep) &&
   length <= view.length &&
+  // What another context, or a fault, was derived from has grown since.
   epoch.next <= length &&
-  sizes.before.length === length + 1 && // not of a context that was derived from the same one
+  sizes.before.length === length + 1 &&
+  notes.count === notesRead &&
   (length === 0 || view.at(length - 1) === last) &&
   (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
   continuesNotes(notes, added)

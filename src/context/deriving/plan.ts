@@ -34,10 +34,10 @@ const shape = {
   growth: 0.4,
   mostGrowth: 13_000,
   /** What lines take when everything is chosen anew, and what each later epoch adds. */
-  lines: 0.25,
+  lines: 0.27,
   moreLines: 0.1,
   /** The newest messages that an epoch starts with in full. */
-  recent: 0.08,
+  recent: 0.07,
   /** The most of a message when it is new, or of calls with their results. A longer one is cut. */
   largest: 0.17,
   /** After so many epochs' size, everything is chosen anew. */
@@ -51,6 +51,8 @@ const shape = {
 /** What a context is planned with. */
 export interface Planning extends Record {
   readonly notes: ReadNotes
+  /** The kinds of the messages that notes put under a minimum, by position: they count from the beginning. */
+  readonly pinned: ReadonlyMap<number, PageKind>
   /** The tokens for messages, by the estimator. */
   readonly budget: number
   /** The tokens of tools and system prompt. */
@@ -158,9 +160,7 @@ export const firstEpoch = (planning: Planning): Epoch => {
 
 /** A group as it is shown when it is new. */
 export const shownNew = (planning: Planning, group: Group): readonly Shown[] =>
-  cutGroup(planning, group, noFacts, planning.budget * shape.largest)
-
-const noFacts = { kinds: new Map<number, PageKind>() }
+  cutGroup(planning, group, { kinds: planning.pinned }, planning.budget * shape.largest)
 
 /**
  * The epoch that starts at an index. `before`: the epoch whose ranges stay as they are; without ranges, everything is chosen anew.
@@ -230,8 +230,10 @@ export const epochFrom = (
   const cutRecent = groupsIn(view, recentAt, start).flatMap((group) =>
     cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)),
   )
-  const squeezed = render(whole, least, 0)
-  if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
+  for (const kept of facts.kept.size > 0 ? [room / 8, 0] : [0]) {
+    const squeezed = render(whole, { ...least, kept }, 0)
+    if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
+  }
   // The least: everything but rules and questions is in markers.
   const all = render(rangeOf(0, start, true), least, 0)
   return all.tokens <= room ? done([all], [all.shown]) : { needed: all.tokens, shown: all.shown }
