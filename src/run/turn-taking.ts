@@ -5,12 +5,12 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { InputNote } from '../notes/kit.ts'
+import type { InputNote } from '../notes/internal.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
 import { clockOf, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
+import { turnFaultText, type InputMismatch, type NotWaiting, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { nextOf } from './inputs/decide.ts'
 import { answerTo, inputsIn, type Input } from './inputs/input.ts'
@@ -21,6 +21,7 @@ import { recordingHandler, type SessionHandlerOptions } from './session-handler.
 import {
   appendExpected,
   isOver,
+  unknownTokens,
   waitingStepOf,
   continueTurn,
   startTurn,
@@ -29,7 +30,7 @@ import {
 } from './start.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | InputMismatch | CallbackThrew
+export type StartFault = LeaseSessionFault | InputMismatch | NotWaiting | CallbackThrew
 
 /** How a session is held and written to. */
 export interface HoldOptions
@@ -190,6 +191,8 @@ export class TurnTaking {
     const continuation = { ...this.#continuation, decisions }
     return this.#decided<Start | NothingToRun>(async () => {
       const input = this.#unfinished()
+      const tokens = unknownTokens(this.#session, continuation, input)
+      if (tokens.length > 0) return left({ _tag: 'NotWaiting', session: this.#session.id, tokens })
       const start = await continueTurn(this.#session, this.#lease as RunLease, continuation, input) // it is held
       if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Retry>
       if (start.right === undefined) return right(this.over(isOver(this.#session) ? 'end_turn' : 'cancelled'))

@@ -2,12 +2,12 @@
 import type { ProviderMetadata, UIMessage, UIMessageChunk } from 'ai'
 import { aiUiMessages } from '@indelible/codecs/ai-sdk'
 import type { CodecFault } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
-import { isLeft, ownField, present } from 'indelible/json/kit'
+import { codecFaultText } from 'indelible/internal/codecs'
+import { isLeft, ownField, present } from 'indelible/internal/json'
 import type { Message, ToolResultPart } from 'indelible/message'
 import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
-import type { Sequence } from 'indelible/sequence/kit'
-import { FaultError } from 'indelible/task/kit'
+import type { Sequence } from 'indelible/internal/sequence'
+import { FaultError } from 'indelible/internal/task'
 
 export type UIPart = UIMessage['parts'][number]
 
@@ -54,12 +54,15 @@ export const waitingMessages = ({ response, results }: OpenAnswer): readonly Mes
   ...(results.length === 0 ? [] : [{ role: 'tool', content: results } as const]),
 ]
 
-/** The message with its waiting calls in the state `approval-requested`, each with its token as the id of the request. */
+/**
+ * The message with its waiting calls in the state `approval-requested`, each with its token as the id of the request. Calls
+ * of tools that the page runs stay `input-available`.
+ */
 export const withRequests = (message: UIMessage, { calls }: OpenAnswer): UIMessage => ({
   ...message,
   parts: message.parts.map((part) => {
     const waiting = isToolPart(part) && calls.find(({ id }) => id === part.toolCallId)
-    return waiting === undefined || waiting === false || part.state !== 'input-available'
+    return waiting === undefined || waiting === false || waiting.needs === 'result' || part.state !== 'input-available'
       ? part
       : ({ ...part, state: 'approval-requested', approval: { id: waiting.approval } } as UIPart)
   }),

@@ -3,7 +3,7 @@ import type { View } from '../../history/index.ts'
 import { describe, ownItems } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
-import { indexesOf } from '../../pages/kit.ts'
+import { indexesOf } from '../../pages/internal.ts'
 import { indexIn } from '../positions.ts'
 
 /**

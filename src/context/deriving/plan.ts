@@ -8,7 +8,7 @@
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
-import { indexesOf } from '../../pages/kit.ts'
+import { indexesOf } from '../../pages/internal.ts'
 import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'

@@ -4,7 +4,7 @@
  * parsing their messages.
  */
 import type { View } from '../../history/index.ts'
-import { jsonLengths } from '../../history/kit.ts'
+import { jsonLengths } from '../../history/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 

@@ -1,3 +1,3 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { codeOf, kindOfCode } from './kind.ts'
 export { indexesOf, type KindSource, listKinds, pagesOf } from './pages.ts'

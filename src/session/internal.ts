@@ -1,4 +1,4 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { sessionFaultText, sessionSentences } from './fault.ts'
 export {
   callIdsIn,
@@ -22,5 +22,5 @@ export {
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
-export { checkStore, leaseOfSession, redactorOf } from './record/store-of.ts'
+export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
