@@ -287,7 +287,13 @@ class Plan {
         this.#view.positionAt(hidden.from) as number,
         1 + (this.#view.positionAt(hidden.to - 1) as number),
       ]
-      const text = markerText(from, to, sizes.before(hidden.to) - sizes.before(hidden.from), [], 'recall')
+      const text = markerText(
+        from,
+        to,
+        (sizes.before[hidden.to] as number) - (sizes.before[hidden.from] as number),
+        [],
+        'recall',
+      )
       shown.push({
         message: user(text),
         source: Object.freeze({ type: 'representation', level: 'pointer', from, to }),
