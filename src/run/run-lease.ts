@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
 import { leaseOfSession } from '../session/kit.ts'
 import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
@@ -36,7 +37,8 @@ export interface RunLease {
   readonly lost: boolean
   /** The fault to return then. */
   readonly fault: () => Either<LeaseLost, never>
-  readonly release: () => Promise<void>
+  /** Returns the head of the log when it was released; undefined if this is not known, or the lease is the application's. */
+  readonly release: () => Promise<Head | undefined>
 }
 
 /** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
@@ -115,8 +117,9 @@ export const acquireRunLease = async (
     release: async () => {
       over = true
       signal.removeEventListener('abort', onLost)
-      if (borrowed === undefined) await release()()
-      else borrowed.giveBack()
+      if (borrowed !== undefined) return void borrowed.giveBack()
+      const released = await release()()
+      return isLeft(released) ? undefined : released.right
     },
   })
 }

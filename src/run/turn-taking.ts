@@ -296,7 +296,8 @@ export class TurnTaking {
     }
     await this.#session.refresh()()
     // An input whose end is not recorded would be answered again, although its run has ended.
-    if (this.#stopped || this.#notEnded !== undefined || nextOf(this.inputs()) === undefined) return lease.release()
+    if (this.#stopped || this.#notEnded !== undefined || nextOf(this.inputs()) === undefined)
+      return void (await lease.release())
     void this.#drain()
   }
 

@@ -40,6 +40,7 @@ export {
   changeLease as leaseChanged,
   type LeaseClaim,
   type Lease,
+  type LeaseAnswer,
   type LeaseChange,
   type LeaseOutcome,
   type LeaseRow,
