@@ -1,6 +1,6 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
+import { isLeft, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import type { Head } from '../store/index.ts'
 import { leaseOfSession } from '../session/kit.ts'
@@ -36,7 +36,7 @@ export interface RunLease {
   /** Whether another process holds the session now. The run's state is then stale, and it must not write. */
   readonly lost: boolean
   /** The fault to return then. */
-  readonly fault: () => Either<LeaseLost, never>
+  readonly fault: LeaseLost
   /** Returns the head of the log when it was released; undefined if this is not known, or the lease is the application's. */
   readonly release: () => Promise<Head | undefined>
 }
@@ -110,7 +110,7 @@ export const acquireRunLease = async (
   else signal.addEventListener('abort', onLost)
   return right({
     number,
-    fault: () => left({ _tag: 'LeaseLost', id: session.id ?? '', number }),
+    fault: { _tag: 'LeaseLost', id: session.id ?? '', number },
     get lost() {
       return !over && !taken.right.held
     },

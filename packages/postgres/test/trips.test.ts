@@ -53,7 +53,7 @@ describe('the round trips of', leftOutIf(server === undefined, noPostgres), () =
     expect([taking, renewing, refused, releasing]).toEqual([1, 1, 1, 1])
     await store.close()
   })
-  it('a turn of one step are five: the lease, the question, the answer, a look for other inputs, the release', async () => {
+  it('a turn of one step are four: the lease, the question, the answer, the release', async () => {
     const store = await postgresStore(options())
     await createSession(store, { id: 't' })
     const session = await openSession(store, 't')
@@ -62,7 +62,7 @@ describe('the round trips of', leftOutIf(server === undefined, noPostgres), () =
     const counts: number[] = []
     for (const id of [undefined, 'a', 'b'])
       counts.push((await during(() => turn(session, 'Is it raining?', { model, ...(id && { id }) }).result()))[1])
-    expect(counts).toEqual([5, 5, 5])
+    expect(counts).toEqual([4, 4, 4])
     await store.close()
   })
 })
