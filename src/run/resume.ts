@@ -37,15 +37,10 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
   const { whenBusy = 'takeOver' } = options
   choice('resume: whenBusy', whenBusy, ['fail', 'wait', 'takeOver'])
   const { settings, continuation } = runSettings(session, options)
-  const decisions = decisionsOf(options)
-  return takeTurn(session, settings, { ...continuation, decisions }, options, {
-    session: session.id,
-    id: undefined,
-    message: undefined,
-    whenBusy,
-    wait: Infinity,
-    margin: Math.min(options.ttl ?? defaultTtl, 250),
-  })
+  const decided = { ...continuation, decisions: decisionsOf(options) }
+  const waits = { whenBusy, wait: Infinity, margin: Math.min(options.ttl ?? defaultTtl, 250) }
+  const request = { session: session.id, id: undefined, message: undefined, ...waits }
+  return takeTurn({ session, settings, continuation: decided, options, request })
 }
 
 const optionNames: OptionNames<ResumeOptions> = {

@@ -43,21 +43,20 @@ export interface HoldOptions
   readonly onQueuedRun?: (run: RunStream<TurnFault>, input: string) => unknown
 }
 
-/** The effects that the turn is over with, and those that are performed. */
-type Outcome = Extract<TurnEffect, { readonly type: 'run' | 'over' | 'fail' | 'rest' }>
-type Action = Exclude<TurnEffect, Outcome>
+/** A turn's session and settings. */
+interface TurnContext {
+  readonly session: Session
+  readonly settings: RunSettings
+  readonly continuation: Continuation
+  readonly options: HoldOptions
+  readonly request: TurnRequest
+}
 
-/** Starts a turn. `message` is that of its input as it is recorded; without one it continues open work. */
-export const takeTurn = (
-  session: Session,
-  settings: RunSettings,
-  continuation: Continuation,
-  options: HoldOptions,
-  request: TurnRequest,
-): RunStream<TurnFault> => {
-  const turn = new TurnTaking(session, settings, continuation, options, request)
+/** Starts a turn. */
+export const takeTurn = (context: TurnContext): RunStream<TurnFault> => {
+  const turn = new TurnTaking(context)
   return launchRun<StartFault>(
-    settings,
+    context.settings,
     (control) => turn.begin(control),
     turnFaultText,
     (ended) => turn.finish(ended),
@@ -66,11 +65,8 @@ export const takeTurn = (
 }
 
 class TurnTaking {
+  readonly #context: TurnContext
   readonly #session: Session
-  readonly #settings: RunSettings
-  readonly #continuation: Continuation
-  readonly #options: HoldOptions
-  readonly #request: TurnRequest
   readonly #clock: Clock
   #state: TurnState = newTurn
   #lease: RunLease | undefined
@@ -84,26 +80,17 @@ class TurnTaking {
   #isStopped = false
   #finished: Promise<StartFault | undefined> | undefined
 
-  constructor(
-    session: Session,
-    settings: RunSettings,
-    continuation: Continuation,
-    options: HoldOptions,
-    request: TurnRequest,
-  ) {
-    this.#session = session
-    this.#settings = settings
-    this.#continuation = continuation
-    this.#options = options
-    this.#request = request
-    this.#clock = clockOf(options.clock)
+  constructor(context: TurnContext) {
+    this.#context = context
+    this.#session = context.session
+    this.#clock = clockOf(context.options.clock)
   }
 
   async begin(control: Control): Promise<Either<StartFault, Start | NothingToRun>> {
     this.#control = control
     const outcome = await this.#proceed({ type: 'asked' })
     if (outcome.type === 'fail') return left(outcome.fault)
-    return right(outcome.type === 'over' ? this.#over(outcome.reason, outcome.input) : (this.#start as Start))
+    return right(outcome.type === 'over' ? this.#over(outcome.reason, outcome.input) : (this.#start as Start)) // it has begun
   }
 
   /**
@@ -120,36 +107,36 @@ class TurnTaking {
 
   /** Returns the fault with which the end of the own input was not recorded. */
   #finish(reason: StopReason): Promise<StartFault | undefined> {
-    return (this.#finished ??= this.#proceed({ type: 'ran', reason }, true).then((effect) => {
+    return (this.#finished ??= this.#proceed({ type: 'ran', reason }, ['take', 'answer']).then((effect) => {
       const { fault } = this.#state
-      if (effect.type === 'take' || effect.type === 'answer') void this.#drain(effect)
+      void this.#answerOthers(effect)
       return fault
     }))
   }
 
-  async #drain(effect: Action): Promise<void> {
+  async #answerOthers(effect: TurnEffect): Promise<void> {
     try {
-      await this.#proceed(await this.#perform(effect))
+      const event = await this.#perform(effect)
+      if (event !== undefined) await this.#proceed(event)
     } catch (error) {
       await this.release()
       throw error
     }
   }
 
-  /** Performs what follows an event up to an outcome, or before an effect of which the turn's caller need not wait. */
-  #proceed(event: TurnEvent): Promise<Outcome>
-  #proceed(event: TurnEvent, isEnding: true): Promise<TurnEffect>
-  async #proceed(event: TurnEvent, isEnding = false): Promise<TurnEffect> {
-    for (let now = event; ;) {
-      const [state, effect] = decideTurn(this.#request, this.#state, now, this.#facts())
+  /** Performs what follows an event, up to an outcome or before the first effect of a type. */
+  async #proceed(first: TurnEvent, before: readonly TurnEffect['type'][] = []): Promise<TurnEffect> {
+    for (let event = first; ;) {
+      const [state, effect] = decideTurn(this.#context.request, this.#state, event, this.#facts())
       this.#state = state
-      if (isOutcome(effect) || (isEnding && (effect.type === 'take' || effect.type === 'answer'))) return effect
-      now = await this.#perform(effect)
+      const next = before.includes(effect.type) ? undefined : await this.#perform(effect)
+      if (next === undefined) return effect
+      event = next
     }
   }
 
   #facts(): TurnFacts {
-    const { id, message } = this.#request
+    const { id, message } = this.#context.request
     const inputs = inputsIn(this.#session.notes())
     const own = id === undefined || message === undefined ? undefined : inputs.find((input) => input.id === id)
     const lease = this.#lease
@@ -165,11 +152,12 @@ class TurnTaking {
     }
   }
 
-  async #perform(effect: Action): Promise<TurnEvent> {
-    const event = async (): Promise<Either<StartFault, TurnEvent | Retry | undefined>> => {
+  /** Performs an effect. Returns what came of it; undefined for an outcome, which is nothing to perform. */
+  async #perform(effect: TurnEffect): Promise<TurnEvent | undefined> {
+    const performed = async (): Promise<Either<StartFault, TurnEvent | Retry | undefined>> => {
       switch (effect.type) {
         case 'take':
-          return right(await this.#take(effect.wait))
+          return this.#take(effect.wait)
         case 'refresh': {
           const missed = await this.#session.refresh()()
           return isLeft(missed) ? missed : right(undefined)
@@ -180,26 +168,23 @@ class TurnTaking {
           return this.#begin(effect.input)
         case 'answer':
           return this.#answer(effect.input)
-        case 'release':
+        default: // release
           return right({ type: 'released', isBehind: await this.release() })
       }
     }
-    const found = await event().catch(thrownFault<StartFault>)
+    if (['run', 'over', 'fail', 'rest'].includes(effect.type)) return undefined
+    const found = await performed().catch(thrownFault<StartFault>)
     if (isLeft(found)) return { type: 'failed', fault: found.left }
     return found.right === 'anew' ? { type: 'conflict' } : (found.right ?? { type: 'done' })
   }
 
-  async #take(wait: number): Promise<TurnEvent> {
+  async #take(wait: number): Promise<Either<StartFault, TurnEvent>> {
     const taking = this.#acquire(wait)
-    const isAsking = this.#state.phase === 'asking'
-    const taken = isAsking ? await unlessStopped(this.#control as Control, taking) : await taking // the turn has begun
-    if (taken === undefined) {
-      this.#leftTake = taking
-      return { type: 'stopped' }
-    }
-    if (!isLeft(taken)) return { type: 'taken' }
-    const { left: fault } = taken
-    return fault._tag === 'SessionBusy' ? { type: 'busy', fault } : { type: 'failed', fault }
+    const { phase, isDecided } = this.#state
+    const isCut = phase === 'asking' && !isDecided
+    const taken = isCut ? await unlessStopped(this.#control as Control, taking) : await taking // the turn has begun
+    if (taken === undefined) this.#leftTake = taking
+    return taken !== undefined && isLeft(taken) ? taken : right({ type: taken === undefined ? 'stopped' : 'taken' })
   }
 
   /** Tries once to hold the session. */
@@ -209,7 +194,7 @@ class TurnTaking {
     if (before !== undefined && !isLeft(before)) return before
     const control = this.#control as Control // the turn has begun
     let earlyStop: string | undefined
-    const { holder, ttl, clock } = this.#options
+    const { holder, ttl, clock } = this.#context.options
     const held = await acquireRunLease(
       this.#session,
       { ...present({ holder, ttl, clock }), whenBusy: 'wait', wait },
@@ -243,12 +228,12 @@ class TurnTaking {
 
   /** The start of the own run, with the handlers that record it. */
   async #begin(input: Input | undefined): Promise<Either<StartFault, TurnEvent | Retry>> {
-    const { id, message } = this.#request
+    const { id, message } = this.#context.request
     const isNew = message !== undefined
     const known = isNew ? input : this.#unfinished()
     const start = isNew
       ? await this.#startOf(known, message as unknown as Message, id)
-      : await continueTurn(this.#session, this.#lease as RunLease, this.#continuation, known) // it is held
+      : await continueTurn(this.#session, this.#lease as RunLease, this.#context.continuation, known) // it is held
     if (isLeft(start)) return start
     if (start.right === 'anew') return right('anew')
     if (start.right === undefined)
@@ -269,11 +254,13 @@ class TurnTaking {
     const lease = this.#lease as RunLease // it is held
     if (input?.at === undefined) return startTurn(this.#session, lease, message, id)
     // There is an input, so the result is never undefined.
-    return continueTurn(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Retry>>
+    return continueTurn(this.#session, lease, this.#context.continuation, input) as Promise<
+      Either<StartFault, Start | Retry>
+    >
   }
 
   #recording(input: string | undefined): SessionHandler {
-    const { journalEvery, clock } = this.#options
+    const { journalEvery, clock } = this.#context.options
     return recordingHandler(this.#session, present({ journalEvery, clock }), this.#lease as RunLease, input) // it is held
   }
 
@@ -295,10 +282,10 @@ class TurnTaking {
     if (!isLeft(start) && start.right === 'anew') return right('anew')
     const handlers = [this.#recording(input.id)]
     const found = isLeft(start) ? async () => start : { ...(start.right as Start), handlers }
-    const { signal: _, ...settings } = this.#settings // whoever aborts it means this turn's own input
+    const { signal: _, ...settings } = this.#context.settings // whoever aborts it means this turn's own input
     const going = launchRun<TurnFault>({ ...settings, handlers: [] }, found, turnFaultText)
     this.#going = going
-    const { onQueuedRun } = this.#options
+    const { onQueuedRun } = this.#context.options
     void (async () => onQueuedRun?.(going, input.id))() // its errors are the caller's, not the run's
     const ended = await going.result()()
     this.#going = undefined
@@ -312,7 +299,7 @@ class TurnTaking {
     const conversation = this.#session.conversation()
     const last = conversation.at(-1)
     const answer = last?.role === 'assistant' ? last : undefined
-    const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#continuation, input) : undefined
+    const open = stopReason === 'approval' ? waitingStepOf(this.#session, this.#context.continuation, input) : undefined
     const result: RunResult = {
       response: input !== undefined ? answerTo(this.#session, input) : stopReason === 'end_turn' ? answer : undefined,
       steps: Object.freeze([]),
@@ -327,8 +314,6 @@ class TurnTaking {
     return { over: Object.freeze(result) }
   }
 }
-
-const isOutcome = (effect: TurnEffect): effect is Outcome => ['run', 'over', 'fail', 'rest'].includes(effect.type)
 
 /** What an attempt to hold the session gives; undefined if the turn is stopped first. */
 const unlessStopped = async <T>(control: Control, taking: Promise<T>): Promise<T | undefined> => {

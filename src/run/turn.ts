@@ -84,14 +84,8 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
   const recorded = redactorOf(session)?.message(message) ?? message
-  return takeTurn(session, settings, continuation, options, {
-    session: session.id,
-    id,
-    message: recorded as unknown as JsonObject,
-    whenBusy,
-    wait,
-    margin: 0,
-  })
+  const own = { session: session.id, id, message: recorded as unknown as JsonObject }
+  return takeTurn({ session, settings, continuation, options, request: { ...own, whenBusy, wait, margin: 0 } })
 }
 
 export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
