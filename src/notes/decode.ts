@@ -100,6 +100,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
       (value) => isObject(value) && fieldsOf(value, headShape) === undefined,
     ]),
     contextDigest: digest,
+    instructions: optional(digest),
     model: text,
     parameters: optional(['an object', isObject]),
     estimated: optional(count),
@@ -122,6 +123,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     started: texts,
     results: objects,
     waiting: texts,
+    external: texts,
     closed: optional(['true', (value) => value === true]),
   },
   input: {

@@ -17,12 +17,20 @@ export type { LookAhead, HandlerAnswer, RunHandler } from './handler.ts'
 export type { Approval, CallResult, Decisions, Denial, OpenAnswer, WaitingCall } from './open-answer.ts'
 export type { InterruptOptions, RunOptions, RunSettings, RunStream } from './launch.ts'
 export { inputsOf, type Input, type InputState } from './inputs/input.ts'
+export { listWaiting, type InboxCall, type InboxPage, type InboxQuery } from './inbox.ts'
 export { resume, type ResumeOptions } from './resume.ts'
 export { run, type InputRunOptions } from './run.ts'
 export { settleOpen } from './settle-open.ts'
 export { turn, type SessionRunOptions, type TurnOptions } from './turn.ts'
 export type { UnfinishedChoice, UnfinishedPolicy } from './start.ts'
-export { type InputMismatch, type NoModel, type RunFailure, type RunFault, type TurnFault } from './fault.ts'
+export {
+  type InputMismatch,
+  type NoModel,
+  type NotWaiting,
+  type RunFailure,
+  type RunFault,
+  type TurnFault,
+} from './fault.ts'
 export { invoke } from './invoke.ts'
 export { mcpTools, type McpClient, type McpTool, type McpToolOptions } from './mcp-tools.ts'
 export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } from './model-for.ts'

@@ -11,6 +11,7 @@ import {
   isLeft,
   jsonEqual,
   left,
+  ownField,
   right,
   type Json,
   type JsonObject,
@@ -20,16 +21,17 @@ import {
   type OptionNames,
 } from '../json/index.ts'
 import type { Message, Part, Repair } from '../message/index.ts'
-import { callsOf } from '../message/kit.ts'
-import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote, Usage } from '../notes/kit.ts'
+import { callsOf } from '../message/internal.ts'
+import type { InputNote, JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { openStepsOf, redactorOf } from '../session/kit.ts'
+import type { LeaseSessionFault, NewReceipt, Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf } from '../session/internal.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { hasWaited, markWaiting, unmarkWaiting } from './waiting-marker.ts'
 
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
@@ -116,6 +118,7 @@ interface Entry {
   readonly started: string[]
   readonly results: JsonObject[]
   waiting?: readonly string[]
+  external?: readonly string[]
 }
 
 const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
@@ -237,8 +240,14 @@ class Recording {
         if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
         if (this.#step === undefined) return right(undefined)
         return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
-      case 'approval':
-        return this.#write((entry) => (entry.waiting = event.open.calls.map(({ id }) => id)))
+      case 'approval': {
+        const marked = await markWaiting(this.#opened)
+        if (isLeft(marked)) return marked as Answer
+        return this.#write((entry) => {
+          entry.waiting = event.open.calls.map(({ id }) => id)
+          entry.external = event.open.calls.filter(({ needs }) => needs === 'result').map(({ id }) => id)
+        })
+      }
       case 'history_delta': // a step whose run failed stays in the journal, so that `resume` can finish it
         return ahead?.unfinished === true && this.#step !== undefined ? right(undefined) : this.#delta(event)
       default: {
@@ -418,7 +427,7 @@ class Recording {
     step: Step,
     delta: HistoryDelta<Message>,
     isLast: boolean,
-    receipts: readonly ReceiptNote[],
+    receipts: readonly NewReceipt[],
   ): Promise<Answer> {
     if (step.appended?.delta.append !== delta.append)
       step.appended = { delta, answer: this.#append(delta, step, isLast, receipts) }
@@ -439,7 +448,7 @@ class Recording {
     delta: HistoryDelta<Message>,
     step: Step | undefined,
     isLast: boolean,
-    receipts: readonly ReceiptNote[],
+    receipts: readonly NewReceipt[],
   ): Promise<Answer> {
     const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
@@ -457,12 +466,14 @@ class Recording {
           { operation, expectedLen, ...expected },
         )(),
       )
+    const waited = hasWaited(this.#opened)
     let answer = await add(close)
     // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
     if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
     }
+    if (waited && !isLeft(answer)) await unmarkWaiting(this.#opened) // a marker that stays is not a waiting call
     if (isLeft(answer) && answer.left._tag === 'SessionConflict' && step !== undefined)
       await (answer.left.len > expectedLen ? this.#save(step, messages) : this.#close())
     return answer
@@ -506,6 +517,14 @@ class Recording {
 /** A note of the handler: never a seal, nor a summary without its digest. */
 type Written = Exclude<Note, { readonly type: 'seal' }>
 
+/** A note without secrets, also in the instructions of a receipt. */
+const redactedNote = (note: Written | NewReceipt, redactor: Redactor): Written | NewReceipt => {
+  const clean = redactor.note(note as Written)
+  const instructions = note.type === 'receipt' ? ownField(note as NewReceipt, 'instructions') : undefined
+  if (typeof instructions !== 'object') return clean
+  return { ...(clean as NewReceipt), instructions: { text: redactor.text(instructions.text) } }
+}
+
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
@@ -513,13 +532,13 @@ const redactingSession = (session: RecordingSession, redactor: Redactor): Record
     return session.append(
       {
         messages: messages.map(redactor.message),
-        notes: notes.map(redactor.quiet.note),
+        notes: notes.map((note) => redactedNote(note, redactor.quiet)),
       },
       options,
     )
   }
   const note: Session['note'] = (given, options) =>
-    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given as Written), options)
+    session.note(redactedNote(given as Written, given.type === 'journal' ? redactor.quiet : redactor), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
@@ -540,13 +559,13 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
   arguments: call.arguments,
 })
 
-const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
+const receiptOf = (event: RunEvent, head: Head | undefined): NewReceipt | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
   return receiptNote(event.sent, head, event.type === 'step_complete' ? event.response.usage : undefined)
 }
 
-const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): ReceiptNote => {
-  const { parameters, derivedBy, repairs, ...sent } = request
+const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): NewReceipt => {
+  const { parameters, derivedBy, repairs, instructions, ...sent } = ownFields(request)
   const details = {
     ...(derivedBy !== undefined && { derived: { ...derivedBy } }),
     ...(repairs !== undefined && { mended: mendedDetails(repairs) }),
@@ -554,6 +573,7 @@ const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage 
   return {
     type: 'receipt',
     ...sent,
+    ...(instructions !== undefined && { instructions: { text: instructions } }),
     ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(Object.keys(details).length > 0 && { details }),

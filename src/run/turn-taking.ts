@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Session } from '../session/index.ts'
-import { sameHead } from '../store/kit.ts'
+import { sameHead } from '../store/internal.ts'
 import { clockOf, thrownFault, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type RunFailure, type TurnFault } from './fault.ts'
@@ -32,6 +32,7 @@ import {
   waitingStepOf,
   continueTurn,
   startTurn,
+  unknownTokens,
   type Retry,
   type Continuation,
 } from './start.ts'
@@ -231,6 +232,8 @@ class TurnTaking {
     const { id, message } = this.#context.request
     const isNew = message !== undefined
     const known = isNew ? input : this.#unfinished()
+    const tokens = isNew ? [] : unknownTokens(this.#session, this.#context.continuation, known)
+    if (tokens.length > 0) return left({ _tag: 'NotWaiting', session: this.#session.id, tokens })
     const start = isNew
       ? await this.#startOf(known, message as unknown as Message, id)
       : await continueTurn(this.#session, this.#lease as RunLease, this.#context.continuation, known) // it is held

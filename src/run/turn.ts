@@ -4,7 +4,7 @@ import { describe, isLeft, optionsOf, ownFields, type JsonObject, type OptionNam
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Session } from '../session/index.ts'
-import { redactorOf } from '../session/kit.ts'
+import { redactorOf } from '../session/internal.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { TurnFault } from './fault.ts'
 import { checkTools, settingNames, type RunSettings, type RunStream } from './launch.ts'

@@ -31,9 +31,9 @@ import {
   eraseMessages,
 } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { thawed } from '../thawed.ts'
-import { leaseOfSession } from '../../src/session/kit.ts'
+import { leaseOfSession } from '../../src/session/internal.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
@@ -1080,10 +1080,12 @@ describe('tool approvals', () => {
       'tool: Not run: this call was denied. Reason: Too much.',
       'assistant: Paid one.',
     ])
-    expect([
-      pending(session).steps,
-      (await resume(session, { model, tools, approve: [d] }).result()).stopReason,
-    ]).toEqual([[], 'end_turn'])
+    expect(pending(session).steps).toEqual([])
+    const repeated = await resume(session, { model, tools, deny: [d], approve: [c] }).result()
+    expect(repeated.stopReason).toBe('end_turn')
+    const changed = await resume(session, { model, tools, approve: [d], deny: [c] }).result()()
+    expect(changed).toEqual(left({ _tag: 'NotWaiting', session: 's', tokens: [d, c] }))
+    expect(ran).toEqual(['look', 'pay', 'pay'])
   })
 
   it('apply to one call, not to another with the same id', async () => {
@@ -1096,13 +1098,9 @@ describe('tool approvals', () => {
     const second = await turn(session, 'pay B', { model: asking(5000), tools }).result()
     expect([first.stopReason, second.stopReason]).toEqual(['approval', 'approval'])
     const model = scriptedModel([assistant('Paid.')])
-    const late = await resume(session, { model, tools, approve: [approval] }).result()
-    expect([late.stopReason, late.open?.calls.map(({ arguments: input }) => input), ran]).toEqual([
-      'approval',
-      ['{"sum":5000}'],
-      [],
-    ])
-    const tokens = late.open?.calls.map((call) => call.approval) ?? []
+    const late = await resume(session, { model, tools, approve: [approval] }).result()()
+    expect([late, ran]).toEqual([left({ _tag: 'NotWaiting', session: 's', tokens: [approval] }), []])
+    const tokens = second.open?.calls.map((call) => call.approval) ?? []
     expect((await resume(session, { model, tools, approve: tokens }).result()).stopReason).toBe('end_turn')
     expect(ran).toEqual(['pay'])
   })
@@ -1162,7 +1160,8 @@ describe('tool approvals', () => {
       const again = await turn(session, earlier, { model: scriptedModel([assistant('Mine.')]), tools, id: earlier }).result() // oxfmt-ignore
       expect([again.stopReason, again.response]).toEqual(['end_turn', assistant('Mine.')])
       const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
-      await resume(session, { model: scriptedModel([]), tools, approve }).result()
+      const late = await resume(session, { model: scriptedModel([]), tools, approve }).result()()
+      expect(late).toMatchObject({ left: { _tag: 'NotWaiting', tokens: approve } })
     }
     expect(ran).toEqual(['look', 'pay', 'look', 'pay']) // none of 50 and 60
     expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`)).toEqual([

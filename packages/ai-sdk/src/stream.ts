@@ -1,6 +1,6 @@
 /** Converts a run to a stream of UI message chunks for `useChat`. */
 import type { FinishReason as AiFinishReason, UIMessage, UIMessageChunk } from 'ai'
-import { optionsOf, present } from 'indelible/json/kit'
+import { optionsOf, present } from 'indelible/internal/json'
 import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, OpenAnswer, RunEvent, RunFailure, RunResult, RunStream } from 'indelible/run'
 import {
@@ -329,6 +329,7 @@ class Chunks {
   *#waiting({ results, calls }: OpenAnswer): Generator<UIMessageChunk> {
     for (const result of results) yield* this.#output(result)
     for (const call of calls) {
+      if (call.needs === 'result') continue // its input is there: the page runs it
       this.#tokens.set(call.id, call.approval)
       yield* this.#request({ ...toolPartOf(call), approval: { id: call.approval } })
     }

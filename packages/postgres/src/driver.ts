@@ -1,5 +1,5 @@
 /** The store driver for PostgreSQL. Each method takes a fixed number of statements, whatever its arguments. */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import {
   removalIncompleteFault,
   rangeOf,
@@ -9,7 +9,7 @@ import {
   storeFaultText,
   storeOf,
   type StoreRepair,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'
@@ -21,6 +21,7 @@ import { Leases } from './leases.ts'
 import { listLogs, piecesOf } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
+import { Mentions } from './mentions.ts'
 import { readPieces } from './rows.ts'
 import { Search } from './search.ts'
 import { hash } from './sum.ts'
@@ -40,9 +41,10 @@ export const postgresDriver = (
   const leases = new Leases(db)
   const writer = new Writer(db, leases, documents)
   const logs = new Logs(db, writer, leases, documents, now)
-  const sweeper = new Sweeper(db)
+  const mentions = new Mentions(db)
+  const sweeper = new Sweeper(db, mentions)
   const elsewhere = new OtherWriters(db)
-  const eraser = new Eraser(db, logs, leases)
+  const eraser = new Eraser(db, logs, leases, mentions)
   const driver: StoreDriver = {
     hash,
     now,

@@ -7,7 +7,7 @@
  * The log is locked against removal first, then the lease, then the head of the log: an append that has the lease is
  * committed before, so the head includes it.
  */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import {
   claimFault,
   type Answer,
@@ -18,7 +18,7 @@ import {
   type LeaseClaim,
   type LeaseRow,
   type StoreFault,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Database, Query, Rows } from './database.ts'
 
 /** A log's lease, and the server's time. */

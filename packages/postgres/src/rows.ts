@@ -2,7 +2,7 @@
 import {
   Damaged,
   decodePlace,
-  type RowPlace,
+  type KindIndex,
   type Positions,
   positionsOf,
   rowIn,
@@ -10,11 +10,11 @@ import {
   type RowRange,
   type StoredRow,
   wholeIn,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Query } from './database.ts'
 import { copyBytes, type Log } from './log.ts'
 
-interface Beside extends RowPlace {
+interface Beside extends KindIndex {
   readonly node: Uint8Array
 }
 
@@ -95,7 +95,7 @@ export class LogRows {
       const probes = Array.from({ length: Math.ceil((high - low) / step) }, (_, probe) => low + probe * step)
       const found = await this.at(probes)
       for (const position of probes) {
-        const row = found.get(position) as RowPlace // `at` throws if one is missing
+        const row = found.get(position) as KindIndex // `at` throws if one is missing
         const through = row.kind === kind ? row.index + 1 : position - row.index // rows of the kind up to this one
         if (through > index) {
           high = position
@@ -162,7 +162,7 @@ export const readPieces = async (
 }
 
 /** A range over all rows is computed without reading any. */
-const noRowExpected = (): RowPlace => {
+const noRowExpected = (): KindIndex => {
   throw new Error('no row should be needed')
 }
 

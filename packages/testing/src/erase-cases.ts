@@ -1,7 +1,7 @@
 /** Erasing rows: what is removed, what stays, and who sees it. A store that can't erase passes. */
-import { blockIdOf } from 'indelible/proof/kit'
+import { blockIdOf } from 'indelible/internal/proof'
 import { verifyLog, type EraseResult, type Store } from 'indelible/store'
-import { ledgerId, stubLeaf } from 'indelible/store/kit'
+import { ledgerId, stubLeaf } from 'indelible/internal/store'
 import { valueOrThrow, faultOf, mustBeFrozen, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, canErase, entry, headOfRows, createLogWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
@@ -164,6 +164,15 @@ export const eraseCases: StoreCases = casesOfErasing({
       mustEqual(blocks, ids.slice(2), `the blocks with ${texts.length} texts`)
     }
     mustEqual(await store.containing(['nothing of it']), { rows: [], blocks: [] })
+  },
+  'texts are found in the ids of operations': async (store) => {
+    const { head } = await createLogWith(store, 'a')
+    await valueOrThrow(store.append('a', { expected: head, rows: [entry('x')], operation: 'for Grace Hopper' }))
+    const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`)
+    for (const texts of [['Grace'], [...many, 'Grace Hopper']])
+      mustEqual(await store.containing(texts), { rows: [], blocks: [], operations: ['a'] })
+    await valueOrThrow(store.remove('a'))
+    mustEqual(await store.containing(['Grace']), { rows: [], blocks: [] })
   },
   'a retry of an append whose row was erased returns the first result': async (store) => {
     const { head } = await createLogWith(store, 'a')

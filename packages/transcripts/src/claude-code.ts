@@ -19,15 +19,17 @@ import {
   type JsonObject,
   objectAt,
   Unexpected,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/internal/codecs'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { countAnswer } from './call-usage.ts'
+import { digestOf } from './digest.ts'
+import { objectIn, textIn, type CallDetails } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import type { TreeReader } from './parent-first.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
@@ -353,20 +355,13 @@ class Reader implements LineReader {
     const [first] = pieces
     if (first !== undefined) {
       const { origin } = this.#sink
-      const { entry, message } = pieces.at(-1) ?? first
-      const { model, usage } = message
-      const isOwn = (typeof model === 'string' && model.startsWith('<')) || entry['isApiErrorMessage'] === true
-      if (!isOwn) origin.model(model)
       this.#answer = pieces
       const decoded = answer(pieces)
-      // Claude Code's own words, such as those about an error, are no call; nor is a later version of an answer.
-      // A branch has copies of the lines of its original, which counts their calls.
-      if (isObject(usage) && !isOwn && !isObject(entry['forkedFrom']) && this.#replaced === undefined)
-        origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages, tierIn(usage))
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
         const messages = decoded.right.messages.map((message) => withOtherFields(message, format, beside))
+        for (const message of messages) countAnswer(origin, message, callOf(pieces))
         this.#put(
           messages,
           first.line,
@@ -420,6 +415,18 @@ class Reader implements LineReader {
   }
 }
 
+/** The call behind the answer in these lines. */
+const callOf = (pieces: readonly Piece[]): Omit<CallDetails, 'answer'> => {
+  const { entry, message } = pieces.at(-1) as Piece
+  const contents = pieces.map((piece) => piece.message['content'] ?? null)
+  return {
+    id: digestOf(JSON.stringify([message['id'] ?? entry['uuid'] ?? null, contents])),
+    time: entry['timestamp'],
+    // A branch has copies of the lines of its original.
+    ...(isObject(entry['forkedFrom']) && { isCopy: true }),
+  }
+}
+
 /** The fields that every line repeats. */
 const repeatedFields = [
   'sessionId',
@@ -468,21 +475,6 @@ const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
   )
   return decodeResponse({ ...pieces.at(-1)?.message, content })
 }
-
-const usageOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
-  const {
-    input_tokens: input,
-    output_tokens: output,
-    cache_read_input_tokens: cacheRead,
-    cache_creation_input_tokens: cacheWrite,
-  } = usage
-  const cacheWriteHour = objectIn(usage, 'cache_creation')['ephemeral_1h_input_tokens']
-  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite, cacheWriteHour }
-}
-
-/** How the call was served, where that changes its price. */
-const tierIn = ({ speed, service_tier: tier }: JsonObject): string | undefined =>
-  speed === 'fast' ? 'fast' : tier === 'batch' ? 'batch' : undefined
 
 /** A codec's fault with its path relative to the line. */
 const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {

@@ -5,7 +5,7 @@
  * Memory: the entries whose parent has not come, at most `mostHeld` characters. If there are more, or at the end of the file,
  * the parent is missing, and the entries are read in the order of the file.
  */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 
 /** The place of an entry in a tree. */
 export interface Link {

@@ -6,17 +6,17 @@
  * without holding the session, so a conflict is no failure: the next effect is decided again.
  */
 import type { JsonObject } from '../../json/index.ts'
-import type { InputNote } from '../../notes/kit.ts'
+import type { InputNote } from '../../notes/internal.ts'
 import type { LeaseSessionFault } from '../../session/index.ts'
 import type { CallbackThrew } from '../../task/index.ts'
-import type { InputMismatch } from '../fault.ts'
+import type { InputMismatch, NotWaiting } from '../fault.ts'
 import type { StopReason } from '../result.ts'
 import type { LeaseLost } from '../run-lease.ts'
 import { decide, nextOf } from './decide.ts'
 import type { Input } from './input.ts'
 
 /** Why nothing was started. */
-export type StartFault = LeaseSessionFault | InputMismatch | CallbackThrew
+export type StartFault = LeaseSessionFault | InputMismatch | NotWaiting | CallbackThrew
 
 /** What a turn is to do. It does not change. */
 export interface TurnRequest {

@@ -1,19 +1,25 @@
-/** The blocks that receipts name: tools, instructions, and messages that only one call had. No row references them. */
-import { isObject, type Json } from '../../json/index.ts'
-import type { Note } from '../../notes/kit.ts'
-import { isBlockId, type BlockId } from '../../proof/kit.ts'
+/** The blocks that receipts name: tools, instructions, and messages that only one call had. Rows reference only the instructions of a run. */
+import { isObject, ownField, type Json } from '../../json/index.ts'
+import type { Note } from '../../notes/internal.ts'
+import { isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
 
-/** All strings in a receipt's details that have the form of a block id. */
-export const blocksNamedBy = (note: Note): readonly BlockId[] => (note.type === 'receipt' ? idsIn(note.details) : [])
+/** A receipt's instructions, and all strings in its details that have the form of a block id. */
+export const blocksNamedBy = (note: Note): readonly BlockId[] =>
+  note.type === 'receipt' ? [...instructionsBlock(note), ...idsIn(note.details)] : []
 
-/** The blocks that a recorder's receipt names. Details of other receipts may contain unrelated digests. */
+/** The block with the instructions of a receipt. The receipt's row references it, unless the session is encrypted. */
+export const instructionsBlock = (note: Note): readonly BlockId[] =>
+  note.type === 'receipt' ? idsIn(ownField(note, 'instructions')) : []
+
+/** The instructions of a receipt, and the blocks that a recorder's names. Other details may contain unrelated digests. */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
-  if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return []
+  const instructions = instructionsBlock(note)
+  if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return instructions
   const { sent, system, tools } = note.details
-  return idsIn([sent, system ?? null, tools ?? null])
+  return [...instructions, ...idsIn([sent, system ?? null, tools ?? null])]
 }
 
 const idsIn = (value: Json | undefined): readonly BlockId[] =>

@@ -10,7 +10,7 @@ import {
   type Hash,
   type BlockId,
   type CompactRange,
-} from '../../proof/kit.ts'
+} from '../../proof/internal.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { momentOf } from '../port/clock.ts'
 import {
@@ -507,7 +507,16 @@ const placesWithTexts = async (scope: Scope, texts: readonly string[]): Promise<
     await slices.next(bytes.length)
   }
   const rows = await placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
-  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
+  const operations: string[] = []
+  for (const { info, operations: done } of [...scope.logs.values()]) {
+    if ([...done.keys()].some(isIn)) operations.push(info.id)
+    await slices.next(done.size)
+  }
+  return {
+    rows,
+    blocks: [...hits].filter((id) => blocks.get(id)?.kept === true),
+    ...(operations.length > 0 && { operations }),
+  }
 }
 
 /** The rows of a scope that match a condition on the row and the blocks that it references. */

@@ -19,7 +19,7 @@ import {
   type OptionNames,
 } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
-import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, emptyRange, type Hash } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
 import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'
@@ -347,10 +347,7 @@ const logCalls = (calls: Calls) => {
     containing: (texts) =>
       calls.run('containing', async () => {
         const found = (await driver.erasing?.containing(scope, [...texts])) ?? left<StoreFault>({ _tag: 'CannotErase' })
-        return pipe(
-          found,
-          E.map(({ rows, blocks }) => Object.freeze({ rows: freezeResult(rows), blocks: Object.freeze(blocks) })),
-        )
+        return pipe(found, E.map(freezeResult))
       }),
     watch: (id, wake) =>
       calls.on('watch', id, async () => {

@@ -1,6 +1,6 @@
 /** `indelible import --from PROGRAM`: imports the sessions that agents keep on this machine. */
 import { faultMessage } from 'indelible'
-import { isLeft, isObject, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Redactor } from 'indelible/redact'
 import type { Store } from 'indelible/store'

@@ -1,10 +1,10 @@
 /** Appends the new messages of a conversation that continues in another program to its session. */
-import { isLeft, type Json, jsonEqual } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, jsonEqual, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { rangeDigest, type Note } from 'indelible/internal/notes'
 import { forkSession, openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { importTranscript, type Transcript } from '@indelible/transcripts'
+import { exportOf, importTranscript, type Transcript } from '@indelible/transcripts'
 import { faultMessage } from 'indelible'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable, unreadableOf } from '../sources/place.ts'
@@ -46,14 +46,16 @@ export const importNew = async (
       } else await valueOrUnreadable(forkSession(store, best.id, { at: best.shared, id: name }))
       const session = await openToAppend(store, name)
       const appended = best === undefined ? messages.length : await append(session, transcript, best.shared)
-      await describe(session, origin)
+      await describe(session, { import: origin })
+      if (best !== undefined) await describeFile(store, id, transcript)
       return { id: name, done: best === undefined ? 'stored' : 'branched', messages: appended, len: session.len }
     }
     const session = await openToAppend(store, name)
     const shared = commonLength(session, messages)
     if (shared === session.len || shared === messages.length) {
       const appended = shared === session.len ? await append(session, transcript, shared) : 0
-      await describe(session, origin)
+      await describe(session, { import: origin, ...(number === 1 && fileOf(session, transcript)) })
+      if (number > 1) await describeFile(store, id, transcript)
       return { id: name, done: appended === 0 ? 'unchanged' : 'continued', messages: appended, len: session.len }
     }
     if (best === undefined || shared > best.shared) best = { id: name, shared }
@@ -107,11 +109,23 @@ const append = async (session: Session, { messages, notes }: Transcript, from: n
   return messages.length - from
 }
 
-/** Store the source of the session and its state in the metadata. */
-const describe = async (session: Session, origin: { readonly [key: string]: Json }): Promise<void> => {
-  if (!jsonEqual(session.metadata()['import'] ?? null, origin)) {
+/** The first session of a file has the file's own data, such as the tokens of all its calls: they grow with the file. */
+const describeFile = async (store: Store, id: string, transcript: Transcript): Promise<void> => {
+  const session = await openToAppend(store, id)
+  await describe(session, fileOf(session, transcript))
+}
+
+const fileOf = (session: Session, transcript: Transcript): JsonObject => {
+  const { from } = exportOf(transcript).metadata
+  return isObject(session.metadata()['from']) && from !== undefined ? { from } : {}
+}
+
+/** Store values in the metadata of a session, and close it. */
+const describe = async (session: Session, values: JsonObject): Promise<void> => {
+  const changed = Object.entries(values).filter(([name, value]) => !jsonEqual(session.metadata()[name] ?? null, value))
+  if (changed.length > 0) {
     const updated = await session.update((metadata) => {
-      metadata['import'] = { ...origin } as (typeof metadata)[string]
+      for (const [name, value] of changed) metadata[name] = structuredClone(value) as (typeof metadata)[string]
     })()
     // Another import was faster: the session has its values now.
     if (isLeft(updated)) throw new Unreadable(faultMessage(updated.left))

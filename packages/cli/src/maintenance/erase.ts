@@ -1,8 +1,8 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf, identityAt, ledgerContent } from 'indelible/store/kit'
-import type { Note } from 'indelible/notes/kit'
-import { hasContent } from 'indelible/session/kit'
-import { isArray, isLeft } from 'indelible/json/kit'
+import { actionReasonOf, identityAt, ledgerContent } from 'indelible/internal/store'
+import type { Note } from 'indelible/internal/notes'
+import { hasContent } from 'indelible/internal/session'
+import { isArray, isLeft } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,
@@ -385,6 +385,8 @@ const remainsText = (remains: RemainingData): string => {
       return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title`
     case 'lease':
       return `the same text in the name of who has or had the lease of ${remains.session}`
+    case 'operation':
+      return `the same text in the id of an operation of ${remains.session}, which stays for retries`
     case 'scope':
       return `the same text in the name of the scope ${remains.scope}`
     case 'unread':

@@ -1,9 +1,9 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
-import { isObject, type JsonObject } from 'indelible/json/kit'
+import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/context/kit'
+import { usageDollars } from 'indelible/internal/context'
 import type { SessionInfo } from 'indelible/session'
-import { usesOf, type CallUse } from 'indelible/session/kit'
+import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
 
 /** The information from an imported session's file. */
@@ -80,11 +80,13 @@ export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
+  const counted = uses.flatMap(({ model, calls, long, usage }) =>
+    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, usage }],
+  )
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
   const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
     usageDollars(model, usage, calls) !== undefined
-  const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.calls)))
+  const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.count)))
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),

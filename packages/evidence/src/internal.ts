@@ -1,0 +1,10 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { claimedHead } from './bundle.ts'
+export { checkpointText, parseCheckpoint } from './checkpoint.ts'
+export { lastCheckpoint, listCheckpoints, signSession } from './checkpoints.ts'
+export { mismatchText } from './fault.ts'
+export { verifierOf } from './keys.ts'
+export { type NoteSignature, noteText, openNote, parseNote, signNote, signatureLines } from './signed-note.ts'
+export { parseTlogProof, tlogProofText } from './tlog-proof.ts'
+export { readTrust } from './trust.ts'
+export { ledgerId } from 'indelible/internal/store'

@@ -1,0 +1,6 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { promptText } from './cache-break.ts'
+export { CacheWatch, missedText, otherModelText } from './cache-watch.ts'
+export { namedTools } from './named-tools.ts'
+export { sentEntries, toSentMessage } from './receipt.ts'
+export { carriesConversation } from './wire.ts'

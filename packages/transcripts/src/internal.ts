@@ -1,0 +1,3 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { assembleTranscript } from './assemble.ts'
+export { callUsageOf, type CallUsage } from './call-usage.ts'

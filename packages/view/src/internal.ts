@@ -1,0 +1,38 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export {
+  causes,
+  dearestText,
+  figuresOf,
+  isFirstOwn,
+  otherCallsOf,
+  sharedText,
+  sumsOf,
+  sumsText,
+  type CallFigures,
+  type Cause,
+} from './calls/call-figures.ts'
+export { changedParts, type ChangedPart, type UnchangedTools } from './calls/changed-parts.ts'
+export { Deriver } from './calls/derive-contexts.ts'
+export { callsOf, placeOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
+export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
+export { sentCall } from './calls/sent-call.ts'
+export { sentRequest, type SentRequest } from './calls/sent-request.ts'
+export { blocksOf, noteIn, sessionOf } from './server/read-view.ts'
+export { damageOf, damageText, missingText, verifyStored, type VerdictFault } from './server/verdict.ts'
+export {
+  activityOf,
+  claudeAgentText,
+  firstWordsOf,
+  hasOwnWords,
+  importedFrom,
+  placeText,
+  projectIn,
+  titleOf,
+  tokensOf,
+  workFolderOf,
+} from './texts/about.ts'
+export { atLeast, share } from './texts/format-text.ts'
+export { linesOf, type Line } from './texts/line-changes.ts'
+export { dollarsText } from './texts/money.ts'
+export { residencyReason } from './texts/residency-reason.ts'
+export { paged, policies, window, type ComparedPolicy } from './calls/policies.ts'

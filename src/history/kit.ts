@@ -1,5 +1,0 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
-export { linkedHistory, type Link, type LinkedHistory } from './linked.ts'
-export { pagedOf } from './paged.ts'
-export { chunkLength } from './state.ts'
-export { type ChunkReader, type ChunkText, type Fill, appendChunk, appendText } from './text.ts'

@@ -1,9 +1,0 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
-export { callsOf, cutAnswer, isCut, messageIn, indelibleMetaOf, resultMessages, withOwnCallId } from './answer.ts'
-export { noResult, toolResultPart } from './construct.ts'
-export { checkMessage } from './decode.ts'
-export { erasedMark, erasedMessage, type UnerasedMessage, type UnerasedPart, withErasedText } from './erased.ts'
-export { type PairingFault, messageFaultText, pairingSentences } from './fault.ts'
-export { contentOf, isRole, roles } from './guards.ts'
-export { createPairing, lengthOf } from './pairing.ts'
-export { renamedCall, renamedResult, withContent } from './settle.ts'

@@ -1,7 +1,0 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
-export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
-export { type RunFault, runSentences } from './fault.ts'
-export { deltaOf } from './model-event.ts'
-export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
-export type { FinishReason } from './response.ts'
-export { waitingStep } from './start.ts'

@@ -1,0 +1,125 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
+export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
+export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
+export { latest, momentOf } from './port/clock.ts'
+export { contentsOf, isProgramName } from './port/contents.ts'
+export { copyArgument } from './port/copy-argument.ts'
+export { Damaged, orDamage } from './port/damage-error.ts'
+export {
+  type Answer,
+  type Block,
+  type CheckedAppend,
+  type CheckedErasure,
+  type CheckedQuery,
+  type CheckedUpdate,
+  type Cursor,
+  type IndexDriver,
+  type StoreDriver,
+  type UnchangedLog,
+  cursorText,
+} from './port/driver.ts'
+export {
+  type EncryptedText,
+  type EncryptionMeta,
+  destroyedKeyLogOf,
+  encryptedBody,
+  encryptedRow,
+  encryptionKey,
+  encryptionMark,
+  encryptionOf,
+  isEncrypted,
+  isEncryptedLog,
+  isEncryptedMeta,
+  keyLogOf,
+  keyLogs,
+  keyedLogOf,
+  ownKeyOf,
+  readEncrypted,
+  streamLogOf,
+  withoutKeys,
+} from './port/encrypted.ts'
+export { holdsWithRowCounts } from './rules/erase.ts'
+export type { EraseResult, RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
+export {
+  type OpenStoreFault,
+  type StoreFault,
+  type StoreFaultOf,
+  storeFaultText,
+  storeSentences,
+  storeTask,
+} from './fault.ts'
+export { byteFinderOf, charactersOf, finderOf } from './port/find-texts.ts'
+export { nextTurn, sliceRows, Slices } from './port/slices.ts'
+export { type Format, type FoundFormat, formatFault } from './port/format.ts'
+export { storeOf } from './rules/handle.ts'
+export { hashedBlock } from './port/hashed-block.ts'
+export { compareIds, invalidId } from './port/id.ts'
+export { identityAt } from './port/identity.ts'
+export { valuesOf } from './blocks/key-value.ts'
+export {
+  type Lease,
+  type LeaseAnswer,
+  type LeaseChange,
+  type LeaseClaim,
+  type LeaseRow,
+  claimFault,
+  changeLease,
+  claims,
+} from './port/lease.ts'
+export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow, reasonNames } from './port/ledger-row.ts'
+export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
+export { type Positions, matches, positionsOf } from './rules/lookup.ts'
+export { checkMeta } from './port/meta.ts'
+export { storeNoticeText } from './port/notice.ts'
+export {
+  ownIdFault,
+  changedOwnMember,
+  isOwnCall,
+  isOwnId,
+  isSessionMeta,
+  ownMember,
+  partialMember,
+  sessionMember,
+} from './port/own-logs.ts'
+export { ownStore } from './rules/own-store.ts'
+export { planAppend, type Plan } from './port/plan.ts'
+export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
+export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
+export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
+export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
+export { countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
+export {
+  type GrownRow,
+  type GrownLog,
+  type KindIndex,
+  changedFault,
+  forkFault,
+  conflict,
+  divergedFault,
+  entriesBefore,
+  growLog,
+  hasKey,
+  isStaleHead,
+  logInfo,
+  maxMissed,
+  missedRange,
+  referencedBlocks,
+  removalIncompleteFault,
+  rowMismatchFault,
+  olderSize,
+  placeOf,
+  decodePlace,
+  repeatedAppend,
+  sameHead,
+  sharedRows,
+  storedRow,
+  type LogBasis,
+} from './rules/rules.ts'
+export { Signals, type Wake, signalKey } from './port/signals.ts'
+export type { AppendedRows, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
+export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
+export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
+export { refuseUndone } from './rules/undone-erasure.ts'
+export { rangeAt, verifyLog } from './rules/verify.ts'
+export { streamLogs } from './rules/streams.ts'
