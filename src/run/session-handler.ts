@@ -10,6 +10,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import {
   isLeft,
   jsonEqual,
+  left,
   ownField,
   right,
   type Json,
@@ -509,7 +510,7 @@ class Recording {
 
   /** Skips writes once another holder has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
-    return this.#lease?.lost === true ? this.#lease.fault() : work()
+    return this.#lease?.lost === true ? left(this.#lease.fault) : work()
   }
 }
 

@@ -293,9 +293,10 @@ export interface SessionLease {
   /**
    * Release the lease. Later appends of the handle carry none. Closing the session also releases it.
    *
-   * @returns nothing
+   * @returns the head of the stored log at that moment, which may be beyond `session.head()`; undefined if the lease was not
+   * held any more
    */
-  readonly release: () => Task<LogFault, void>
+  readonly release: () => Task<LogFault, Head | undefined>
 }
 
 /** A call that was started and is in no message of the record. */

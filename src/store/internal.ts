@@ -75,6 +75,7 @@ export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {
   type Lease,
+  type LeaseAnswer,
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
