@@ -106,7 +106,7 @@ describe('the later tables of the opencode database', () => {
     if (isLeft(opened)) throw new Error(faultMessage(opened.left))
     expect(opened.right.unread).toEqual({ session_v3: 2 })
     opened.right.close()
-    const other = made('opencode-turns.db', (db) => {
+    const other = made('opencode-of-turns.db', (db) => {
       earlier(db)
       db.exec("create table turn (session_id text, content text); insert into turn values ('ses_1', 'Look.')")
       db.exec("create table todo (session_id text, content text); insert into todo values ('ses_1', 'Look.')")
