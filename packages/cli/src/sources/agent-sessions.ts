@@ -13,6 +13,7 @@ import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { unreadable } from './input.ts'
+import { unreadTableText } from '../terminal/report.ts'
 
 /** One source of conversations: a file, or a session in a database. */
 export interface Source {
@@ -266,9 +267,7 @@ const inDatabase = async (program: string, path: string, unread: string[]): Prom
   const { conversations, unread: tables } = opened.right
   opened.right.close()
   for (const [table, rows] of Object.entries(tables))
-    unread.push(
-      `${program}: ${path}: ${rows} ${rows === 1 ? 'row' : 'rows'} of the table ${table} can't be read: a newer version wrote them`,
-    )
+    unread.push(`${program}: ${path}: ${unreadTableText(table, rows)}`)
   return conversations.map(({ id, updated, isLater = false }, pick) => ({
     path: `${path}#${id}`,
     stamp: updated,
