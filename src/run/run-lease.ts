@@ -1,9 +1,9 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
-import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
+import type { Session, SessionLease } from '../session/index.ts'
 import type { Head } from '../store/index.ts'
-import { leaseOfSession } from '../session/internal.ts'
+import { leaseOfSession, type LeaseSessionFault } from '../session/internal.ts'
 import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */

@@ -4,7 +4,7 @@ import { isLeft, jsonEqual, left, ownFields, present, right, type Json, type Jso
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/internal.ts'
 import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
-import { pending, type OpenStep, type Session, type SessionReader, type WriteFault } from '../session/index.ts'
+import { pending, type Session, type WriteFault, type SessionReader } from '../session/index.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
@@ -12,6 +12,7 @@ import {
   remindedPosition,
   unansweredReminder,
   whyUnanswered,
+  type OpenStep,
 } from '../session/internal.ts'
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'

@@ -17,7 +17,7 @@ export type {
   StoreDriver,
   UnchangedLog,
 } from './port/driver.ts'
-export type { RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
+export type { Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
 export {
   claimFault,
   changeLease as leaseChanged,

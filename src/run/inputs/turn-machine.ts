@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from '../../json/index.ts'
 import type { InputNote } from '../../notes/internal.ts'
-import type { LeaseSessionFault } from '../../session/index.ts'
+import type { LeaseSessionFault } from '../../session/internal.ts'
 import type { CallbackThrew } from '../../task/index.ts'
 import type { InputMismatch, NotWaiting } from '../fault.ts'
 import type { StopReason } from '../result.ts'

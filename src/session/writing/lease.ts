@@ -11,8 +11,8 @@ import {
   type Task,
   type Timer,
 } from '../../task/index.ts'
-import type { Head, LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask } from '../../store/internal.ts'
+import type { Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import { storeTask, type LeaseFault } from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,

@@ -16,17 +16,8 @@ import { isLeft, left, ownField, right } from '../../json/index.ts'
 import { termsOf, type RecordedEntry } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
-import type {
-  Append,
-  AppendFault,
-  AppendedRows,
-  Head,
-  Row,
-  Store,
-  StoreFaultOf,
-  VerifyFault,
-} from '../../store/index.ts'
-import type { Plan } from '../../store/internal.ts'
+import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
+import type { Plan, AppendFault } from '../../store/internal.ts'
 import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
