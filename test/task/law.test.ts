@@ -55,7 +55,7 @@ import {
   refsOf,
 } from '@indelible/workflows/refs'
 import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
-import { run, scriptedModel } from 'indelible/run'
+import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
   copySession,
@@ -150,6 +150,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { after: 'x' })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
+  listWaiting: async () => [listWaiting(memoryStore(), { limit: 1 })],
   removeUnfinished: async () => [removeUnfinished(memoryStore(), 'x')],
   isRecorded: async (bad) => [isRecorded((await started()).store, 's', bad as never)],
   readRange: async () => [readRange(memoryStore(), 'none', -1)],
