@@ -375,7 +375,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const changed = await this.#open(threadId).change((session) => {
       const thread = this.#thread(session)
       pruned = 0
-      const notes = [...thread.checkpoints].flatMap(([ns, there]) => {
+      const notes: ApplicationNote[] = []
+      for (const [ns, there] of thread.checkpoints) {
         const sorted = [...there.keys()].toSorted()
         const staying = new Set(sorted.slice(-keep))
         // The values of a delta channel are stored with earlier checkpoints.
@@ -384,12 +385,13 @@ export class IndelibleSaver extends BaseCheckpointSaver {
           for (const each of ancestorsFor(thread, there, { ns, id }, this.#channel)) needed.add(each)
         const ids = sorted.filter((id) => !staying.has(id) && !needed.has(id))
         pruned += ids.length
-        if (ids.length === 0) return []
+        if (ids.length === 0) continue
         const remaining = [...there.values()]
           .filter(({ id }) => !ids.includes(id))
           .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        return [noteOf({ type: 'prune' as const, ns, ids, again: true }), ...notesAgain(thread, ns, ids, remaining)]
-      })
+        notes.push(noteOf({ type: 'prune', ns, ids, again: true }))
+        notes.push(...notesAgain(thread, ns, ids, remaining))
+      }
       return notes.length === 0 ? undefined : { notes }
     })
     await this.#eraseDead(changed)

@@ -126,14 +126,9 @@ export class Thread {
 
   /** The indexes of the session's notes without which the thread is the same: those of pruned checkpoints. */
   deadNotes(): readonly number[] {
-    const live = new Set(
-      [...this.#live.values()].flatMap((there) =>
-        [...there.values()].flatMap(({ checkpoint, writes }) => [
-          ...(checkpoint === undefined ? [] : [checkpoint]),
-          ...writes,
-        ]),
-      ),
-    )
+    const live = new Set<number | undefined>()
+    for (const there of this.#live.values())
+      for (const { checkpoint, writes } of there.values()) for (const index of [checkpoint, ...writes]) live.add(index)
     const dead: number[] = []
     for (const [index, note] of this.session.notes().toArray().entries())
       if (note.type === 'application' && note.namespace === namespace && !live.has(index)) dead.push(index)

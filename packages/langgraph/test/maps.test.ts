@@ -55,13 +55,14 @@ it.each([
 ] as const)('stores at most 3 bytes for each byte of a new file, if a node writes %s', async (_, writeOf) => {
   const store = memoryStore()
   const saver = new IndelibleSaver(store)
-  let [config, files, bytes]: [RunnableConfig, Files, number] = [thread(), {}, 0]
+  const files: { [path: string]: string } = {}
+  let [config, bytes]: [RunnableConfig, number] = [thread(), 0]
   for (let at = 1; at <= 40; at++) {
     const name = `src/file${at}.ts`
     const content = source(`file${at}`, 80)
     bytes += Buffer.byteLength(content)
-    files = { ...files, [name]: content }
-    config = await step(saver, config, at, files, writeOf(files, name))
+    files[name] = content
+    config = await step(saver, config, at, structuredClone(files), writeOf(files, name))
   }
   expect((await storedBytes(store, saver.idOf('t'))) / bytes).toBeLessThanOrEqual(3)
   const fresh = await new IndelibleSaver(store).getTuple(thread())
