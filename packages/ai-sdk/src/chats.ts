@@ -14,18 +14,11 @@ import {
 import type { Message } from 'indelible/message'
 import { indelibleMetaOf } from 'indelible/internal/message'
 import { countWhile, RecentMap, type Sequence } from 'indelible/internal/sequence'
-import {
-  createSession,
-  listSessions,
-  openSession,
-  type Session,
-  type SessionReader,
-  type MessagesAndNotes,
-} from 'indelible/session'
-import type { Head, Store, Where } from 'indelible/store'
+import { createSession, listSessions, openSession, type Session, type SessionReader } from 'indelible/session'
+import type { Head, Store } from 'indelible/store'
 import { waitingStep } from 'indelible/internal/run'
 import { pagesOf, FaultError } from 'indelible/internal/task'
-import { adapterSessions, requireMark, type SessionMark } from 'indelible/internal/session'
+import { adapterSessions, requireMark, type SessionMark, type MessagesAndNotes } from 'indelible/internal/session'
 import {
   faultOf,
   identityOf,
@@ -37,6 +30,7 @@ import {
   type AnyToolPart,
   type UIPart,
 } from './ui.ts'
+import type { Where } from 'indelible/internal/store'
 
 /** The options of a new chat. */
 export interface NewChat {

@@ -5,15 +5,8 @@ import type { CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import { isLeft, ownField, present } from 'indelible/internal/json'
 import type { Message, ToolResultPart } from 'indelible/message'
-import {
-  toolOutput,
-  type ToolOutput,
-  type CallResult,
-  type Decisions,
-  type Denial,
-  type OpenAnswer,
-} from 'indelible/run'
-import { waitingStep } from 'indelible/internal/run'
+import { type Decisions, toolOutput, type ToolOutput } from 'indelible/run'
+import { waitingStep, type CallResult, type Denial, type OpenAnswer } from 'indelible/internal/run'
 import type { Session } from 'indelible/session'
 import type { Sequence } from 'indelible/internal/sequence'
 import { FaultError } from 'indelible/internal/task'

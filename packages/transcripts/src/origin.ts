@@ -13,7 +13,7 @@ import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
-import type { ExportedHead } from 'indelible/session'
+import type { ExportedHead } from 'indelible/internal/session'
 
 type UsageFields = { readonly [Key in Exclude<keyof Usage, 'cacheWriteHour'>]-?: Json | undefined } & {
   readonly cacheWriteHour?: Json | undefined

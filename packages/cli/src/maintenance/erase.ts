@@ -1,7 +1,7 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf, identityAt, ledgerContent } from 'indelible/internal/store'
+import { actionReasonOf, identityAt, ledgerContent, type DamagedEntry, type ErasedRow } from 'indelible/internal/store'
 import type { Note } from 'indelible/internal/notes'
-import { hasContent } from 'indelible/internal/session'
+import { hasContent, type RemainingData } from 'indelible/internal/session'
 import { isArray, isLeft } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
@@ -11,10 +11,9 @@ import {
   openSession,
   type ErasureReceipt,
   type MessageQuery,
-  type RemainingData,
   type EraseTarget,
 } from 'indelible/session'
-import type { DamagedEntry, ErasedRow, Store } from 'indelible/store'
+import type { Store } from 'indelible/store'
 import {
   parseAge,
   mustConfirm,
