@@ -19,6 +19,7 @@ export {
   requireMark,
   removeMarked,
 } from './opening/adapter-session.ts'
+export { appendRows, type RowsToAppend } from './moving/append-rows.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'

@@ -93,16 +93,17 @@ interface ExtractedText {
 
 /** The text of a row that names its blocks by their encrypted form, with their keys; and these blocks. */
 const withBlocks = (
-  { body, blocks = [] }: Row,
+  { kind, body, blocks = [] }: Row,
   given: ReadonlyMap<BlockId, Uint8Array>,
   scope: Uint8Array,
   hash: Hash,
 ): { readonly body: string; readonly blocks: ReadonlyMap<BlockId, Uint8Array>; readonly missed: boolean } => {
   const stored = new Map<BlockId, Uint8Array>()
   const named = new Set<BlockId>()
-  const start = body.indexOf(messageKey)
+  const start = kind === 'note' ? -1 : body.indexOf(messageKey)
+  const note = kind === 'note' && blocks.length > 0 ? (JSON.parse(body) as JsonEnvelope) : undefined
   const envelope = start === -1 ? undefined : (JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope)
-  const changed = envelope?.blocks?.map((block): ExtractedText => {
+  const changed = (note ?? envelope)?.blocks?.map((block): ExtractedText => {
     const bytes = given.get(block.id)
     if (bytes === undefined) return block
     const key = blockKey(scope, block.id)
@@ -114,7 +115,11 @@ const withBlocks = (
   })
   const { message: _, ...rest } = envelope ?? {}
   const text =
-    changed === undefined ? body : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
+    changed === undefined
+      ? body
+      : note !== undefined
+        ? JSON.stringify({ ...note, blocks: changed })
+        : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
   return { body: text, blocks: stored, missed: blocks.some((id) => given.has(id) && !named.has(id)) }
 }
 

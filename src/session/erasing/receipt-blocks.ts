@@ -9,8 +9,12 @@ import type { Mirror } from '../record/mirror.ts'
 /** All strings in a receipt's details that have the form of a block id. */
 export const blocksNamedBy = (note: Note): readonly BlockId[] => (note.type === 'receipt' ? idsIn(note.details) : [])
 
-/** The blocks that a recorder's receipt names. Details of other receipts may contain unrelated digests. */
+/**
+ * The blocks that a recorder's receipt or the note of a kept file names. Details of other receipts may contain
+ * unrelated digests.
+ */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
+  if (note.type === 'kept_file') return note.blocks.map(({ id }) => id)
   if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return []
   const { sent, system, tools } = note.details
   return idsIn([sent, system ?? null, tools ?? null])

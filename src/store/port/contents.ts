@@ -12,7 +12,21 @@ const ownNames: ReadonlySet<string> = new Set([
   ...['provider', 'raw', 'after', 'answer', 'at', 'cacheRead', 'cacheWrite', 'closed', 'contextDigest', 'details'],
   ...['estimated', 'from', 'head', 'size', 'root', 'index', 'input', 'kind', 'lease', 'len', 'model', 'namespace'],
   ...['output', 'parameters', 'part', 'position', 'promptDigest', 'reason', 'results', 'said', 'sourceDigest'],
-  ...['started', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
+  ...[
+    'started',
+    'state',
+    'step',
+    'to',
+    'together',
+    'usage',
+    'waiting',
+    'was',
+    'indelible',
+    'program',
+    'file',
+    'digest',
+  ],
+  'key',
 ])
 
 /** Members with a value of a fixed list. Another value is content. */
@@ -20,8 +34,20 @@ const listedNames: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag',
 const listedValues: ReadonlySet<string> = new Set([
   ...['system', 'developer', 'user', 'assistant', 'tool', 'text', 'image', 'file', 'url', 'base64', 'block', 'utf8'],
   ...['tool_call', 'tool_result', 'reasoning', 'refusal', 'provider', 'erased', 'application', 'input', 'journal'],
-  ...['page', 'pin', 'unpin', 'receipt', 'retraction', 'seal', 'summary', 'tool_started', 'queued', 'taken', 'waiting'],
-  ...['answered', 'failed', 'cancelled', 'entry', 'note'],
+  ...[
+    'page',
+    'pin',
+    'unpin',
+    'receipt',
+    'retraction',
+    'seal',
+    'summary',
+    'tool_started',
+    'kept_file',
+    'queued',
+    'taken',
+  ],
+  ...['waiting', 'answered', 'failed', 'cancelled', 'entry', 'note'],
   ...['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'],
 ])
 
