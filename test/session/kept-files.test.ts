@@ -17,7 +17,7 @@ import {
 } from 'indelible/session'
 import { appendRows } from 'indelible/session/kit'
 import { blockIdOf, type BlockId } from 'indelible/proof/kit'
-import type { Note } from 'indelible/notes/kit'
+import type { KeptFileNote, Note } from 'indelible/notes/kit'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 
@@ -92,7 +92,7 @@ it.each(stores)('kept files can be erased alone, and no caller writes their note
   const block = await keep(store, 's')
   const session = await openSession(store, 's')
   const [note] = [...session.notes()]
-  expect(await session.note(note as Note)()).toMatchObject({ left: { _tag: 'InvalidNote' } })
+  expect(await session.note(note as KeptFileNote)()).toMatchObject({ left: { _tag: 'InvalidNote' } })
   await eraseMessages(store, 's', { files: true })
   expect(await bytesOf(store, block)).toBeUndefined()
   expect((await openSession(store, 's')).view().at(0)).toMatchObject({ role: 'user', content: [{ type: 'text' }] })

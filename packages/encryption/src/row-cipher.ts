@@ -111,7 +111,7 @@ const withBlocks = (
     const id = hashedBlock(sealed, hash)
     stored.set(id, sealed)
     named.add(block.id)
-    return { ...block, id, ...{ key: toBase64(key) } }
+    return Object.assign({}, block, { id, key: toBase64(key) })
   })
   const { message: _, ...rest } = envelope ?? {}
   const text =

@@ -2,7 +2,14 @@
 import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/json/kit'
 import { checkStore } from 'indelible/session/kit'
 import type { Redact } from 'indelible/redact'
-import { importRecord, type ImportFault, type ImportOptions, type RowMoment, type SessionInfo } from 'indelible/session'
+import {
+  importRecord,
+  type ImportFault,
+  type ImportOptions,
+  type RecordExport,
+  type RowMoment,
+  type SessionInfo,
+} from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Task } from 'indelible/task/kit'
 import { exportOf } from './export.ts'
@@ -47,6 +54,9 @@ export const importTranscript = (
     ownFields({ ...rest, ...(id !== undefined && { id }) }),
   )
 }
+
+/** A transcript as a record whose rows have the times of its source. */
+export const recordOf = (transcript: Transcript): RecordExport => exportOf(withSourceTimes(transcript))
 
 const optionNames = { id: true, metadata: true, progress: true, redact: true } as const
 

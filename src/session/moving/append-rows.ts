@@ -6,7 +6,7 @@ import { termsOf } from '../../entry/kit.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
-import { sessionInfo, storedMeta } from '../record/metadata.ts'
+import { inheritedRows, sessionInfo, storedMeta } from '../record/metadata.ts'
 import { stamp } from '../record/stamp.ts'
 import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 
@@ -14,8 +14,10 @@ import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 export interface RowsToAppend {
   /** The head that they continue; undefined creates the session with them. */
   readonly head: Head | undefined
-  /** The metadata of a new session. */
-  readonly metadata: JsonObject
+  /**
+   * The metadata of a new session, or of one without messages whose metadata nobody changed; undefined: it stays as it is.
+   */
+  readonly metadata: JsonObject | undefined
   readonly rows: readonly TimedExport[]
   /** The blocks that notes of kept files name, by id. */
   readonly blocks: ReadonlyMap<BlockId, Uint8Array>
@@ -30,11 +32,16 @@ export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<
   sessionSteps(async function* () {
     const { head, metadata, rows, blocks } = given
     if (head !== undefined) {
-      const info = yield* need(sessionInfo(yield* need(store.info(id))))
+      const log = yield* need(store.info(id))
+      const info = yield* need(sessionInfo(log))
+      if (metadata !== undefined) {
+        const meta = yield* need(storedMeta(metadata, info.forkedFrom, info.erasable, inheritedRows(log)))
+        yield* need(store.update(id, { expected: log.version, meta }))
+      }
       const salted = info.erasable === true ? yield* need(withSalts(rows, store)) : rows
       return yield* storeRows(store, id, head, salted, undefined, undefined, [], blocks)
     }
-    const meta = yield* need(storedMeta(metadata))
+    const meta = yield* need(storedMeta(metadata ?? {}))
     const encoded = []
     for (const [index, row] of rows.entries()) {
       const one = encodedOf(row, store, index)
