@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, user, type Store } from 'indelible'
 import { listSessions } from 'indelible/session'
-import { readUsage } from 'indelible/session/kit'
+import { readUsage } from 'indelible/internal/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
 

@@ -1,5 +1,5 @@
 /**
- * API.md: every entry of every package, with the names that it exports. Run as a program (`npm run api`) it writes the page;
+ * API.md: every entry of every package, with the names that it exports, their signatures, and the fields of options. Run as a program (`npm run api`) it writes the page;
  * a test fails if the page is not what it should be, so a change of the public surface is seen in review.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { parseSync } from 'vite'
 import { entries, packages, type Entry } from './packages.ts'
 import { root } from './run.ts'
+import { fieldsOf, signaturesOf } from './signature.ts'
 
 /** Where the page stands. */
 export const apiPath: string = join(root, 'API.md')
@@ -30,14 +31,21 @@ export const namesOf = ({ source }: Entry): Names => {
 
 /** The page as it should be. */
 export const apiPage = (): string => {
-  const all = entries.map((entry) => Object.assign({ name: entry.name }, namesOf(entry)))
+  const all = entries.map((entry) => Object.assign({ name: entry.name, source: entry.source }, namesOf(entry)))
   const count = (kind: keyof Names): number => all.reduce((sum, one) => sum + one[kind].length, 0)
-  const kits = packages.flatMap(({ manifest }) => Object.keys(manifest.exports).filter((name) => name.endsWith('/kit')))
   const list = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ') || 'none'
   return [
     '# The public names',
-    `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages; ${kits.length} kits, which are for this repository. Written by \`npm run api\`.`,
-    ...all.map(({ name, values, types }) => `## \`${name}\`\n\nValues: ${list(values)}\n\nTypes: ${list(types)}`),
+    `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages. Written by \`npm run api\`.`,
+    ...all.map(({ name, source, values, types }) => {
+      const signatures = values.flatMap((value) => signaturesOf(source, value).toSorted())
+      const options = types.flatMap((type) => {
+        const fields = fieldsOf(source, type)
+        return fields.length === 0 ? [] : [`${type}\n${fields.map((field) => `  ${field}`).join('\n')}`]
+      })
+      const code = [signatures.join('\n'), ...options].filter((text) => text !== '').join('\n\n')
+      return `## \`${name}\`\n\n${code && `\`\`\`text\n${code}\n\`\`\`\n\n`}Types: ${list(types)}`
+    }),
   ]
     .join('\n\n')
     .concat('\n')

@@ -1,29 +1,15 @@
 /**
- * Bundle the library for Node, in `dist/node`: the same entries in few files, with what they use of Immer and fp-ts. A file
- * takes Node up to a millisecond of processor time, the root entry has two hundred, and fp-ts's CommonJS forty more.
+ * Bundle the library for Node, in `dist/node`: the same entries in few files, with what they use of Immer, fp-ts and
+ * @noble/hashes. A file takes Node up to a millisecond of processor time, the root entry has two hundred, and fp-ts's CommonJS forty more.
  * Bundlers for browsers get the files of `dist` one by one: they leave out what a program does not use file by file.
  */
 import { join, relative } from 'node:path'
-import { build, defaultServerConditions, type Plugin } from 'vite'
+import { build, defaultServerConditions, type Plugin, type Rolldown } from 'vite'
 import { entriesOf, packages } from './packages.ts'
 import { root } from './run.ts'
 
 const entries = packages.slice(0, 1).flatMap((library) => entriesOf(library, true))
 const conditions = ['@indelible/source', ...defaultServerConditions]
-
-/** The files that the root entry loads at once: they become one. */
-const start = new Set<string>()
-const findStart: Plugin = {
-  name: 'find-start',
-  buildEnd() {
-    const add = (id: string): void => {
-      if (start.has(id)) return
-      start.add(id)
-      for (const imported of this.getModuleInfo(id)?.importedIds ?? []) add(imported)
-    }
-    add(join(root, 'src/index.ts'))
-  },
-}
 
 /** The first code of each file: on an older Node, one sentence says which one is needed. */
 const versionCheck = `
@@ -47,36 +33,74 @@ const sqliteAtRun: Plugin = {
   },
 }
 
-await build({
-  configFile: false,
-  root,
-  logLevel: 'warn',
-  plugins: [sqliteAtRun, findStart],
-  resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] },
-  ssr: { resolve: { conditions }, noExternal: ['fp-ts', 'immer'] },
-  build: {
-    ssr: true,
-    target: 'es2023',
-    sourcemap: true,
-    outDir: 'dist/node',
-    copyPublicDir: false,
-    rolldownOptions: {
-      input: Object.fromEntries(
-        entries.map(({ source }) => [relative(join(root, 'src'), source).replace(/\.ts$/, ''), source]),
-      ),
-      preserveEntrySignatures: 'allow-extension',
-      output: {
-        entryFileNames: '[name].js',
-        chunkFileNames: 'chunks/[name].js',
-        sourcemapExcludeSources: true,
-        // In braces: its names are no names of the file.
-        intro: `{${versionCheck}}`,
-        comments: false,
-        codeSplitting: {
-          includeDependenciesRecursively: false,
-          groups: [{ name: 'library', test: (id) => start.has(id) && !id.endsWith('src/index.ts') }],
+/** Text in ASCII: Node keeps it in half the memory, and reads it faster. */
+const asciiOnly: Plugin = {
+  name: 'ascii-only',
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk')
+        file.code = file.code.replace(
+          /[^\0-\x7f]/g, // by UTF-16 unit, so that a pair becomes two escapes
+          (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+        )
+  },
+}
+
+/** The modules that become one file: what the root entry uses, and what these import in turn. */
+const library = new Set<string>()
+
+const bundle = async (
+  write: boolean,
+  input: Readonly<Record<string, string>>,
+): Promise<readonly Rolldown.OutputChunk[]> => {
+  const built = await build({
+    configFile: false,
+    root,
+    logLevel: 'warn',
+    plugins: [sqliteAtRun, asciiOnly],
+    resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] },
+    ssr: { resolve: { conditions }, noExternal: ['@noble/hashes', 'fp-ts', 'immer'] },
+    build: {
+      ssr: true,
+      target: 'es2023',
+      sourcemap: true,
+      outDir: 'dist/node',
+      copyPublicDir: false,
+      write,
+      rolldownOptions: {
+        input,
+        preserveEntrySignatures: 'allow-extension',
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: 'chunks/[name].js',
+          sourcemapExcludeSources: true,
+          // In braces: its names are no names of the file.
+          intro: `{${versionCheck}}`,
+          comments: false,
+          codeSplitting: {
+            includeDependenciesRecursively: false,
+            groups: [{ name: 'library', test: (id) => library.has(id) && !id.endsWith('src/index.ts') }],
+          },
         },
       },
     },
-  },
-})
+  })
+  return 'output' in built ? built.output.filter((chunk) => chunk.type === 'chunk') : []
+}
+
+const addModules = ({ modules }: Rolldown.OutputChunk): void => {
+  for (const [id, { renderedLength }] of Object.entries(modules)) if (renderedLength > 0) library.add(id)
+}
+
+// Alone, without what only other entries use: Node reads and compiles all of a file.
+for (const chunk of await bundle(false, { index: join(root, 'src/index.ts') })) if (chunk.isEntry) addModules(chunk)
+const input = Object.fromEntries(
+  entries.map(({ source }) => [relative(join(root, 'src'), source).replace(/\.ts$/, ''), source]),
+)
+for (let size = 0; size < library.size;) {
+  size = library.size
+  const chunks = await bundle(false, input)
+  const imported = chunks.find(({ name }) => name === 'library')?.imports
+  for (const chunk of chunks) if (imported?.includes(chunk.fileName) === true) addModules(chunk)
+}
+await bundle(true, input)

@@ -10,6 +10,8 @@ import { root } from './run.ts'
 export interface Manifest {
   readonly name: string
   readonly version: string
+  readonly license?: string
+  readonly private?: boolean
   readonly engines: { readonly node: string }
   readonly exports: { readonly [entry: string]: { readonly '@indelible/source': string } | string }
   readonly imports?: { readonly [alias: string]: { readonly [condition: string]: string } }
@@ -41,10 +43,10 @@ export interface Entry {
   readonly source: string
 }
 
-/** The entries of a package, patterns spelled out. Kits, which other programs get no promise of, are left out unless asked for. */
-export const entriesOf = ({ folder, manifest }: Package, kits = false): readonly Entry[] =>
+/** The entries of a package, patterns spelled out. Those under `internal`, which other programs get no promise of, are left out unless asked for. */
+export const entriesOf = ({ folder, manifest }: Package, internal = false): readonly Entry[] =>
   Object.entries(manifest.exports).flatMap(([entry, to]) => {
-    if (typeof to === 'string' || (entry.endsWith('/kit') && !kits)) return []
+    if (typeof to === 'string' || (entry.startsWith('./internal') && !internal)) return []
     const source = to['@indelible/source']
     const named = (star: string): Entry => ({
       name: `${manifest.name}${entry.slice(1)}`.replace('*', star),

@@ -50,6 +50,6 @@ export const isBuilt = (): boolean => {
     .every((path) => statSync(join(root, path)).mtimeMs <= mtimeMs)
 }
 
-/** The project's own copy of a tool, whatever else the machine has. npm itself is the machine's. */
+/** The project's own copy of a tool, whatever else the machine has. npm and git are the machine's. */
 const executable = (command: string): string =>
-  isAbsolute(command) || command === 'npm' ? command : join(root, 'node_modules/.bin', command)
+  isAbsolute(command) || command === 'npm' || command === 'git' ? command : join(root, 'node_modules/.bin', command)

@@ -106,7 +106,7 @@ try {
       }
       if (JSON.stringify(to) !== JSON.stringify(form)) fail(`${manifest.name}, ${entry} leads to ${JSON.stringify(to)}`)
     }
-  // Kits are no promise, and the packages that use them have to find them.
+  // The entries under `internal` are no promise, and the packages that use them have to find them.
   const all = packages.flatMap((one) => entriesOf(one, true)).map(({ name }) => name)
   writeFileSync(
     join(folder, 'consumer.ts'),

@@ -116,6 +116,18 @@ for (const [page, text] of html)
     const id = decodeURIComponent(url.hash.slice(1))
     if (target === undefined || !target.includes(`id="${id}"`)) lost.add(`${page}: ${href}`)
   }
+// For programs that read: each page as Markdown beside its HTML, and a list of all.
+const indexed = sources.map((page) => {
+  const text = readFileSync(join(pages, page === 'README.md' ? 'index.md' : page), 'utf8')
+  const to = page === 'README.md' ? 'index.md' : page
+  mkdirSync(dirname(join(site, 'dist', to)), { recursive: true })
+  writeFileSync(join(site, 'dist', to), text)
+  const [, title = page] = /^# (.+)$/m.exec(text) ?? []
+  const [, first = ''] = /^(?!#|```|[|!<-])(\S[^\n]*(?:\n(?!\n)[^\n]+)*)/m.exec(text) ?? []
+  const sentence = /^[^]*?[.!?](?=\s|$)/.exec(first.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('\n', ' '))
+  return `- [${title}](/${to})${sentence ? `: ${sentence[0]}` : ''}`
+})
+writeFileSync(join(site, 'dist/llms.txt'), `# Indelible\n\n${indexed.join('\n')}\n`)
 if (lost.size > 0) fail(`links that lead nowhere:\n${[...lost].join('\n')}`)
 cpSync(join(root, 'LICENSE'), join(site, 'dist/LICENSE'))
 process.stdout.write(`${html.size} pages in ${join(site, 'dist')}\n`)

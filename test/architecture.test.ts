@@ -179,7 +179,7 @@ const imports: readonly Import[] = files.flatMap((from) => {
   ]
 })
 
-/** The files behind the entries and kits of all packages. */
+/** The files behind the entries of all packages, with those under `internal`. */
 const doors = new Map(
   packages.flatMap((one) => entriesOf(one, true).map(({ name, source }) => [name, relative(root, source)])),
 )
@@ -194,7 +194,7 @@ const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[
 /** Whether a file is part of what runs only in Node: the command, and the server of the page. */
 const isProgram = (file: string): boolean =>
   packageOf(file) === 'cli' ||
-  (packageOf(file) === 'view' && /^packages[/\\]view[/\\]src[/\\](?:server[/\\]|index|kit)/.test(file))
+  (packageOf(file) === 'view' && /^packages[/\\]view[/\\]src[/\\](?:server[/\\]|index|internal)/.test(file))
 const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
 describe('source layout', () => {
@@ -256,14 +256,14 @@ describe('source layout', () => {
       ])
     }
   })
-  it('folders import each other only through index.ts, kit.ts or the sentences in fault.ts', () => {
+  it('folders import each other only through index.ts, internal.ts or the sentences in fault.ts', () => {
     const wrong = imports
       .filter(({ from, to }) => isLibrary(from) && isLocal(to))
       .filter((found) => {
         const reached = target(found) ?? ''
         return (
           roomOf(found.from) !== roomOf(reached) &&
-          !/[/\\](?:index|kit)\.ts$/.test(reached) &&
+          !/[/\\](?:index|internal)\.ts$/.test(reached) &&
           !/^src[/\\][^/\\]+[/\\]fault\.ts$/.test(reached)
         )
       })
@@ -287,8 +287,10 @@ describe('source layout', () => {
     for (const file of files) follow(file, [])
     expect(circles).toEqual([])
   })
-  it('index.ts and kit.ts contain only named re-exports', () => {
-    for (const file of files.filter((name) => /[/\\](?:index|kit)\.ts$/.test(name))) {
+  it('index.ts and internal.ts contain only named re-exports', () => {
+    for (const file of files.filter(
+      (name) => /[/\\](?:index|internal)\.ts$|store[/\\]driver\.ts$/.test(name) && !name.includes('port'),
+    )) {
       const rest = readFileSync(join(root, file), 'utf8').replaceAll(
         /\/\*.*?\*\/|export (?:type )?\{[^}]*\} from '[^']+'/gs,
         '',
@@ -355,7 +357,7 @@ describe('source layout', () => {
       names: ['classify', 'classifyMessage'],
       types: false,
     })
-    expect(imports).toContainEqual(expect.objectContaining({ to: 'indelible/json/kit' }))
+    expect(imports).toContainEqual(expect.objectContaining({ to: 'indelible/internal/json' }))
     expect(existsSync(join(root, doors.get('indelible/codecs/anthropic') ?? ''))).toBe(true)
   })
 })
@@ -415,4 +417,14 @@ it('scripts/attacks.ts lists every attack suite', () => {
       .flat()
       .filter((path) => !existsSync(join(root, path))),
   ).toEqual([])
+})
+
+describe('an older Node', () => {
+  it('is told which Node is needed: no package imports SQLite before its code runs', () => {
+    const files = globSync('packages/*/src/**/*.ts', { cwd: root }).filter((path) => !path.startsWith('packages/cli'))
+    const early = files.filter((path) =>
+      /^import (?!type )[^;\n]*? from 'node:sqlite'/m.test(readFileSync(join(root, path), 'utf8')),
+    )
+    expect(early).toEqual([])
+  })
 })

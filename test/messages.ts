@@ -1,7 +1,7 @@
 /** Conversations for the tests: written here, small, and covering every kind of part. */
 import { assistant, file, image, reasoning, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { blockIdOf, type BlockId } from '../src/proof/kit.ts'
+import { blockIdOf, type BlockId } from '../src/proof/internal.ts'
 import { memoryStore } from 'indelible/store'
 
 /** A short agent conversation: instructions, a question, two parallel calls and their results, an answer. */

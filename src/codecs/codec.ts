@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../json/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { DecodeFault, EncodeFault } from './fault.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { Message, PairingFault, Settled } from '../message/index.ts'
 
 /** Reads and writes one foreign format. */

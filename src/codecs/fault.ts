@@ -1,6 +1,6 @@
 /** The faults of reading and writing foreign formats. */
 import { formatPath, type Path } from '../json/index.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import { callbackFaultText, type CallbackThrew, sentencesOf, type Sentences } from '../task/index.ts'
 
 /** Why a conversation can't be read or written in a format. */

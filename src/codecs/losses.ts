@@ -12,7 +12,7 @@ import {
   type ProviderPart,
   type Source,
 } from '../message/index.ts'
-import { erasedMark, type UnerasedMessage, withErasedText } from '../message/kit.ts'
+import { erasedMark, type UnerasedMessage, withErasedText } from '../message/internal.ts'
 import { foreignFields, mutableCopy, type MutableObject } from './residual.ts'
 import { BlockMissing, resolveSource, type Resolved } from './source.ts'
 

@@ -2,7 +2,7 @@
 import { describe } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note } from '../notes/kit.ts'
+import type { Note } from '../notes/internal.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { tokens } from './counting/budget.ts'
 

@@ -1,6 +1,6 @@
 /** The faults of deriving contexts, summarizing and recalling. */
 import { hasField } from '../json/index.ts'
-import type { SummaryNote } from '../notes/kit.ts'
+import type { SummaryNote } from '../notes/internal.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './counting/budget.ts'

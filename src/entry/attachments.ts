@@ -3,11 +3,11 @@
  * they need not be read with it. Code that stores the message must check that they exist, and reference them.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import { isLeft, left, right } from '../either/index.ts'
 import type { Message } from '../message/index.ts'
 import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
-import { sameBlocks } from '../store/kit.ts'
+import { sameBlocks } from '../store/internal.ts'
 
 /**
  * The attachments of a message: the blocks that its images and files reference.

@@ -1,6 +1,6 @@
 /** Placeholders for messages whose content `hydratePartial` did not find. They are for display, and never stored. */
 import { describe, isObject, ownField, type Immutable } from '../json/index.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import { text, type Message, type MessageFault } from '../message/index.ts'
 
 /**

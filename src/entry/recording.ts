@@ -4,7 +4,7 @@ import type { History } from '../history/index.ts'
 import { isLeft, right } from '../either/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Hash } from '../proof/kit.ts'
+import type { Hash } from '../proof/internal.ts'
 import type { Row } from '../store/index.ts'
 import { encodeRow } from './row.ts'
 

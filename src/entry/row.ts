@@ -8,9 +8,16 @@
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/kit.ts'
+import { blockIdOf, isBlockId, rowLeaf, type BlockId, type Hash, type RowContent } from '../proof/internal.ts'
 import type { History } from '../history/index.ts'
-import { appendChunk, appendText, chunkLength, type ChunkReader, type ChunkText, type Fill } from '../history/kit.ts'
+import {
+  appendChunk,
+  appendText,
+  chunkLength,
+  type ChunkReader,
+  type ChunkText,
+  type Fill,
+} from '../history/internal.ts'
 import { historySentences, type TextFault } from '../history/fault.ts'
 import { sentenceOf } from '../task/index.ts'
 import { isLeft, left, right } from '../either/index.ts'
@@ -31,10 +38,10 @@ import {
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import { checkMessage, isRole } from '../message/kit.ts'
+import { checkMessage, isRole } from '../message/internal.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { Row } from '../store/index.ts'
-import { hashedBlock, isEncrypted } from '../store/kit.ts'
+import { hashedBlock, isEncrypted } from '../store/internal.ts'
 import { attachedTo } from './attachments.ts'
 import { placeholderFault } from './placeholder.ts'
 

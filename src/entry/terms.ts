@@ -2,9 +2,9 @@
 import { isLeft } from '../either/index.ts'
 import { base64Of, define, isObject, jsonIn, ownField, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
-import { isRole } from '../message/kit.ts'
-import type { BlockId } from '../proof/kit.ts'
-import type { TermsOf } from '../store/index.ts'
+import { isRole } from '../message/internal.ts'
+import type { BlockId } from '../proof/internal.ts'
+import type { TermsOf } from '../store/internal.ts'
 import { decodeRow } from './row.ts'
 import { addTerms } from './words.ts'
 

@@ -22,20 +22,34 @@ const word = /[\p{L}\p{M}\p{N}]+|\p{Extended_Pictographic}/gu
 const asciiWord = /[a-z0-9]+/g
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\x00-\x7f]*$/
-/** A run of a script without spaces, or of Hangul, whose words include their particles; or a run of other scripts. */
-const wordRun =
-  /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+|[^\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]+/gu
-const isUnspaced =
-  /^[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u
+/** Scripts without spaces, and Hangul, whose words include their particles. */
+const unspacedScripts = ['Hani', 'Hira', 'Kana', 'Bopo', 'Hang', 'Thai', 'Laoo', 'Khmr', 'Mymr']
+
+interface ScriptPatterns {
+  /** A run of such a script, or a run of other scripts. */
+  readonly run: RegExp
+  readonly isUnspaced: RegExp
+}
+
+/** Made when they are first used: for a literal, each start of a program would load the tables of all scripts. */
+let patterns: ScriptPatterns | undefined
+const scriptPatterns = (): ScriptPatterns => {
+  const scripts = unspacedScripts.map((name) => `\\p{scx=${name}}`).join('')
+  return (patterns ??= {
+    run: new RegExp(`[${scripts}]+|[^${scripts}]+`, 'gu'),
+    isUnspaced: new RegExp(`^[${scripts}]`, 'u'),
+  })
+}
 
 /** The words of a text, in order. */
 export function* wordsIn(text: string): Generator<Word> {
+  const { run, isUnspaced } = scriptPatterns()
   for (const { 0: found, index } of text.matchAll(word)) {
     if (ascii.test(found)) {
       yield { text: found.toLowerCase(), start: index, end: index + found.length, unspaced: false, joined: false }
       continue
     }
-    for (const { 0: piece, index: at } of found.matchAll(wordRun)) {
+    for (const { 0: piece, index: at } of found.matchAll(run)) {
       const [start, end] = [index + at, index + at + piece.length]
       const plain = foldWord(piece)
       if (plain === '') continue

@@ -1,7 +1,7 @@
 /** The storage of a record's entries, private to this folder. Only a handle leads to it. */
 import { snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { codeOf, kindOfCode } from '../pages/kit.ts'
+import { codeOf, kindOfCode } from '../pages/internal.ts'
 import { consoleTextOf, inspectKey, positionOfRank, rankAt, sealClass } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'

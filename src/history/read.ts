@@ -4,7 +4,7 @@
  */
 import type { Immutable } from '../json/index.ts'
 import type { Pages } from '../pages/index.ts'
-import { pagesOf, type KindSource } from '../pages/kit.ts'
+import { pagesOf, type KindSource } from '../pages/internal.ts'
 import {
   defineGetter,
   getterFrom,

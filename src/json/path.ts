@@ -17,11 +17,10 @@ export const formatPath = (path: Path, root = ''): string => {
     }
     const step = path[index] as string | number
     if (typeof step === 'number') text += `[${step}]`
-    else if (!plainKey.test(step)) text += `[${JSON.stringify(step)}]`
+    else if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(step)) text += `[${JSON.stringify(step)}]`
     else text += text === '' ? step : `.${step}`
   }
   return text
 }
 
 const mostSteps = 12
-const plainKey = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u

@@ -7,7 +7,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
 import { isArray, isObject, NotJson, ownField, ownSnapshot, type Path } from '../json/index.ts'
-import { isBlockId } from '../proof/kit.ts'
+import { isBlockId } from '../proof/internal.ts'
 import type { MessageFault } from './fault.ts'
 import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'

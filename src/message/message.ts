@@ -4,7 +4,7 @@
  * Every field is plain JSON, so a message reads back equal from any store. Provider content without an equivalent
  * here is kept raw in a `provider` part. Data about a part or message that is not content is kept in `meta`.
  */
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { Json } from '../json/index.ts'
 
 /** The speaker. `developer` is OpenAI's newer name for system instructions; `tool` has tool results. */

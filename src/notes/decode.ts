@@ -102,6 +102,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
       (value) => isObject(value) && fieldsOf(value, headShape) === undefined,
     ]),
     contextDigest: digest,
+    instructions: optional(digest),
     model: text,
     parameters: optional(['an object', isObject]),
     estimated: optional(count),

@@ -1,5 +1,5 @@
 /** Combines the notes of a record. */
-import { digestOf } from '../proof/kit.ts'
+import { digestOf } from '../proof/internal.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Range, Sequence } from '../sequence/index.ts'
 import type { Note } from './note.ts'

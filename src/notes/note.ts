@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 
 /** All kinds of notes, distinguished by `type`. */
 export type Note =
@@ -81,6 +81,11 @@ export interface ReceiptNote {
   readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
+  /**
+   * The block with the instructions that were sent in place of the leading system messages of the context: SHA-256 of
+   * their UTF-8. `store.getBlocks` reads it. The store has each text once, until no receipt with it is left.
+   */
+  readonly instructions?: BlockId
   /** The model's name. */
   readonly model: string
   /** The request's other parameters. */

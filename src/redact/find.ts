@@ -1,5 +1,5 @@
 /** Finds what to redact in a text or in JSON, keeping JSON valid. */
-import { isBlockId } from '../proof/kit.ts'
+import { isBlockId } from '../proof/internal.ts'
 import { markOf } from './mark.ts'
 import {
   clipSpan,

@@ -1,8 +1,8 @@
 /** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
 import { ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
-import { contentOf, indelibleMetaOf } from '../message/kit.ts'
-import type { Note } from '../notes/kit.ts'
+import { contentOf, indelibleMetaOf } from '../message/internal.ts'
+import type { Note } from '../notes/internal.ts'
 import type { Redacted } from './mark.ts'
 import { checkedOptions, textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
 
@@ -170,7 +170,7 @@ const noteWith = <N extends Note>(
         return { ...note, file: inner.text(note.file) }
       case 'tool_started':
         return note.arguments === undefined ? note : { ...note, arguments: inner.text(note.arguments) }
-      case 'receipt':
+      case 'receipt': // instructions are redacted before they become a block
         return {
           ...note,
           model: inner.text(note.model),

@@ -1,6 +1,6 @@
 /** Redacts text and JSON: replaces each secret with a mark that states its rule and length. */
 import { describe, isObject, optionsOf, textOfJson, type Json, type OptionNames } from '../json/index.ts'
-import { isBlockId } from '../proof/kit.ts'
+import { isBlockId } from '../proof/internal.ts'
 import { Finder } from './find.ts'
 import type { Redacted } from './mark.ts'
 import { keyBegin, prefixedRules, secretRules, somePrefix, type RedactRule } from './rule.ts'

@@ -45,6 +45,21 @@ export const checkAnswerable = (messages: readonly unknown[]): void => {
     throw new Error('nothing was sent: the context has only instructions; append a user message first')
 }
 
+/**
+ * Throws if a request has instructions twice: in the provider's own parameter, and as a system message. A provider that takes
+ * one system prompt would get only one of them.
+ */
+export const checkInstructionsOnce = ({ parameters, messages }: ModelRequest): void => {
+  const name = promptParameters.find((one) => (parameters[one] ?? undefined) !== undefined)
+  if (name === undefined || ![...messages].some(({ role }) => role === 'system')) return
+  throw new Error(
+    `nothing was sent: the request has a system prompt twice, as \`parameters.${name}\` and as a system message; pass it as \`instructions\` of the run, which take the place of the record's`,
+  )
+}
+
+/** The system prompt's names in the parameters of Anthropic, OpenAI's Responses, the AI SDK and Gemini. */
+const promptParameters = ['system', 'instructions', 'systemInstruction'] as const
+
 /** The record in the provider's wire format. Throws if it can't be encoded at all. */
 export const wireOf = <Wire>(encoded: Either<EncodeFault, Encoded<Wire>>, { onLosses }: AdapterOptions): Wire => {
   const { wire, losses } = orThrow(encoded)

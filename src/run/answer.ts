@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonIn, left, right } from '../json/index.ts'
 import { decodeMessage, type Part, type ToolCallPart } from '../message/index.ts'
-import { withOwnCallId } from '../message/kit.ts'
+import { withOwnCallId } from '../message/internal.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { exceedsLimits, type Limits, type ReachedLimit, type SpentSoFar } from './limits.ts'
 import type { FinishReason, ModelResponse } from './response.ts'

@@ -1,7 +1,7 @@
 /** Writes the tool calls of a run into a call log, and tells the model where its code can read it. */
 import { describe, isLeft, isObject, optionsOf, parseJson, type OptionNames } from '../json/index.ts'
 import type { History } from '../history/index.ts'
-import { callRecorders, type FailureSummary } from '../notes/kit.ts'
+import { callRecorders, type FailureSummary } from '../notes/internal.ts'
 import type { ToolCallPart } from '../message/index.ts'
 import { callCallback, choice } from '../task/index.ts'
 

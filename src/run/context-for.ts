@@ -11,7 +11,8 @@ import {
 import type { View } from '../history/index.ts'
 import { ownFields } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
-import type { Note } from '../notes/kit.ts'
+import type { Note } from '../notes/internal.ts'
+import { promptTokens, type Prompt } from './prompt.ts'
 
 /** The messages to send instead of the whole record, as `deriveContext` returns them. */
 export interface ModelContext {
@@ -77,17 +78,19 @@ export const derivingOf = (
   { budget, derive = {}, context }: ContextOptions,
   tools: readonly OfferedTool[],
   model: string,
+  prompt: Prompt = {},
 ): Deriving | undefined => {
   const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]), model })
   if (budget !== undefined && context !== undefined)
     throw new TypeError('run: pass either `budget` or `context`, not both')
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
-  usableTokens(budget)
-  const { notes = [], ...options } = derive
-  return (view, previous) =>
-    deriveContext(
-      view,
-      ownFields({ ...options, ...call, budget, notes: typeof notes === 'function' ? notes() : notes, previous }),
-    )
+  const usable = usableTokens(budget)
+  const { notes: given = [], ...options } = derive
+  return (view, previous) => {
+    const tokens = promptTokens(prompt, view)
+    const within = tokens === 0 ? budget : Math.max(0, usable - tokens)
+    const notes = typeof given === 'function' ? given() : given
+    return deriveContext(view, ownFields({ ...options, ...call, budget: within, notes, previous }))
+  }
 }

@@ -71,6 +71,8 @@ export interface SentRequest {
   readonly len: number
   /** The `rangeDigest` of the messages that were sent, which is the `digest` of a derived context. */
   readonly contextDigest: string
+  /** The instructions that were sent in place of the leading system messages of the context. */
+  readonly instructions?: string
   /** The name of the model. */
   readonly model: string
   /** The parameters of the request. */

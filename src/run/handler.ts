@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Usage } from '../notes/kit.ts'
+import type { Usage } from '../notes/internal.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { ModelEvent } from './model.ts'
 import type { ModelResponse } from './response.ts'

@@ -2,10 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, present, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import { toolResultPart } from '../message/kit.ts'
-import { sideEffects } from '../session/kit.ts'
+import { toolResultPart } from '../message/internal.ts'
+import { sideEffects } from '../session/internal.ts'
 import { reasonOf, systemClock, type Clock } from '../task/index.ts'
-import type { FailureSummary } from '../notes/kit.ts'
+import type { FailureSummary } from '../notes/internal.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 import { contentOfBytes, contentOfMcp, type ToolContent } from './tool-content.ts'
 

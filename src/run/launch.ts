@@ -13,14 +13,13 @@ import {
 } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import { callWriterOf, type CallLog, type CallLogging, type CallWriter } from './calls.ts'
+import { callWriterOf, type CallLog, type CallLogging } from './calls.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, choice, clockOf, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
-import { usableTokens, type ModelRates } from '../context/index.ts'
-import { textTokens } from '../context/kit.ts'
+import type { ModelRates } from '../context/index.ts'
 import type { RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
@@ -30,6 +29,7 @@ import type { Model } from './model.ts'
 import { notifyHandler } from './ask-handler.ts'
 import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
+import { checkedInstructions, type Prompt } from './prompt.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
@@ -53,6 +53,11 @@ export interface RunOptions extends ContextOptions, Decisions {
    * ids. Default: none.
    */
   readonly callIds?: Iterable<string>
+  /**
+   * The system prompt of this run, for every model. It takes the place of the leading system messages in what is sent; the
+   * record keeps those. A receipt has its digest, and the store has its text once. Default: the record's system messages.
+   */
+  readonly instructions?: string
   /** The tools that the model may call. Default: none. */
   readonly tools?: readonly Tool[]
   /** The maximum number of tools of one step that run concurrently; with 1 they run in call order. Default: 8. */
@@ -141,6 +146,7 @@ export const settingNames: OptionNames<Omit<RunSettings, 'id'>> = {
   context: true,
   derive: true,
   budget: true,
+  instructions: true,
   tools: true,
   toolConcurrency: true,
   limits: true,
@@ -197,6 +203,8 @@ export const launchRun = <F extends { readonly _tag: string }>(
   const cancel = (): boolean => control.cancel()
   const id = options.id ?? crypto.randomUUID()
   const calls = callWriterOf(options.calls, id)
+  const instructions = checkedInstructions(options.instructions)
+  const prompt: Prompt = { instructions, guidance: calls?.guidance, preview: calls?.preview }
   const settings = {
     id,
     model,
@@ -205,7 +213,8 @@ export const launchRun = <F extends { readonly _tag: string }>(
     limits,
     dollarsOf: dollarsBy(options.prices, model, limits),
     parameters: frozenParameters(options.parameters ?? {}),
-    context: derivingOf(withinPrompt(options, calls), options.tools ?? [], model.name),
+    context: derivingOf(options, options.tools ?? [], model.name, prompt),
+    prompt,
     receipts: options.receipts ?? false,
     calls,
     clock,
@@ -258,15 +267,6 @@ export const launchRun = <F extends { readonly _tag: string }>(
     result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
-}
-
-/** The options with the tokens of the prompt taken from their budget. */
-const withinPrompt = (options: RunSettings, { guidance = '', preview = '' }: Partial<CallWriter> = {}): RunSettings => {
-  const { budget } = options
-  const tokens = guidance === '' ? 0 : textTokens(guidance) + textTokens(preview)
-  return budget === undefined || tokens === 0
-    ? options
-    : { ...options, budget: Math.max(0, usableTokens(budget) - tokens) }
 }
 
 /** Throws a TypeError, as the checks below, for what plain JavaScript passes. */

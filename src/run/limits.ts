@@ -1,6 +1,6 @@
 /** The limits of a run. */
 import { optionsOf, present, type OptionNames } from '../json/index.ts'
-import type { Usage } from '../notes/kit.ts'
+import type { Usage } from '../notes/internal.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
 

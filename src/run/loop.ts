@@ -16,8 +16,8 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/kit.ts'
-import { rangeDigest } from '../notes/kit.ts'
+import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/internal.ts'
+import { rangeDigest } from '../notes/internal.ts'
 import { admitAnswer, callRefusal, stopOf } from './answer.ts'
 import type { CallWriter } from './calls.ts'
 import type { Channel } from './channel.ts'
@@ -52,9 +52,9 @@ import {
 } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import { mendedContext, repairsIn } from './mended.ts'
-import { Prompter } from './prompt.ts'
+import { Prompter, type Prompt } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
-import { cutAnswerNotice, interruptedTool } from '../session/kit.ts'
+import { cutAnswerNotice, interruptedTool } from '../session/internal.ts'
 import type { ModelResponse } from './response.ts'
 import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
@@ -76,6 +76,7 @@ export interface LoopOptions {
   readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
   readonly context: Deriving | undefined
+  readonly prompt: Prompt
   readonly receipts: boolean
   /** Writes the records of tool calls. */
   readonly calls: CallWriter | undefined
@@ -135,7 +136,7 @@ export class Loop {
     this.#channel = channel
     this.#work = workingCopy(options.view)
     this.#told = options.handlers
-    this.#prompter = new Prompter(options.calls ?? {})
+    this.#prompter = new Prompter(options.prompt)
     this.#open = options.open && snapshot(options.open)
     this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
@@ -339,7 +340,7 @@ export class Loop {
   async #ask(
     partial: PartialAnswer,
   ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
-    const { model, tools, parameters, receipts } = this.#options
+    const { model, tools, parameters, receipts, prompt } = this.#options
     const definitions = [...tools.values()]
     const context = this.#derive()
     const { estimated, derivedBy } = context
@@ -351,7 +352,7 @@ export class Loop {
         contextDigest: rangeDigest(context.messages),
         model: model.name,
         parameters,
-        ...present({ estimated, derivedBy }),
+        ...present({ estimated, derivedBy, instructions: prompt.instructions }),
         ...(this.#repairs.length > 0 && { repairs: this.#repairs }),
       })
     const step = this.#step

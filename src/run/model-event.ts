@@ -1,7 +1,7 @@
 /** Copies a model's output: the known fields, frozen, so that later changes have no effect. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { define, formatPath, isLeft, left, NotJson, present, right, snapshot, ownField } from '../json/index.ts'
-import type { Usage } from '../notes/kit.ts'
+import type { Usage } from '../notes/internal.ts'
 import type { ModelEvent } from './model.ts'
 
 /**

@@ -1,9 +1,9 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
 import { isLeft, present, snapshot, sortKeys, type JsonObject } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import { indelibleMetaOf } from '../message/kit.ts'
-import { rangeDigest } from '../notes/kit.ts'
-import { interruptedTool } from '../session/kit.ts'
+import { indelibleMetaOf } from '../message/internal.ts'
+import { rangeDigest } from '../notes/internal.ts'
+import { interruptedTool } from '../session/internal.ts'
 import type { ModelResponse } from './response.ts'
 
 /** A call that waits for approval. */

@@ -1,6 +1,6 @@
 /** Tracks a streaming answer, to know what it would contain if it were cut now. */
 import type { Message, Part } from '../message/index.ts'
-import { cutAnswer } from '../message/kit.ts'
+import { cutAnswer } from '../message/internal.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { ModelEvent } from './model.ts'
 

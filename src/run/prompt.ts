@@ -1,13 +1,22 @@
-/** What a request says beside the messages of its context. The record and its contexts have none of it. */
-import { system, text, type Message, type Sequence, type Settled } from '../message/index.ts'
-import type { ModelContext } from './context-for.ts'
+/** What a request has beside the messages of its context: instructions, and texts about the call log. The record and its contexts have none of it. */
+import { textTokens } from '../context/internal.ts'
+import { describe } from '../json/index.ts'
+import { system, text, textOf, type Message, type Sequence, type Settled } from '../message/index.ts'
 
 /** The texts that a run adds to each request. */
 export interface Prompt {
-  /** A system message after those of the context. */
+  /** The text of a system message in place of the leading system messages of the context. */
+  readonly instructions?: string | undefined
+  /** A system message after the leading ones. */
   readonly guidance?: string | undefined
   /** A text at the end of the last user message that the run started with. */
   readonly preview?: string | undefined
+}
+
+/** The messages of a context or a request, and how many leading ones are those of the last call. */
+interface PromptedMessages {
+  readonly messages: Settled<Sequence<Message>>
+  readonly stablePrefix: number
 }
 
 /** Adds the texts of a prompt to contexts. */
@@ -23,12 +32,9 @@ export class Prompter {
   }
 
   /** The messages to send. Without a prompt, those of the context. */
-  request({ messages, stablePrefix }: ModelContext): {
-    readonly messages: Settled<Sequence<Message>>
-    readonly stablePrefix: number
-  } {
-    const { guidance, preview } = this.#prompt
-    if (guidance === undefined && preview === undefined) return { messages, stablePrefix }
+  request({ messages, stablePrefix }: PromptedMessages): PromptedMessages {
+    const { instructions, guidance, preview } = this.#prompt
+    if (instructions === undefined && guidance === undefined && preview === undefined) return { messages, stablePrefix }
     const sent = [...messages]
     let prefix = stablePrefix
     if (preview !== undefined) {
@@ -41,11 +47,11 @@ export class Prompter {
       }
       if (at !== before) prefix = Math.min(prefix, at ?? prefix, before ?? prefix)
     }
-    if (guidance !== undefined) {
-      const first = sent.findIndex(({ role }) => role !== 'system')
-      sent.splice(first === -1 ? sent.length : first, 0, system(guidance))
-      if (prefix > 0) prefix += 1
-    }
+    const leading = leadingSystemMessages(sent).length
+    const own = [instructions ?? '', guidance ?? ''].filter((said) => said !== '').map((said) => system(said))
+    const replaced = instructions === undefined ? 0 : leading
+    sent.splice(leading - replaced, replaced, ...own)
+    if (prefix > 0) prefix = Math.max(prefix - replaced, 0) + own.length
     return { messages: sent as readonly Message[] as Settled<readonly Message[]>, stablePrefix: prefix } // no call was added or removed
   }
 
@@ -55,4 +61,32 @@ export class Prompter {
     this.#previewed ??= sent[at]
     return at === -1 ? undefined : at
   }
+}
+
+/** The system messages before the first other message: those that instructions replace. */
+const leadingSystemMessages = (messages: Iterable<Message>): readonly Message[] => {
+  const leading: Message[] = []
+  for (const message of messages) {
+    if (message.role !== 'system') break
+    leading.push(message)
+  }
+  return leading
+}
+
+/** The tokens by which the texts of a prompt make a request longer than its context. */
+export const promptTokens = (
+  { instructions, guidance = '', preview = '' }: Prompt,
+  messages: Iterable<Message>,
+): number => {
+  const replaced = instructions === undefined ? [] : leadingSystemMessages(messages)
+  const own = [instructions ?? '', guidance, preview].reduce((sum, said) => sum + textTokens(said), 0)
+  return Math.max(0, own - replaced.reduce((sum, message) => sum + textTokens(textOf(message)), 0))
+}
+
+/** The instructions, checked: an empty text sends none, and leaves out those of the record. */
+export const checkedInstructions = (given: unknown): string | undefined => {
+  if (given === undefined) return undefined
+  if (typeof given !== 'string')
+    throw new TypeError(`run: \`instructions\` is ${describe(given)}; expected the text of the system prompt`)
+  return given.toWellFormed()
 }

@@ -1,6 +1,6 @@
 /** A model's complete answer. */
 import type { Message } from '../message/index.ts'
-import type { Usage } from '../notes/kit.ts'
+import type { Usage } from '../notes/internal.ts'
 
 /**
  * Why a model stopped: it was done, calls tools, hit its token limit, declined, wants to be called

@@ -1,7 +1,7 @@
 /** The result of a run. */
 import { ownField } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
-import type { Usage } from '../notes/kit.ts'
+import type { Usage } from '../notes/internal.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 

@@ -1,5 +1,5 @@
 /** `run`: a model and tools on a view, a text or the items of a thread, as a stream of events. */
-import { codecFaultText } from '../codecs/kit.ts'
+import { codecFaultText } from '../codecs/internal.ts'
 import { describe, isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { decodeThread, type ThreadItem } from '../thread/index.ts'

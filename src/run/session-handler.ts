@@ -10,6 +10,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import {
   isLeft,
   jsonEqual,
+  ownField,
   right,
   type Json,
   type JsonObject,
@@ -19,11 +20,11 @@ import {
   type OptionNames,
 } from '../json/index.ts'
 import type { Message, Part, Repair } from '../message/index.ts'
-import { callsOf } from '../message/kit.ts'
-import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote, Usage } from '../notes/kit.ts'
+import { callsOf } from '../message/internal.ts'
+import type { InputNote, JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
-import { openStepsOf, redactorOf } from '../session/kit.ts'
+import type { LeaseSessionFault, NewReceipt, Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf } from '../session/internal.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent, SentRequest } from './event.ts'
@@ -417,7 +418,7 @@ class Recording {
     step: Step,
     delta: HistoryDelta<Message>,
     isLast: boolean,
-    receipts: readonly ReceiptNote[],
+    receipts: readonly NewReceipt[],
   ): Promise<Answer> {
     if (step.appended?.delta.append !== delta.append)
       step.appended = { delta, answer: this.#append(delta, step, isLast, receipts) }
@@ -438,7 +439,7 @@ class Recording {
     delta: HistoryDelta<Message>,
     step: Step | undefined,
     isLast: boolean,
-    receipts: readonly ReceiptNote[],
+    receipts: readonly NewReceipt[],
   ): Promise<Answer> {
     const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
@@ -505,6 +506,14 @@ class Recording {
 /** A note of the handler: never a seal, nor a summary without its digest. */
 type Written = Exclude<Note, { readonly type: 'seal' }>
 
+/** A note without secrets, also in the instructions of a receipt. */
+const redactedNote = (note: Written | NewReceipt, redactor: Redactor): Written | NewReceipt => {
+  const clean = redactor.note(note as Written)
+  const instructions = note.type === 'receipt' ? ownField(note as NewReceipt, 'instructions') : undefined
+  if (typeof instructions !== 'object') return clean
+  return { ...(clean as NewReceipt), instructions: { text: redactor.text(instructions.text) } }
+}
+
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
   const append: Session['append'] = (given, options) => {
@@ -512,13 +521,13 @@ const redactingSession = (session: RecordingSession, redactor: Redactor): Record
     return session.append(
       {
         messages: messages.map(redactor.message),
-        notes: notes.map(redactor.quiet.note),
+        notes: notes.map((note) => redactedNote(note, redactor.quiet)),
       },
       options,
     )
   }
   const note: Session['note'] = (given, options) =>
-    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given as Written), options)
+    session.note(redactedNote(given as Written, given.type === 'journal' ? redactor.quiet : redactor), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
@@ -539,13 +548,13 @@ const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): 
   arguments: call.arguments,
 })
 
-const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
+const receiptOf = (event: RunEvent, head: Head | undefined): NewReceipt | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
   return receiptNote(event.sent, head, event.type === 'step_complete' ? event.response.usage : undefined)
 }
 
-const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): ReceiptNote => {
-  const { parameters, derivedBy, repairs, ...sent } = request
+const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage | undefined): NewReceipt => {
+  const { parameters, derivedBy, repairs, instructions, ...sent } = ownFields(request)
   const details = {
     ...(derivedBy !== undefined && { derived: { ...derivedBy } }),
     ...(repairs !== undefined && { mended: mendedDetails(repairs) }),
@@ -553,6 +562,7 @@ const receiptNote = (request: SentRequest, head: Head | undefined, usage: Usage 
   return {
     type: 'receipt',
     ...sent,
+    ...(instructions !== undefined && { instructions: { text: instructions } }),
     ...present({ head }),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...(Object.keys(details).length > 0 && { details }),

@@ -1,7 +1,7 @@
 /** Settles a step that waits for approvals which nobody gives any more. */
 import type { Message, ToolResultPart } from '../message/index.ts'
-import { callsOf, resultMessages } from '../message/kit.ts'
-import { interruptedTool } from '../session/kit.ts'
+import { callsOf, resultMessages } from '../message/internal.ts'
+import { interruptedTool } from '../session/internal.ts'
 import { errorResult, notRunText } from './invoke.ts'
 import { checkStep, type OpenAnswer } from './open-answer.ts'
 

@@ -2,8 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonEqual, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
-import { callsOf, isCut, toolResultPart } from '../message/kit.ts'
-import type { InputNote, JournalNote, RetractionNote } from '../notes/kit.ts'
+import { callsOf, isCut, toolResultPart } from '../message/internal.ts'
+import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
 import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
 import {
   callIdsIn,
@@ -12,7 +12,7 @@ import {
   remindedPosition,
   unansweredReminder,
   whyUnanswered,
-} from '../session/kit.ts'
+} from '../session/internal.ts'
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
 import { inputOfStep, inputsIn, type Input } from './inputs/input.ts'

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, present, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { InputNote } from '../notes/kit.ts'
+import type { InputNote } from '../notes/internal.ts'
 import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
 import { clockOf, thrownFault, type CallbackThrew, type Clock } from '../task/index.ts'

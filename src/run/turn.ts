@@ -5,7 +5,7 @@ import { describe, isLeft, left, optionsOf, ownFields, right, type OptionNames }
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Session } from '../session/index.ts'
-import { redactorOf } from '../session/kit.ts'
+import { redactorOf } from '../session/internal.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import type { InputMismatch, TurnFault } from './fault.ts'

@@ -1,7 +1,7 @@
 /** Builds and drops the search index. */
 import { right } from '../json/index.ts'
-import { termsOf } from '../entry/kit.ts'
-import { checkStore } from '../session/kit.ts'
+import { termsOf } from '../entry/internal.ts'
+import { checkStore } from '../session/internal.ts'
 import { aFlag, aFunction, checkOptions } from './check-options.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
 import { callCallback, fail, need, type Task } from '../task/index.ts'

@@ -1,14 +1,15 @@
 /** Searches a store with its index. */
 import { isLeft, present } from '../json/index.ts'
-import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/kit.ts'
+import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
-import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
-import { isRecorded } from '../store/kit.ts'
+import type { RowIndex, Store } from '../store/index.ts'
+import type { FoundRow, RowQuery, RowsFound, WantedTerm } from '../store/internal.ts'
+import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, systemClock, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
-import { blocksFor, isInRanges, judgeRow, retractionsIn, type HitInRow } from './judge.ts'
+import { blocksFor, isInRanges, judgeRow, retractionsIn, type HitInRow, type RowSearch } from './judge.ts'
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
 import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
 
@@ -17,14 +18,14 @@ const mostCandidates = 4000
 /** The maximum rows to examine for more hits to rank once a page is full. */
 const fewCandidates = 1000
 const mostAdded = 2000
+/** The maximum number of words of a query that an index looks up. */
+const mostTerms = 50
 /** The number of rows whose blocks are read at a time. */
 const rowsAtOnce = 50
 
-interface Search {
+interface Search extends RowSearch {
   readonly store: Store
   readonly index: RowIndex
-  readonly query: Query
-  readonly wanted: SearchPlan
   readonly asked: RowQuery
   readonly sessions: Map<string, boolean>
   readonly retractions: Map<string, readonly Range[]>
@@ -52,6 +53,7 @@ export async function* searchIndex(
     index,
     query,
     wanted,
+    slices: new Slices(),
     asked: rowQuery(query, wanted),
     sessions: new Map(),
     retractions: new Map(),
@@ -165,12 +167,12 @@ const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): Row
   const { session, role, since, until } = wanted
   const kind = wanted.in === 'all' ? [] : [{ term: kindTerm(wanted.in === 'tools' ? 'tool' : 'message') }]
   const all: readonly WantedTerm[] = [
-    ...phrases.flatMap(termsOfPhrase),
     ...kind,
     ...(role === undefined ? [] : [{ term: roleTerm(role) }]),
+    ...phrases.flatMap(termsOfPhrase).slice(0, mostTerms), // the rows found are read anyway
   ]
   // The index does not record which text has a term, or the order of terms.
-  const none = wanted.in === 'all' ? unwanted.filter(isOneTerm).flatMap(termsOfPhrase) : []
+  const none = wanted.in === 'all' ? [...unwanted].filter(isOneTerm).flatMap(termsOfPhrase).slice(0, mostTerms) : []
   return {
     all,
     ...(none.length > 0 && { none }),
@@ -197,7 +199,7 @@ interface MatchedRow extends FoundRow {
 
 /** Up to `most` matching rows among the next ones from the index. Undefined if there is no index. */
 async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly MatchedRow[] | undefined> {
-  const { store, index, query, wanted, asked, after } = search
+  const { store, index, asked, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
   const found = yield* rowsFromCurrentIndex(index, { ...asked, limit, count: first, ...present({ after }) }, first)
@@ -215,7 +217,7 @@ async function* someMatches(search: Search, most: number): Steps<SearchFault, re
     for (const row of piece) {
       if (matched.length === most) break
       seen += 1
-      const judgement = judgeRow(row.row, blocks, query, wanted)
+      const judgement = await judgeRow(row.row, blocks, search)
       if (judgement === 'unread') for (const id of row.logs) search.unread.add(id)
       else if (judgement !== undefined) matched.push({ ...row, found: judgement })
     }

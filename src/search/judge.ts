@@ -3,12 +3,13 @@
  * record, so that deleted content is never found and all stores give the same results.
  */
 import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
-import { decodeRow, messageIn, textsOf } from '../entry/kit.ts'
+import { decodeRow, messageIn, textsOf } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import { decodeNote } from '../notes/kit.ts'
-import type { BlockId } from '../proof/kit.ts'
+import { decodeNote } from '../notes/internal.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { Store, StoredRow } from '../store/index.ts'
+import type { Slices } from '../store/internal.ts'
 import type { SearchHit, SearchPlan } from './hit.ts'
 import { matchIn } from './match.ts'
 import type { Query } from './query.ts'
@@ -37,22 +38,29 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
   return (id) => found.get(id)
 }
 
+/** What a search looks for. Its slices let other work run. */
+export interface RowSearch {
+  readonly query: Query
+  readonly wanted: SearchPlan
+  readonly slices: Slices
+}
+
 export type HitInRow = Omit<SearchHit, 'session' | 'retracted'>
 
 /** The hit for a row; undefined if it does not match; `'unread'` if its message can't be read because of damage. */
-export const judgeRow = (
+export const judgeRow = async (
   row: StoredRow,
   blocks: BlocksOf,
-  query: Query,
-  wanted: SearchPlan,
-): HitInRow | 'unread' | undefined => {
+  { query, wanted, slices }: RowSearch,
+): Promise<HitInRow | 'unread' | undefined> => {
   const { kind, body, index, at } = row
+  await slices.next(body.length)
   if (kind !== 'entry' || !isInTime(at, wanted)) return undefined
   const message: Immutable<Message> | undefined = messageIn(body, blocks)
   if (message === undefined) return 'unread'
   if (wanted.role !== undefined && message.role !== wanted.role) return undefined
   const texts = textsOf(message).filter(({ of }) => wanted.in === 'all' || wanted.in.startsWith(of))
-  const match = matchIn(texts, query)
+  const match = await matchIn(texts, query, slices)
   return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
 }
 

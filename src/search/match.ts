@@ -1,6 +1,8 @@
 /** Matches texts against a query, and selects the excerpt. */
-import { wordsIn, type SearchText, type Word } from '../entry/kit.ts'
-import type { Phrase, Query } from './query.ts'
+import { wordsIn, type SearchText } from '../entry/internal.ts'
+import type { Slices } from '../store/internal.ts'
+import type { Phrase } from './phrases.ts'
+import type { Query } from './query.ts'
 
 /** A part of a text, with the matched words. */
 export interface Excerpt {
@@ -35,22 +37,31 @@ interface Span {
   readonly last: number
 }
 
-/** The first match in a message's texts; undefined if a wanted phrase is missing or an unwanted one is present. */
-export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Query): Match | undefined => {
-  const open = new Set(wanted)
+/**
+ * The first match in a message's texts; undefined if a wanted phrase is missing or an unwanted one is present.
+ *
+ * Cost    O(texts), in slices
+ */
+export const matchIn = async (
+  texts: readonly SearchText[],
+  query: Query,
+  slices: Slices,
+): Promise<Match | undefined> => {
+  const { wanted, unwanted } = query
+  const known = new Set<Phrase>()
   let first: { readonly index: number; readonly spans: readonly Span[]; readonly count: number } | undefined
   let density = 0
   for (const [index, { text }] of texts.entries()) {
-    const found = spansIn(text, wanted, unwanted)
+    const found = await spansIn(text, query, slices)
     if (found === undefined) return undefined
     if (first?.count === wanted.length) continue // only an unwanted phrase still matters
     const { phrases, spans } = found
-    for (const phrase of phrases) open.delete(phrase)
-    density += densityOf(spans, wanted)
+    for (const phrase of phrases) known.add(phrase)
+    if (known.size === wanted.length) density += densityOf(spans, wanted)
     if (phrases.size > (first?.count ?? 0)) first = { index, spans, count: phrases.size }
-    if (first?.count === wanted.length && unwanted.length === 0) break
+    if (first?.count === wanted.length && unwanted.size === 0) break
   }
-  if (open.size > 0 || first === undefined) return undefined
+  if (known.size < wanted.length || first === undefined) return undefined
   const { of, text } = texts[first.index] as SearchText
   return { of, excerpt: excerptOf(text, first.spans), score: scoreOf(density, text.length, of) }
 }
@@ -67,7 +78,8 @@ const densityOf = (spans: readonly Span[], wanted: readonly Phrase[]): number =>
   for (const { phrase, first, last } of spans) {
     latest.set(phrase, first)
     if (latest.size < wanted.length) continue
-    const start = Math.min(...latest.values())
+    let start = Infinity
+    for (const at of latest.values()) start = Math.min(start, at)
     if (start > from) density += least / Math.max(least, last - start + 1)
     from = start
   }
@@ -99,48 +111,40 @@ interface FoundPhrases {
 /** The maximum spans to keep: an excerpt shows only a few. */
 const mostSpans = 200
 
-/** The phrases in a text, and their places. Undefined if it has an unwanted one. Cost: O(text · phrases) */
-const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phrase[]): FoundPhrases | undefined => {
+/** The number of units of a text after which a slice may end. */
+const sliceUnits = 1 << 14
+
+/** The phrases in a text, and their places. Undefined if it has an unwanted one. */
+const spansIn = async (
+  text: string,
+  { wanted, unwanted, finder }: Query,
+  slices: Slices,
+): Promise<FoundPhrases | undefined> => {
   const phrases = new Set<Phrase>()
   const spans: Span[] = []
-  const longest = Math.max(...[...wanted, ...unwanted].map(({ units }) => units.length))
-  const last: Word[] = []
+  const endingWith = finder.search()
   let enough = Infinity
-  let word = -1
+  let [word, counted] = [-1, 0]
   for (const unit of wordsIn(text)) {
+    if (unit.start - counted >= sliceUnits) {
+      await slices.next(unit.start - counted)
+      counted = unit.start
+    }
     // Everything is found, and neither the excerpt nor the score needs more.
     const isEnough = unit.start > enough
-    if (isEnough && unwanted.length === 0) break
+    if (isEnough && unwanted.size === 0) break
     word += 1
-    last.push(unit)
-    if (last.length > longest) last.shift()
-    for (const phrase of unwanted) if (endsWith(last, phrase)) return undefined
-    if (isEnough) continue
-    for (const phrase of wanted) {
-      if (!endsWith(last, phrase)) continue
+    for (const { phrase, start } of endingWith(unit)) {
+      if (unwanted.has(phrase)) return undefined
+      if (isEnough) continue
       const isFirst = !phrases.has(phrase)
       phrases.add(phrase)
-      const { length } = phrase.units
-      const { start } = last[last.length - length] as Word
       if (isFirst || spans.length < mostSpans)
-        spans.push({ start, end: unit.end, phrase, first: word - length + 1, last: word })
+        spans.push({ start, end: unit.end, phrase, first: word - phrase.units.length + 1, last: word })
       if (isFirst && phrases.size === wanted.length) enough = (spans[0] as Span).start + rankedUnits
     }
   }
   return { phrases, spans }
-}
-
-const endsWith = (last: readonly Word[], { units, prefix }: Phrase): boolean => {
-  const from = last.length - units.length
-  if (from < 0) return false
-  for (let index = units.length - 1; index >= 0; index--) {
-    const wanted = units[index] as Phrase['units'][number]
-    const there = last[from + index] as Word
-    const begins = prefix && index === units.length - 1 && !there.unspaced
-    if (begins ? !there.text.startsWith(wanted.text) : there.text !== wanted.text) return false
-    if (wanted.joined && !there.joined) return false
-  }
-  return true
 }
 
 const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {

@@ -4,23 +4,18 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import { termOf, wordsIn, type Word } from '../entry/kit.ts'
-import type { WantedTerm } from '../store/index.ts'
+import { termOf, wordsIn } from '../entry/internal.ts'
+import type { WantedTerm } from '../store/internal.ts'
 import type { SearchOnlyFault } from './fault.ts'
-
-/** A sequence of adjacent words. */
-export interface Phrase {
-  /** The words, at least one. */
-  readonly units: readonly Pick<Word, 'text' | 'joined' | 'unspaced'>[]
-  /** Whether the last word is a prefix. */
-  readonly prefix: boolean
-}
+import { PhraseFinder, type Phrase } from './phrases.ts'
 
 export interface Query {
   /** Phrases that a message must have, at least one. */
   readonly wanted: readonly Phrase[]
   /** Phrases that it must not have. */
-  readonly unwanted: readonly Phrase[]
+  readonly unwanted: ReadonlySet<Phrase>
+  /** Finds all of them. */
+  readonly finder: PhraseFinder
 }
 
 /** An optional minus sign, then quoted text or text up to white space or a quote, then an optional asterisk. */
@@ -28,19 +23,20 @@ const item = /(-?)(?:"([^"]*)"?|([^\s"]+))(\*?)/g
 
 /** @param typing whether the last word may be incomplete */
 export const parseQuery = (query: string, typing: boolean): Either<SearchOnlyFault, Query> => {
-  const wanted: Phrase[] = []
-  const unwanted: Phrase[] = []
+  const wanted = new Map<string, Phrase>()
+  const unwanted = new Map<string, Phrase>()
   for (const { 1: sign, 2: quoted, 3: bare, 4: star, index, 0: whole } of query.replaceAll(curly, '"').matchAll(item)) {
     const said = quoted ?? bare ?? ''
     const units = [...wordsIn(said)].map(({ text, joined, unspaced }) => ({ text, joined, unspaced }))
     if (units.length === 0) continue
     const atEnd = typing && sign === '' && index + whole.length === query.length && /[\p{L}\p{M}\p{N}]$/u.test(whole)
     const prefix = star === '*' || (quoted === undefined && said.endsWith('*')) || atEnd
-    const phrase = { units, prefix }
-    if (sign === '-') unwanted.push(phrase)
-    else wanted.push(phrase)
+    const phrases = sign === '-' ? unwanted : wanted
+    phrases.set(JSON.stringify([prefix, units]), { units, prefix })
   }
-  return wanted.length === 0 ? left({ _tag: 'EmptyQuery', query }) : right({ wanted, unwanted })
+  if (wanted.size === 0) return left({ _tag: 'EmptyQuery', query })
+  const finder = new PhraseFinder([...wanted.values(), ...unwanted.values()])
+  return right({ wanted: [...wanted.values()], unwanted: new Set(unwanted.values()), finder })
 }
 
 const curly = /[“”„«»]/g

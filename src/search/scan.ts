@@ -3,11 +3,11 @@ import { isLeft, jsonIn, ownFields, present, right } from '../json/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import { isRecorded } from '../store/kit.ts'
+import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
-import { blocksFor, isInRanges, judgeRow, retractionsIn } from './judge.ts'
+import { blocksFor, isInRanges, judgeRow, retractionsIn, type RowSearch } from './judge.ts'
 import type { Query } from './query.ts'
 import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
@@ -24,10 +24,8 @@ interface Cursor {
   readonly below: number
 }
 
-interface Scan {
+interface Scan extends RowSearch {
   readonly store: Store
-  readonly query: Query
-  readonly wanted: SearchPlan
   readonly hits: SearchHit[]
   readonly damaged: string[]
   readonly encrypted: string[]
@@ -65,7 +63,18 @@ const isAfterCursorIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: strin
 async function* scanByTime(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
   if (wanted.after !== undefined && cursor === undefined) return yield* fail(noCursor)
-  const state: Scan = { store, query, wanted, hits: [], damaged: [], encrypted: [], retractions: new Map(), rows: 0 }
+  const slices = new Slices()
+  const state: Scan = {
+    store,
+    query,
+    wanted,
+    slices,
+    hits: [],
+    damaged: [],
+    encrypted: [],
+    retractions: new Map(),
+    rows: 0,
+  }
   const { session } = wanted
   if (session !== undefined) {
     const info = yield* need(describeSession(store, session))
@@ -112,7 +121,7 @@ async function* scanLogs(
   info: SessionInfo,
   below: number = info.head.size,
 ): Steps<SearchFault, number | undefined> {
-  const { store, query, wanted, hits, encrypted } = state
+  const { store, wanted, hits, encrypted } = state
   if (info.encrypted && store.encryption === undefined) {
     encrypted.push(info.id)
     return undefined
@@ -127,7 +136,7 @@ async function* scanLogs(
     const blocks = await blocksFor(store, rows.right)
     for (const row of rows.right.toReversed()) {
       if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
-      const found = judgeRow(row, blocks, query, wanted)
+      const found = await judgeRow(row, blocks, state)
       if (found === undefined) continue
       if (row.index < own.from && !isInRanges(own.retracted, row.index)) continue // its original session has it
       const recorded = found === 'unread' ? right(false) : await isRecorded(store, info.id, row)()

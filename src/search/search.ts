@@ -1,7 +1,7 @@
 /** Searches the sessions of a store. */
 import { describe, ownField, ownFields } from '../json/index.ts'
-import { roles } from '../message/kit.ts'
-import { checkStore } from '../session/kit.ts'
+import { roles } from '../message/internal.ts'
+import { checkStore } from '../session/internal.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
 import { aFlag, aText, aTime, checkOptions, oneOf, wholeFrom } from './check-options.ts'

@@ -10,7 +10,7 @@ import {
 import type { View } from '../history/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import type { Note } from '../notes/kit.ts'
+import type { Note } from '../notes/internal.ts'
 import { pageKinds } from '../pages/index.ts'
 import type {
   AppendFault,

@@ -71,6 +71,7 @@ export type {
   LeaseOptions,
   LeaseRespect,
   SessionLease,
+  NewReceipt,
   NewSummary,
   NoteOptions,
   MessagesAndNotes,
@@ -104,4 +105,4 @@ export type {
   SummaryNote,
   ToolStartedNote,
   Usage,
-} from '../notes/kit.ts'
+} from '../notes/internal.ts'

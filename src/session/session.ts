@@ -6,8 +6,9 @@
 import type { History, Paged, View } from '../history/index.ts'
 import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note, SealNote, SummaryNote, ToolStartedNote } from '../notes/kit.ts'
+import type { Note, ReceiptNote, SealNote, SummaryNote, ToolStartedNote } from '../notes/internal.ts'
 import type { PageKind, PageKinds } from '../pages/index.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
@@ -303,7 +304,7 @@ export interface SessionLease {
 export type StartedCall = Omit<ToolStartedNote, 'type'>
 
 /** A note to append. `seal` writes seals; a note of metadata, which `update` writes, is refused. */
-export type NewNote = Exclude<Note, SealNote | SummaryNote> | NewSummary
+export type NewNote = Exclude<Note, SealNote | SummaryNote | ReceiptNote> | NewSummary | NewReceipt
 
 /** A summary to append. */
 export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
@@ -313,6 +314,15 @@ export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
 
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>
+
+/** A receipt to append. */
+export interface NewReceipt extends Omit<ReceiptNote, 'instructions'> {
+  /**
+   * The text of the instructions, which the store keeps once as a block, for all sessions. The note has the block's id.
+   * Or only the id.
+   */
+  readonly instructions?: { readonly text: string } | BlockId
+}
 
 /** Messages with the page kind of each: a view, or `{ messages, pages }`, such as `{ ...view }`. */
 export type PagedMessages = Paged<Message>

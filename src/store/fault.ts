@@ -2,7 +2,7 @@
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf, sentencesOf, type Sentences } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
-import type { BlockId } from '../proof/kit.ts'
+import type { BlockId } from '../proof/internal.ts'
 import type { Head, StoredRow } from './port/row.ts'
 
 /** A fault of a store. Released tags never change. */

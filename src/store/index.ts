@@ -1,21 +1,4 @@
 export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './blocks/cache.ts'
-export type { CheckedRow } from './port/checked-row.ts'
-export type { StoreFinding, StoreRepair } from './port/check.ts'
-export type {
-  Answer,
-  Block,
-  CheckedAppend,
-  CheckedErasure,
-  CheckedQuery,
-  CheckedUpdate,
-  Cursor,
-  ErasingDriver,
-  IndexDriver,
-  StoreDriver,
-  UnchangedLog,
-} from './port/driver.ts'
-
-export { storeOf } from './rules/handle.ts'
 
 export type {
   AppendFault,
@@ -35,27 +18,8 @@ export type {
   UpdateFault,
   VerifyFault,
 } from './fault.ts'
-export {
-  claimFault,
-  changeLease as leaseChanged,
-  type LeaseClaim,
-  type Lease,
-  type LeaseChange,
-  type LeaseOutcome,
-  type LeaseRow,
-  type NewLease,
-  type Renewal,
-} from './port/lease.ts'
-export type {
-  EraseResult,
-  EraseRequest,
-  RemainingBlock,
-  Residue,
-  RowPlace,
-  RowsToErase,
-  Sharing,
-  TextPlaces,
-} from './port/erasing.ts'
+export { type LeaseClaim, type Lease, type LeaseOutcome, type NewLease, type Renewal } from './port/lease.ts'
+export type { EraseResult, EraseRequest, RowsToErase } from './port/erasing.ts'
 
 export type {
   ActionReason,
@@ -78,12 +42,10 @@ export {
   type KeyValueOptions,
   type KeyValueStore,
 } from './blocks/key-value.ts'
-export { matches } from './rules/lookup.ts'
+
 export type { OwnCall } from './port/own-logs.ts'
 
-export type { Plan } from './port/plan.ts'
-
-export { memoryDriver, memoryStore, type MemoryOptions } from './memory/memory.ts'
+export { memoryStore, type MemoryOptions } from './memory/memory.ts'
 export type {
   Append,
   AppendedRows,
@@ -93,7 +55,6 @@ export type {
   ListQuery,
   LogInfo,
   LogPage,
-  LogPiece,
   MetaUpdate,
   NewLog,
   OnceStore,
@@ -103,8 +64,8 @@ export type {
   Where,
 } from './port/store.ts'
 export type { Head, Row, RowKind, StoredRow } from './port/row.ts'
-export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
+export type { RowIndex } from './port/row-terms.ts'
 export type { OnNotice, StoreNotice } from './port/notice.ts'
-export { grow, type GrownTree } from './port/tree.ts'
+
 export { verifyLog, type InspectRows } from './rules/verify.ts'
-export type { BlockId, CompactRange, Hash, HashedRow } from '../proof/kit.ts'
+export type { BlockId, Hash } from '../proof/internal.ts'

@@ -1,6 +1,6 @@
 /** Problems with the calls of a thread's history. They are reported, never repaired: the history's owner decides. */
 import { ownFields } from '../json/index.ts'
-import { createPairing } from '../message/kit.ts'
+import { createPairing } from '../message/internal.ts'
 import { itemsOf } from './history.ts'
 import type { ItemPlace, ThreadProblem } from './fault.ts'
 

@@ -36,7 +36,7 @@ import {
   type TextPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { isRole, lengthOf, withErasedText } from '../message/kit.ts'
+import { isRole, lengthOf, withErasedText } from '../message/internal.ts'
 import { type DecodeFault } from '../codecs/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { PartItem, ThreadItem } from './item.ts'

@@ -2,10 +2,10 @@
  * Replaces the history in a thread: an application object with a `history` and any other
  * properties. The given thread is not modified.
  */
-import { codecFaultText } from '../codecs/kit.ts'
+import { codecFaultText } from '../codecs/internal.ts'
 import { describe, isLeft, jsonEqual } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import { withErasedText } from '../message/kit.ts'
+import { withErasedText } from '../message/internal.ts'
 import { decodeThread, encodeThread } from './codec.ts'
 import { itemsOf } from './history.ts'
 import type { RuntimeItem } from './item.ts'

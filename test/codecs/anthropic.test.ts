@@ -22,8 +22,8 @@ import {
   type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
-import type { BlockId } from '../../src/proof/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../real-transcripts.ts'

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import type { Message, Part, Role } from 'indelible'
 import type { ResultPart } from 'indelible/message'
-import type { BlockId } from '../../src/proof/kit.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 
 const someText = fc.constantFrom('', ' ', '\n', 'a', 'ends in space ', 'ünï🙂')
 const someId = fc.constantFrom('c1', 'c2', 'call_1|fc_2', 'functions.x:0', 'call_1_fc_2', '')

@@ -22,7 +22,7 @@ import {
 } from 'indelible'
 import { codecs } from 'indelible/codecs'
 import { provider, refusal, type ReasoningPart } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'

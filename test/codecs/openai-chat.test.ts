@@ -16,8 +16,8 @@ import {
   type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
-import type { BlockId } from '../../src/proof/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { itShared, readShared } from '../real-transcripts.ts'
 import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'

@@ -20,7 +20,7 @@ import {
   type Settled,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, realConversations, shared } from '../real-transcripts.ts'

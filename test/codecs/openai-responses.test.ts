@@ -21,8 +21,8 @@ import {
   type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
-import type { BlockId } from '../../src/proof/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, shared } from '../real-transcripts.ts'

@@ -1,10 +1,10 @@
 /** Summaries in the background: no call waits for one, and the next compaction takes those that are ready. */
-import { placeNote } from '../../src/notes/kit.ts'
+import { placeNote } from '../../src/notes/internal.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, toolCall, toolResult, user, type Message } from 'indelible'
-import type { Note } from '../../src/notes/kit.ts'
+import type { Note } from '../../src/notes/internal.ts'
 import {
   deriveContext,
   modelSummarizer,

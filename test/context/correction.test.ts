@@ -4,7 +4,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // oxfmt-ignore
 import { deriveContext, estimateTokens, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
-import { decodeNote, type Note } from '../../src/notes/kit.ts'
+import { decodeNote, type Note } from '../../src/notes/internal.ts'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
 import { rounds } from '../rounds.ts'
 

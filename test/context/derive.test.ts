@@ -14,7 +14,7 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { placeNote, rangeDigest, type Note } from '../../src/notes/kit.ts'
+import { placeNote, rangeDigest, type Note } from '../../src/notes/internal.ts'
 import {
   deriveContext,
   prepareSummaries,

@@ -1,7 +1,7 @@
 /** What models cost. */
 import { describe, expect, it } from 'vitest'
 import { modelPrices, pricesOf, type ModelPrices, type Rates } from 'indelible/context'
-import { unitsOf, usageDollars } from '../../src/context/kit.ts'
+import { unitsOf, usageDollars } from '../../src/context/internal.ts'
 
 describe('pricesOf', () => {
   it('finds prices by model name, dated or with a provider prefix, and for no other model', () => {

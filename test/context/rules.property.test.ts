@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message } from 'indelible'
 import { toolResultsOf } from 'indelible/message'
 import { deriveContext, type DerivedContext } from 'indelible/context'
-import type { Note } from '../../src/notes/kit.ts'
+import type { Note } from '../../src/notes/internal.ts'
 import { isFull, rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
 

@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createHistory, file, image, system, textOf, user, type Message } from 'indelible'
 import { deriveContext, estimateTokens } from 'indelible/context'
-import { estimatorOf, imageTokens, textTokens } from '../../src/context/kit.ts'
+import { estimatorOf, imageTokens, textTokens } from '../../src/context/internal.ts'
 import { cl100k, o200k } from 'indelible/context/gpt-tokenizer'
 import { recordOf } from './conversations.ts'
 

@@ -1,8 +1,8 @@
 /** The blocks that a message names as images and files. */
 import { expect, it } from 'vitest'
 import { file, image, text, toolResult, user } from 'indelible'
-import { attachedTo, mayHaveAttachments } from '../../src/entry/kit.ts'
-import type { BlockId } from '../../src/proof/kit.ts'
+import { attachedTo, mayHaveAttachments } from '../../src/entry/internal.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 
 const [a, b] = ['a', 'b'].map((digit) => digit.repeat(64)) as [BlockId, BlockId]
 const picture = image({ type: 'block', id: a, mediaType: 'image/png' })

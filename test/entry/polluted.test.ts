@@ -12,11 +12,11 @@ import {
   termsOf,
   textsOf,
   UnreadRows,
-} from '../../src/entry/kit.ts'
+} from '../../src/entry/internal.ts'
 import { createHistory } from '../../src/history/index.ts'
-import { chunkLength } from '../../src/history/kit.ts'
+import { chunkLength } from '../../src/history/internal.ts'
 import { assistant, image, toolCall, toolResult, user, type Message } from '../../src/message/index.ts'
-import { portableSha256 as hash, type BlockId } from '../../src/proof/kit.ts'
+import { portableSha256 as hash, type BlockId } from '../../src/proof/internal.ts'
 import { changedBy } from '../pollution.ts'
 
 const messages = [

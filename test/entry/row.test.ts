@@ -35,12 +35,12 @@ import {
   termsOf,
   textsOf,
   wordsIn,
-} from '../../src/entry/kit.ts'
-import { chunkLength } from '../../src/history/kit.ts'
+} from '../../src/entry/internal.ts'
+import { chunkLength } from '../../src/history/internal.ts'
 import { pageKinds } from 'indelible/pages'
 import { aMessage } from '../codecs/any-message.ts'
 import { Outputs } from '../outputs.ts'
-import { rowLeaf, type BlockId } from '../../src/proof/kit.ts'
+import { rowLeaf, type BlockId } from '../../src/proof/internal.ts'
 
 const hash = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest()
 const idOf = (bytes: Uint8Array): BlockId => Buffer.from(hash(bytes)).toString('hex') as BlockId

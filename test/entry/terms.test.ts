@@ -14,9 +14,9 @@ import {
   type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { encodeRow, messageIn, termsOf, textsOf } from '../../src/entry/kit.ts'
+import { encodeRow, messageIn, termsOf, textsOf } from '../../src/entry/internal.ts'
 import { kindTerm, retractionTerm, roleTerm, unreadTerm } from '../../src/entry/terms.ts'
-import { blockIdOf, portableSha256, type BlockId } from '../../src/proof/kit.ts'
+import { blockIdOf, portableSha256, type BlockId } from '../../src/proof/internal.ts'
 
 const id = 'a'.repeat(64) as BlockId
 const long = (letter: string, length = 256): string => letter.repeat(length)

@@ -5,7 +5,7 @@
 /* oxlint-disable typescript/no-explicit-any, typescript/no-unsafe-declaration-merging -- such a caller has no types */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { appendText } from '../../src/history/kit.ts'
+import { appendText } from '../../src/history/internal.ts'
 import {
   applyDelta,
   createHistory,

@@ -14,7 +14,7 @@ import {
 } from 'immer'
 import { expect, it } from 'vitest'
 import { createHistory, type History, type Immutable, type View } from '../../src/history/index.ts'
-import { chunkLength } from '../../src/history/kit.ts'
+import { chunkLength } from '../../src/history/internal.ts'
 import { emptyContent, lenOf, sealTail, type Content } from '../../src/history/state.ts'
 
 interface Numbered {

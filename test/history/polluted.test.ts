@@ -2,7 +2,7 @@
 /* oxlint-disable no-extend-native -- that is what is tested */
 import { expect, it } from 'vitest'
 import { applyDelta, createHistory, omitRanges, omittedRanges, restoreHistory } from '../../src/history/index.ts'
-import { appendChunk, appendText, chunkLength } from '../../src/history/kit.ts'
+import { appendChunk, appendText, chunkLength } from '../../src/history/internal.ts'
 import type { PageKind } from '../../src/pages/index.ts'
 import { changedBy } from '../pollution.ts'
 

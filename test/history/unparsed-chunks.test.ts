@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createHistory, type History, type PageKind } from 'indelible'
 import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
-import { appendChunk, chunkLength, type ChunkReader, type ChunkText } from '../../src/history/kit.ts'
+import { appendChunk, chunkLength, type ChunkReader, type ChunkText } from '../../src/history/internal.ts'
 
 interface Item {
   readonly at: number

@@ -37,7 +37,7 @@ import {
   toolResultPart,
   withErasedText,
   withOwnCallId,
-} from '../../src/message/kit.ts'
+} from '../../src/message/internal.ts'
 import { everyPart } from '../messages.ts'
 
 describe('message constructors', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, mend, openCalls, toolCall, toolResult, user, type Message } from 'indelible'
 import { pairCalls, toolResultsOf } from 'indelible/message'
-import { createPairing } from '../../src/message/kit.ts'
+import { createPairing } from '../../src/message/internal.ts'
 import { conversation } from '../messages.ts'
 
 describe('openCalls', () => {

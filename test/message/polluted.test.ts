@@ -30,7 +30,7 @@ import {
   resultMessages,
   withErasedText,
   withOwnCallId,
-} from '../../src/message/kit.ts'
+} from '../../src/message/internal.ts'
 import { changedBy } from '../pollution.ts'
 
 const names = [

@@ -16,7 +16,7 @@ import {
   type Message,
 } from 'indelible'
 import { toolResultsOf, type PairingProblem } from 'indelible/message'
-import { toolResultPart } from '../../src/message/kit.ts'
+import { toolResultPart } from '../../src/message/internal.ts'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 import { isFull, oneIn, rounds } from '../rounds.ts'

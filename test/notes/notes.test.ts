@@ -11,7 +11,7 @@ import {
   rangeDigest,
   retractedBy,
   type Note,
-} from '../../src/notes/kit.ts'
+} from '../../src/notes/internal.ts'
 import { conversation } from '../messages.ts'
 import { Outputs } from '../outputs.ts'
 

@@ -1,7 +1,7 @@
 /** Page kinds are those that were given or that the message shows, whatever is added to prototypes. */
 import { expect, it } from 'vitest'
 import { classify, degradationPath, isPageKind, minFidelity } from '../../src/pages/index.ts'
-import { codeOf, kindOfCode, pagesOf } from '../../src/pages/kit.ts'
+import { codeOf, kindOfCode, pagesOf } from '../../src/pages/internal.ts'
 import { changedBy } from '../pollution.ts'
 
 it('nothing that pages does reads a property of a prototype', () => {

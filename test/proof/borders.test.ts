@@ -21,7 +21,7 @@ import {
   treeRoot,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/proof/kit.ts'
+} from '../../src/proof/internal.ts'
 
 const sha256 = (...parts: readonly Uint8Array[]): string =>
   createHash('sha256').update(Buffer.concat(parts)).digest('hex')

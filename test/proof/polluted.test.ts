@@ -17,7 +17,7 @@ import {
   treeRoot,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/proof/kit.ts'
+} from '../../src/proof/internal.ts'
 import { changedBy } from '../pollution.ts'
 
 it('nothing that proof does reads a property of a prototype', () => {

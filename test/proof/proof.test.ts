@@ -16,7 +16,7 @@ import {
   treeRoot,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/proof/kit.ts'
+} from '../../src/proof/internal.ts'
 import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 

@@ -1,7 +1,7 @@
 /** The leaf of a row. */
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { portableSha256, rowLeaf } from '../../src/proof/kit.ts'
+import { portableSha256, rowLeaf } from '../../src/proof/internal.ts'
 
 const hash = portableSha256
 

@@ -2,7 +2,7 @@
 import crypto, { createHash } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, expect, it, vi } from 'vitest'
-import { digestOf, portableSha256 } from '../../src/proof/kit.ts'
+import { digestOf, portableSha256 } from '../../src/proof/internal.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()

@@ -15,7 +15,7 @@ import {
   type Message,
 } from 'indelible'
 import { provider } from 'indelible/message'
-import type { Note } from '../../src/notes/kit.ts'
+import type { Note } from '../../src/notes/internal.ts'
 import { createRedactor, secretRules } from 'indelible/redact'
 import { historyHandler, sessionHandler, type RunEvent } from 'indelible/run'
 import { readTranscript, importTranscript } from '@indelible/transcripts'

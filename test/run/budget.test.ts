@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { deriveContext, estimateTokens, recallTool, type DeriveOptions } from 'indelible/context'
-import type { Note } from '../../src/notes/kit.ts'
+import type { Note } from '../../src/notes/internal.ts'
 import {
   run,
   tool,

@@ -1,5 +1,5 @@
 /** Runs on a conversation: what was retracted is neither sent nor continued, and positions stay those of the record. */
-import { design } from '../../src/context/kit.ts'
+import { design } from '../../src/context/internal.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import {

@@ -6,7 +6,7 @@ import type { LookAhead, ModelEvent, RunEvent, SessionHandlerOptions } from 'ind
 import { sessionHandler } from 'indelible/run'
 import { createSession, openSession } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { movedClock, settled } from './moved-clock.ts'
 
 const step = async (options: SessionHandlerOptions = {}, store: Store = memoryStore()) => {

@@ -11,7 +11,7 @@ import { decide, nextOf } from '../../src/run/inputs/decide.ts'
 import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
 import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
 import { claimFault, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'
-import type { InputNote } from '../../src/notes/kit.ts'
+import type { InputNote } from '../../src/notes/internal.ts'
 
 /** The rules of the machines, which a test can break to see that somebody notices. */
 export interface Rules {

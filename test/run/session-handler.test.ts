@@ -1,4 +1,4 @@
-import { design } from '../../src/context/kit.ts'
+import { design } from '../../src/context/internal.ts'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { rangeDigest } from '../../src/notes/kit.ts'
+import { rangeDigest } from '../../src/notes/internal.ts'
 import { deriveContext } from 'indelible/context'
 import {
   run,
@@ -30,7 +30,7 @@ import {
 import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { programUrl } from '../programs.ts'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {

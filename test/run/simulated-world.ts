@@ -8,7 +8,7 @@ import { assistant, textOf, toolCall, type Message } from 'indelible'
 import { resume, tool, turn, type Model, type RunResult, type Tool, type TurnFault } from 'indelible/run'
 import { createSession, eraseMessages, openSession, type Session } from 'indelible/session'
 import { memoryStore, type Append, type Store, type StoreFault } from 'indelible/store'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { Clock, Task } from '../../src/task/index.ts'
 

@@ -31,9 +31,9 @@ import {
   eraseMessages,
 } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { thawed } from '../thawed.ts'
-import { leaseOfSession } from '../../src/session/kit.ts'
+import { leaseOfSession } from '../../src/session/internal.ts'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 

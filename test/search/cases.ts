@@ -18,10 +18,10 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { rangeDigest } from '../../src/notes/kit.ts'
+import { rangeDigest } from '../../src/notes/internal.ts'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
-import type { RowQuery } from 'indelible/store'
+import type { RowQuery } from 'indelible/store/driver'
 import { isFull, rounds } from '../rounds.ts'
 import { thawed } from '../thawed.ts'
 
@@ -360,6 +360,14 @@ export const searchCases = (place: () => Place): void => {
     expect(await find(store, `end -${'x'.repeat(99_999)}`)).toEqual(['a:2'])
     expect(await find(store, 'é'.repeat(20_000))).toEqual(['a:1'])
     expect(await searchStore(store, '-a -b')()).toMatchObject({ left: { _tag: 'EmptyQuery' } })
+  })
+
+  it('finds messages of erasable sessions', async () => {
+    const store = await open()
+    await createSession(store, { id: 'a', erasable: true, messages: [user('the needle'), user('the needle too')] })
+    await eraseMessages(store, 'a', [1], { reason: 'asked to' })
+    const { hits, damaged } = await searchStore(store, 'needle')
+    expect([places(hits), damaged]).toEqual([['a:0'], undefined])
   })
 
   it('finds nothing outside of sessions or in an unfinished import', async () => {

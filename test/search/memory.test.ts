@@ -4,15 +4,20 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, vi } from 'vitest'
 import { createSession, faultMessage, forkSession, memoryStore, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
-import type { RowIndex, RowsIndexed, StoredRow } from 'indelible/store'
-import { unreadTerm } from '../../src/entry/kit.ts'
-import { blockIdOf } from '../../src/proof/kit.ts'
-import { storeTask } from '../../src/store/kit.ts'
-import { matchIn } from '../../src/search/match.ts'
-import { isOneTerm, parseQuery, termsOfPhrase, type Phrase } from '../../src/search/query.ts'
+import type { RowIndex, StoredRow } from 'indelible/store'
+import type { RowsIndexed } from 'indelible/store/driver'
+import { unreadTerm, wordsIn, type SearchText } from '../../src/entry/internal.ts'
+import { blockIdOf } from '../../src/proof/internal.ts'
+import { Slices, storeTask } from '../../src/store/internal.ts'
+import { matchIn as matchInSlices, type Match } from '../../src/search/match.ts'
+import { PhraseFinder, type Phrase } from '../../src/search/phrases.ts'
+import { isOneTerm, parseQuery, termsOfPhrase, type Query } from '../../src/search/query.ts'
 import { Outputs } from '../outputs.ts'
 import { thawed } from '../thawed.ts'
 import { searchCases } from './cases.ts'
+
+const matchIn = (texts: readonly SearchText[], query: Query): Promise<Match | undefined> =>
+  matchInSlices(texts, query, new Slices())
 
 describe('searching a memory store', () => {
   searchCases(() => ({ open: async () => memoryStore(), indexed: false }))
@@ -270,8 +275,8 @@ it.each([
       [4, 5],
     ],
   ],
-] as const)('the query %s marks each place of %j once, from its first character', (query, text, marks) => {
-  const found = matchIn([{ of: 'text', text } as never], orThrow(parseQuery(query, false)))
+] as const)('the query %s marks each place of %j once, from its first character', async (query, text, marks) => {
+  const found = await matchIn([{ of: 'text', text } as never], orThrow(parseQuery(query, false)))
   expect(found?.excerpt).toEqual({ text, marks, cutBefore: false, cutAfter: false })
 })
 
@@ -344,18 +349,18 @@ it('an index is built in pieces until it is complete or nothing more can be adde
   expect(await made([{ rows: 5, behind: 0 }, { rows: 1, behind: 0 }])).toEqual([5, [[5, 5]], 1]) // oxfmt-ignore
 })
 
-it('a word that must be absent, and texts after the first with all words, change no score', () => {
+it('a word that must be absent, and texts after the first with all words, change no score', async () => {
   const texts = ['needle '.repeat(3000), 'needle needle'].map((text) => ({ of: 'text', text }) as never)
   const [plain, without] = ['needle', 'needle -hay'].map((text) => orThrow(parseQuery(text, false)))
-  const score = matchIn(texts.slice(0, 1), plain as never)?.score
+  const score = (await matchIn(texts.slice(0, 1), plain as never))?.score
   expect(score).toBeGreaterThan(0)
-  for (const query of [plain, without]) expect(matchIn(texts, query as never)?.score).toBe(score)
-  expect(matchIn([...texts, { of: 'text', text: 'hay' } as never], without as never)).toBeUndefined()
+  for (const query of [plain, without]) expect((await matchIn(texts, query as never))?.score).toBe(score)
+  expect(await matchIn([...texts, { of: 'text', text: 'hay' } as never], without as never)).toBeUndefined()
   for (const text of [`${'needle '.repeat(3000)}hay`, `hay ${'needle '.repeat(3000)}`])
-    expect(matchIn([{ of: 'text', text } as never], without as never)).toBeUndefined()
+    expect(await matchIn([{ of: 'text', text } as never], without as never)).toBeUndefined()
 })
 
-it('a score depends on the length of the text, the number of matches and where they are', () => {
+it('a score depends on the length of the text, the number of matches and where they are', async () => {
   const outputs = new Outputs()
   const query = orThrow(parseQuery('needle hay', false))
   for (let length = 10; length < 2400; length += 2)
@@ -364,10 +369,10 @@ it('a score depends on the length of the text, the number of matches and where t
       ['tool', 3],
     ] as const) {
       const text = `${'needle hay '.repeat(many)}${' '.repeat(length)}`
-      outputs.add(matchIn([{ of, text } as never], query)?.score)
+      outputs.add((await matchIn([{ of, text } as never], query))?.score)
     }
   for (let gap = 585; gap < 595; gap++)
-    outputs.add(matchIn([{ of: 'text', text: `needle hay ${' '.repeat(gap)}needle` } as never], query)?.score)
+    outputs.add((await matchIn([{ of: 'text', text: `needle hay ${' '.repeat(gap)}needle` } as never], query))?.score)
   outputs.expectToBe('906c027bc9699baf')
 })
 
@@ -386,8 +391,8 @@ it.each<readonly [query: string, typing: boolean, wanted: string, unwanted: stri
   ['"one" -"two three"', false, 'one', 'two three'],
 ])('the query %j (typing: %j) wants %s and not %s', (query, typing, wanted, unwanted) => {
   const found = orThrow(parseQuery(query, typing))
-  const shown = (phrases: readonly Phrase[]): string =>
-    phrases.map(({ units, prefix }) => `${units.map(({ text }) => text).join(' ')}${prefix ? '*' : ''}`).join('|')
+  const shown = (phrases: Iterable<Phrase>): string =>
+    [...phrases].map(({ units, prefix }) => `${units.map(({ text }) => text).join(' ')}${prefix ? '*' : ''}`).join('|')
   expect([shown(found.wanted), shown(found.unwanted)]).toEqual([wanted, unwanted])
 })
 
@@ -414,15 +419,15 @@ it('the terms of a phrase are in every message that has it, and are the phrase i
   ])
 })
 
-it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', () => {
+it('an excerpt does not end inside a surrogate pair, not even of a character whose second half is the lowest', async () => {
   const query = orThrow(parseQuery('word', false))
   for (let letters = 165; letters < 185; letters++) {
-    const match = matchIn([{ of: 'text', text: `word ${'x'.repeat(letters)}\u{1f400}` } as never], query)
+    const match = await matchIn([{ of: 'text', text: `word ${'x'.repeat(letters)}\u{1f400}` } as never], query)
     expect(match?.excerpt.text.isWellFormed(), `${letters}`).toBe(true)
   }
 })
 
-it('property: an excerpt starts at a word at most 60 units before the first match and has 180 units after it', () => {
+it('property: an excerpt starts at a word at most 60 units before the first match and has 180 units after it', async () => {
   const word = fc.constantFrom(
     'needle',
     'hay',
@@ -435,9 +440,9 @@ it('property: an excerpt starts at a word at most 60 units before the first matc
     .array(fc.tuple(word, fc.constantFrom(' ', '\n', '. ')), { maxLength: 30 })
     .map((words) => words.flat().join(''))
   const query = orThrow(parseQuery('needle', false))
-  fc.assert(
-    fc.property(text, (said) => {
-      const { excerpt } = matchIn([{ of: 'text', text: said } as never], query) ?? {}
+  await fc.assert(
+    fc.asyncProperty(text, async (said) => {
+      const { excerpt } = (await matchIn([{ of: 'text', text: said } as never], query)) ?? {}
       const first = said.indexOf('needle')
       expect(excerpt === undefined).toBe(first === -1)
       if (excerpt === undefined) return
@@ -473,14 +478,14 @@ const modelScore = (words: readonly string[], wanted: readonly string[], length:
   return Math.round((isTool ? 0.5 : 1) * saturated * 20) / 20
 }
 
-it('property: a score is that of a naive model', () => {
+it('property: a score is that of a naive model', async () => {
   const word = fc.constantFrom('one', 'two', 'three', 'hay', 'straw')
   const texts = fc.array(word, { minLength: 1, maxLength: 25 })
   const wanted = fc.uniqueArray(fc.constantFrom('one', 'two', 'three'), { minLength: 1, maxLength: 3 })
-  fc.assert(
-    fc.property(texts, wanted, fc.boolean(), (words, asked, isTool) => {
+  await fc.assert(
+    fc.asyncProperty(texts, wanted, fc.boolean(), async (words, asked, isTool) => {
       const text = words.join(' ')
-      const found = matchIn(
+      const found = await matchIn(
         [{ of: isTool ? 'tool' : 'text', text } as never],
         orThrow(parseQuery(asked.join(' '), false)),
       )
@@ -491,12 +496,97 @@ it('property: a score is that of a naive model', () => {
   )
 })
 
-it('adjacent matches count again elsewhere; a word merely following them does not', () => {
+it('adjacent matches count again elsewhere; a word merely following them does not', async () => {
   const query = orThrow(parseQuery('needle hay', false))
-  const scoreOf = (text: string): number => matchIn([{ of: 'text', text } as never], query)?.score ?? 0
-  const once = scoreOf('needle hay … …………… …')
-  expect(scoreOf('needle hay … ……… hay')).toBe(once)
-  expect(scoreOf('needle hay needle hay')).toBeGreaterThan(once)
-  expect(scoreOf('needle … …… … …… hay')).toBe(once) // nothing but signs is between them
-  expect(scoreOf('needle a b c d e f hay')).toBeLessThan(once)
+  const scoreOf = async (text: string): Promise<number> =>
+    (await matchIn([{ of: 'text', text } as never], query))?.score ?? 0
+  const once = await scoreOf('needle hay … …………… …')
+  expect(await scoreOf('needle hay … ……… hay')).toBe(once)
+  expect(await scoreOf('needle hay needle hay')).toBeGreaterThan(once)
+  expect(await scoreOf('needle … …… … …… hay')).toBe(once) // nothing but signs is between them
+  expect(await scoreOf('needle a b c d e f hay')).toBeLessThan(once)
+})
+
+it('property: a finder finds the phrases that comparing each with the words before each word finds', () => {
+  const query = fc
+    .array(fc.constantFrom('a', 'b', 'ab', 'abc', '日', '日本', '本', '日本語', ' ', ' ', '"', '*', '-'), {
+      minLength: 1,
+      maxLength: 16,
+    })
+    .map((parts) => parts.join(''))
+  const text = fc.array(fc.constantFrom('a', 'b', 'abc', '日', '本', '語', ' ', ' '), { maxLength: 40 })
+  fc.assert(
+    fc.property(query, text, (asked, said) => {
+      const parsed = parseQuery(`x ${asked}`, false)
+      const { wanted, unwanted } = orThrow(parsed)
+      const phrases = [...wanted, ...unwanted]
+      const words = [...wordsIn(said.join(''))]
+      const search = new PhraseFinder(phrases).search()
+      for (const [index, word] of words.entries()) {
+        const expected = phrases.filter(({ units, prefix }) => {
+          const from = index - units.length + 1
+          return units.every((unit, at) => {
+            const there = words[from + at]
+            const begins = prefix && at === units.length - 1 && there?.unspaced === false
+            const isSame = begins ? there.text.startsWith(unit.text) : there?.text === unit.text
+            return isSame && (!unit.joined || there?.joined === true)
+          })
+        })
+        const found = search(word)
+        expect(new Set(found.map(({ phrase }) => phrase))).toEqual(new Set(expected))
+        expect(found).toHaveLength(expected.length)
+        for (const { phrase, start } of found) expect(start).toBe(words[index - phrase.units.length + 1]?.start)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+it('the work of a search grows with the query and the texts, and not with their product', async () => {
+  const words = (count: number, start = 0): string =>
+    Array.from({ length: count }, (_, at) => `w${start + at}`).join(' ')
+  const long = words(9000, 500)
+  const queries = {
+    'many words': words(2000),
+    'many equal words': 'w '.repeat(2000),
+    'a long phrase': `"x ${'w '.repeat(2000)}"`,
+    'phrases with one end': Array.from({ length: 500 }, (_, at) => `"w${at} w"`).join(' '),
+    'words that must be absent': `end ${words(2000).replaceAll('w', '-v')}`,
+    '20,000 words': words(20_000, 200_000),
+  }
+  for (const [name, query] of Object.entries(queries))
+    for (const text of [long, 'w '.repeat(30_000), `${long} end`]) {
+      const { get } = Map.prototype
+      let looked = 0
+      // oxlint-disable-next-line no-extend-native
+      Map.prototype.get = function (this: Map<unknown, unknown>, key: unknown) {
+        looked += 1
+        return get.call(this, key)
+      }
+      try {
+        const search = orThrow(parseQuery(query, false)).finder.search()
+        for (const word of wordsIn(text)) search(word)
+      } finally {
+        // oxlint-disable-next-line no-extend-native
+        Map.prototype.get = get
+      }
+      expect([name, looked <= 3 * (text.length + query.length)]).toEqual([name, true])
+    }
+})
+
+it('a search with 150,000 words finds a message that has them all, and lets other work run', async () => {
+  const store = memoryStore()
+  const text = Array.from({ length: 150_000 }, (_, at) => `w${at}`).join(' ')
+  await createSession(store, { id: 's', messages: [user(text), user(`${text.slice(0, -3)} x`)] })
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const { hits } = await searchStore(store, text)
+  isOver = true
+  expect(hits).toMatchObject([{ position: 0, excerpt: { text: expect.stringMatching(/^w0 w1 /) } }])
+  expect(turns).toBeGreaterThanOrEqual(2)
 })

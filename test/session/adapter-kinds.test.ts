@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { memoryStore, openSession, user, type Session } from 'indelible'
 import { agentsSession } from '@indelible/openai-agents'
 import { chatStore } from '@indelible/ai-sdk'
-import { adapterSession } from '../../src/session/kit.ts'
+import { adapterSession } from '../../src/session/internal.ts'
 
 const uiMessage = (id: string, role: 'user' | 'assistant', text: string) => ({
   id,

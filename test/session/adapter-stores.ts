@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { FaultError, memoryStore, orThrow, verifySession, type Store } from 'indelible'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { faultyDriver, injectFaults } from '@indelible/testing'
 

@@ -1,5 +1,5 @@
 /** Copies of sessions in another store: whole, gone on with, and refused. */
-import { encryptionOf, keyLogOf, ownStore, storeTask } from '../../src/store/kit.ts'
+import { encryptionOf, keyLogOf, ownStore, storeTask } from '../../src/store/internal.ts'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'

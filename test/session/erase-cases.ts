@@ -25,8 +25,8 @@ import {
   pending,
 } from 'indelible/session'
 import type { ActionReason, Store } from 'indelible/store'
-import { rowLeaf } from '../../src/store/kit.ts'
-import type { InputNote, JournalNote } from '../../src/notes/kit.ts'
+import { rowLeaf } from '../../src/store/internal.ts'
+import type { InputNote, JournalNote } from '../../src/notes/internal.ts'
 import { describe, expect, it } from 'vitest'
 import { timesIn } from './times.ts'
 

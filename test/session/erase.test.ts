@@ -28,7 +28,8 @@ import {
   importRecord,
   proveErased,
 } from 'indelible/session'
-import { memoryDriver, storeOf, type Store } from 'indelible/store'
+import { type Store } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { proofOf } from '../../src/session/erasing/receipt.ts'

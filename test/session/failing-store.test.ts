@@ -32,7 +32,7 @@ import {
   updateLedger,
   verifyLedger,
 } from '@indelible/evidence'
-import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
+import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/internal.ts'
 import {
   copySession,
   createFork,
@@ -46,7 +46,7 @@ import {
   readRange,
 } from 'indelible/session'
 import type { StoreFault } from 'indelible/store'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import type { Task } from '../../src/task/index.ts'
 import { isFull, oneIn } from '../rounds.ts'
 

@@ -1,7 +1,7 @@
 /** The steps of runs, read from a log's notes: which are open, and which have ended. */
 import { expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, openSession, toolCall, user, type Message } from 'indelible'
-import type { JournalNote, Note } from '../../src/notes/kit.ts'
+import type { JournalNote, Note } from '../../src/notes/internal.ts'
 import { stepsIn } from '../../src/session/record/journal.ts'
 import { ok } from '../task-results.ts'
 import { pending } from '../../src/session/index.ts'

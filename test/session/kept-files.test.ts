@@ -15,9 +15,9 @@ import {
   openSession,
   verifySession,
 } from 'indelible/session'
-import { appendRows } from 'indelible/session/kit'
-import { blockIdOf, type BlockId } from 'indelible/proof/kit'
-import type { KeptFileNote, Note } from 'indelible/notes/kit'
+import { appendRows } from 'indelible/internal/session'
+import { blockIdOf, type BlockId } from 'indelible/internal/proof'
+import type { KeptFileNote, Note } from 'indelible/internal/notes'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 
@@ -44,7 +44,7 @@ const keep = async (store: Store, id: string): Promise<BlockId> => {
   const message = user('My secret is a walrus.')
   orThrow(
     await appendRows(store, id, {
-      ...{ head, metadata: {}, blocks: new Map() },
+      ...{ head, metadata: undefined, blocks: new Map() },
       rows: [{ message, page: 'conversation', at: 6 }],
     })(),
   )

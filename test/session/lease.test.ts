@@ -21,7 +21,7 @@ import {
 import { describeSession, eraseMessages, type SessionFault, pending } from 'indelible/session'
 import type { StoreFault } from 'indelible/store'
 import { root } from '../../scripts/run.ts'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { fault } from '../task-results.ts'
 import { startPostgres, noPostgres } from '../../packages/postgres/test/postgres-server.ts'
 import { openAt } from './open-at.ts'

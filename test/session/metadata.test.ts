@@ -23,8 +23,8 @@ import {
 import { copySession, createFork, describeSession, eraseMessages } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { ownStore } from '../../src/store/kit.ts'
-import { storeTask } from '../../src/store/kit.ts'
+import { ownStore } from '../../src/store/internal.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { fault, ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-metadata-'))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { rootOf, verifyConsistency } from '../../src/proof/kit.ts'
+import { rootOf, verifyConsistency } from '../../src/proof/internal.ts'
 import {
   checkErased,
   checkErasure,
@@ -19,7 +19,7 @@ import {
   eraseMessages,
 } from 'indelible/session'
 import type { Head } from 'indelible/store'
-import { consistencyPath, headOf, rangeAt } from '../../src/store/kit.ts'
+import { consistencyPath, headOf, rangeAt } from '../../src/store/internal.ts'
 import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../task-results.ts'

@@ -42,11 +42,11 @@ import {
   readUsage,
   removeMarked,
   usesOf,
-} from '../../src/session/kit.ts'
-import { isPlaceholder } from '../../src/entry/kit.ts'
-import { placeOf, rangeDigest } from '../../src/notes/kit.ts'
-import { treeRoot, type BlockId } from '../../src/proof/kit.ts'
-import { storeTask, rowLeaf } from '../../src/store/kit.ts'
+} from '../../src/session/internal.ts'
+import { isPlaceholder } from '../../src/entry/internal.ts'
+import { placeOf, rangeDigest } from '../../src/notes/internal.ts'
+import { treeRoot, type BlockId } from '../../src/proof/internal.ts'
+import { storeTask, rowLeaf } from '../../src/store/internal.ts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { mustBeFrozen } from '../../packages/testing/src/check.ts'
 import type { Task } from '../../src/task/index.ts'

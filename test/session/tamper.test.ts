@@ -20,9 +20,9 @@ import {
   verifySession,
   type Head,
 } from 'indelible'
-import { decodeRow, encodeRow, readRow, takeRow } from '../../src/entry/kit.ts'
+import { decodeRow, encodeRow, readRow, takeRow } from '../../src/entry/internal.ts'
 import { createHistory, type Message } from 'indelible'
-import { portableSha256 } from '../../src/proof/kit.ts'
+import { portableSha256 } from '../../src/proof/internal.ts'
 import { proveEntry } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import type { Store } from 'indelible/store'

@@ -11,7 +11,7 @@ import {
   user,
   verifySession,
 } from 'indelible'
-import type { Note } from '../../src/notes/kit.ts'
+import type { Note } from '../../src/notes/internal.ts'
 import { copySession, describeSession, readRange } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { fault } from '../task-results.ts'

@@ -29,8 +29,8 @@ import { scriptedModel, turn } from 'indelible/run'
 import { createFork, exportSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import type { Store } from 'indelible/store'
-import { rangeDigest } from '../../src/notes/kit.ts'
-import { storeTask } from '../../src/store/kit.ts'
+import { rangeDigest } from '../../src/notes/internal.ts'
+import { storeTask } from '../../src/store/internal.ts'
 import { ok } from '../task-results.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-unread-'))

@@ -17,8 +17,9 @@ import {
   verifySession,
 } from 'indelible'
 import { checkErasure, copySession, createFork, eraseMessages, exportSession } from 'indelible/session'
-import { memoryDriver, storeOf, verifyLog, type Store, type StoreDriver, type StoredRow } from 'indelible/store'
-import { ledgerId, ownStore, rowLeaf } from '../../src/store/kit.ts'
+import { verifyLog, type Store, type StoredRow } from 'indelible/store'
+import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store/driver'
+import { ledgerId, ownStore, rowLeaf } from '../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 import { isFull, rounds } from '../rounds.ts'

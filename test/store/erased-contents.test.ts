@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, toolCall, type Message, type Session } from 'indelible'
 import { eraseMessages, findMessages } from 'indelible/session'
 import { compactSqlite, sqliteStore } from 'indelible/store/sqlite'
-import { contentsOf } from '../../src/store/kit.ts'
+import { contentsOf } from '../../src/store/internal.ts'
 import { isFull } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-contents-'))

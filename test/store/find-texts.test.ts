@@ -1,7 +1,7 @@
 /** Texts are found in bytes of any length. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { byteFinderOf, finderOf } from '../../src/store/kit.ts'
+import { byteFinderOf, finderOf } from '../../src/store/internal.ts'
 import { isFull, rounds } from '../rounds.ts'
 
 it('bytes contain a text exactly if their text does', () => {

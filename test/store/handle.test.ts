@@ -1,20 +1,13 @@
 /** Each call of a store: what becomes of it if its driver throws, if the store is closed, or its id is none; and who hears of it. */
 import { describe, expect, it } from 'vitest'
 import { orThrow } from 'indelible'
-import {
-  memoryDriver,
-  memoryStore,
-  storeOf,
-  type Row,
-  type Store,
-  type StoreDriver,
-  type StoreFault,
-} from 'indelible/store'
+import { memoryStore, type Row, type Store, type StoreFault } from 'indelible/store'
+import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store/driver'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeNoticeText, type StoreNotice } from '../../src/store/port/notice.ts'
 import { left, right } from '../../src/json/index.ts'
 import { Signals } from '../../src/store/port/signals.ts'
-import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/kit.ts'
+import { ledgerContent, ledgerId, ownStore, sameBlocks, storeTask } from '../../src/store/internal.ts'
 import { followLog } from '../../src/store/rules/follow.ts'
 import { ok } from '../task-results.ts'
 

@@ -2,9 +2,9 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { createSession, memoryStore, openSession, orThrow, user } from 'indelible'
-import { encodeRow } from '../../src/entry/kit.ts'
-import { blockIdOf, emptyRange, portableSha256, type BlockId } from '../../src/proof/kit.ts'
-import { headOf } from '../../src/store/kit.ts'
+import { encodeRow } from '../../src/entry/internal.ts'
+import { blockIdOf, emptyRange, portableSha256, type BlockId } from '../../src/proof/internal.ts'
+import { headOf } from '../../src/store/internal.ts'
 
 const long = 'a long text '.repeat(1000)
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -2,7 +2,7 @@ import { faultMessage } from 'indelible'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { BlockId } from '../../src/proof/kit.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 import {
   blockCache,
   cachedBlocks,
@@ -13,7 +13,7 @@ import {
 } from 'indelible/store'
 import { blockContract, keyValueContract, type KeyValuePlace } from '@indelible/testing'
 import { keyValueMap } from './key-value-map.ts'
-import { storeTask } from '../../src/store/kit.ts'
+import { storeTask } from '../../src/store/internal.ts'
 
 for (const { name, run } of keyValueContract('a map', async () => ({ store: keyValueMap() }))) it(name, run)
 

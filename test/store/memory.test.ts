@@ -1,12 +1,13 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { createSession, orThrow } from 'indelible'
-import { memoryDriver, storeOf, verifyLog, type LogInfo, type Store, type StoreDriver } from 'indelible/store'
-import { ledgerId } from 'indelible/store/kit'
+import { verifyLog, type LogInfo, type Store } from 'indelible/store'
+import { memoryDriver, storeOf, type StoreDriver } from 'indelible/store/driver'
+import { ledgerId } from 'indelible/internal/store'
 import { faultyDriver, storeContract, type StorePlace } from '@indelible/testing'
 import type { JsonObject } from '../../src/json/index.ts'
 import { fault } from '../task-results.ts'
-import type { BlockId } from '../../src/proof/kit.ts'
+import type { BlockId } from '../../src/proof/internal.ts'
 import {
   encryptedBody,
   encryptedRow,

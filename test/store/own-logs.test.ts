@@ -19,7 +19,7 @@ import {
   ownStore,
   sameBlocks,
   type LedgerContent,
-} from '../../src/store/kit.ts'
+} from '../../src/store/internal.ts'
 import { readLedgerRow, type ErasedRow, type LedgerRow } from '../../src/store/port/ledger-row.ts'
 import { LayeredMap } from '../../src/store/rules/layered-map.ts'
 import { afterAll, describe, expect, it } from 'vitest'

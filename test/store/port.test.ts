@@ -1,7 +1,7 @@
 /** What a store checks before a driver has it: rows, ids, cursors and filters; and what rows say of tokens. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hashRow, portableSha256 as hash, emptyRange } from '../../src/proof/kit.ts'
+import { hashRow, portableSha256 as hash, emptyRange } from '../../src/proof/internal.ts'
 import { left, right } from '../../src/json/index.ts'
 import { checkRows, isMoment, isSalt } from '../../src/store/port/checked-row.ts'
 import { momentOf } from '../../src/store/port/clock.ts'

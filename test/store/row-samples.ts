@@ -3,13 +3,13 @@
  * them changes what stores have, so the fingerprints of formats are of them too.
  */
 import { assistant, image, toolCall, user, type Message } from 'indelible'
-import { erasedBody, encodeRow } from '../../src/entry/kit.ts'
+import { erasedBody, encodeRow } from '../../src/entry/internal.ts'
 import { openMeta } from '../../packages/encryption/src/log-keys.ts'
 import { decryptRow } from '../../packages/encryption/src/row-cipher.ts'
-import { portableSha256 as hash } from '../../src/proof/kit.ts'
+import { portableSha256 as hash } from '../../src/proof/internal.ts'
 import { storedMeta } from '../../src/session/record/metadata.ts'
 import type { StoredRow } from '../../src/store/index.ts'
-import { ledgerRow, rowLeaf, stubLeaf } from '../../src/store/kit.ts'
+import { ledgerRow, rowLeaf, stubLeaf } from '../../src/store/internal.ts'
 import { placeOf } from '../../src/store/rules/rules.ts'
 import { escapeBody } from '../../packages/postgres/src/rows.ts'
 import * as postgresSum from '../../packages/postgres/src/sum.ts'

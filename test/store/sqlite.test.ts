@@ -22,9 +22,9 @@ import { Worker } from 'node:worker_threads'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { blockIdOf } from '../../src/proof/kit.ts'
+import { blockIdOf } from '../../src/proof/internal.ts'
 import { verifyLog, type Store, type StoreFault, type StoreNotice } from 'indelible/store'
-import { storeNoticeText } from '../../src/store/kit.ts'
+import { storeNoticeText } from '../../src/store/internal.ts'
 import { backupSqlite, compactSqlite, sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { right } from '../../src/json/index.ts'
 import { storeContract, type StorePlace } from '@indelible/testing'
@@ -654,7 +654,7 @@ describe('a SQLite store', () => {
     const { head } = await done(store.info('log'))
     const [id] = await done(store.putBlocks([new Uint8Array([1])]))
     if (id === undefined) throw new Error('no id')
-    const { blockIdOf } = await import('indelible/proof/kit')
+    const { blockIdOf } = await import('indelible/internal/proof')
     const own = blockIdOf(bytes, store.hash)
     await done(
       store.append('log', {

@@ -17,7 +17,7 @@ import type {
 } from 'indelible'
 import type { deriveContext, prepareSummaries, recall } from 'indelible/context'
 import type { applyDelta, restoreHistory } from 'indelible/history'
-import type { appendText } from '../../src/history/kit.ts'
+import type { appendText } from '../../src/history/internal.ts'
 import type { ContentStore, openCallLog, StoredCallLog } from '@indelible/records'
 import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from '@indelible/workflows/refs'
 import type { historyHandler, modelFor, run, sessionHandler } from 'indelible/run'

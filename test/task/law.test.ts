@@ -37,7 +37,7 @@ import {
   withLedger,
   witnessLedger,
 } from '@indelible/evidence'
-import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/kit.ts'
+import { lastCheckpoint, listCheckpoints, signSession } from '../../packages/evidence/src/internal.ts'
 import { createHistory } from 'indelible/history'
 import { prepareSummaries } from 'indelible/context'
 import { sentMessages } from '@indelible/recorder'
@@ -54,7 +54,7 @@ import {
   persist,
   refsOf,
 } from '@indelible/workflows/refs'
-import { refsOfTree } from '../../packages/workflows/src/kit.ts'
+import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
 import { run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
@@ -70,9 +70,9 @@ import {
   proveGrowth,
   readRange,
 } from 'indelible/session'
-import { readUsage } from '../../src/session/kit.ts'
+import { readUsage } from '../../src/session/internal.ts'
 import { keyValueBlocks, removeBlocks, verifyLog, type OnceStore, type RowIndex } from 'indelible/store'
-import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/kit.ts'
+import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'

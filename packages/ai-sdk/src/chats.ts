@@ -10,9 +10,9 @@ import {
   revivePlain,
   plainOf,
   type Tag,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { countWhile, RecentMap, type Sequence } from 'indelible/sequence/kit'
+import { countWhile, RecentMap, type Sequence } from 'indelible/internal/sequence'
 import {
   createSession,
   listSessions,
@@ -22,9 +22,9 @@ import {
   type MessagesAndNotes,
 } from 'indelible/session'
 import type { Head, Store, Where } from 'indelible/store'
-import { waitingStep } from 'indelible/run/kit'
-import { pagesOf, FaultError } from 'indelible/task/kit'
-import { adapterSessions, requireMark, type SessionMark } from 'indelible/session/kit'
+import { waitingStep } from 'indelible/internal/run'
+import { pagesOf, FaultError } from 'indelible/internal/task'
+import { adapterSessions, requireMark, type SessionMark } from 'indelible/internal/session'
 import {
   faultOf,
   identityOf,

@@ -3,11 +3,12 @@
  *
  * Source  the types of `ai` 7
  */
-import { present, optionsOf, type Json, type JsonObject } from 'indelible/json/kit'
+import { present, optionsOf, type Json, type JsonObject } from 'indelible/internal/json'
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
+  checkInstructionsOnce,
   deltaOf,
   joinMessages,
   messagesOf,
@@ -18,7 +19,7 @@ import {
   type Model,
   type ModelEvent,
   type FinishReason,
-} from 'indelible/run/kit'
+} from 'indelible/internal/run'
 
 /**
  * An AI SDK model. The request's parameters are settings of `streamText` (`temperature`,
@@ -41,6 +42,7 @@ export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> 
           { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
         ]),
       )
+      checkInstructionsOnce(request)
       const answered = streamText({
         ...(request.parameters as object),
         model,

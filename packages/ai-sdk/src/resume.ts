@@ -2,12 +2,12 @@
  * Resumable streams: their chunks are rows of a log in the store, so that another request, even in
  * another process, can continue where a reader stopped.
  */
-import { checkStore } from 'indelible/session/kit'
+import { checkStore } from 'indelible/internal/session'
 import type { UIMessageChunk } from 'ai'
-import { isLeft, isObject, optionsOf, parseJson, type JsonObject } from 'indelible/json/kit'
-import { amount, FaultError, longestTimer } from 'indelible/task/kit'
+import { isLeft, isObject, optionsOf, parseJson, type JsonObject } from 'indelible/internal/json'
+import { amount, FaultError, longestTimer } from 'indelible/internal/task'
 import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
-import { ownStore, storeFaultText, streamLogOf, streamLogs } from 'indelible/store/kit'
+import { ownStore, storeFaultText, streamLogOf, streamLogs } from 'indelible/internal/store'
 
 /** The options of a published stream. */
 export interface StreamOptions {

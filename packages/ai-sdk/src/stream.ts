@@ -1,6 +1,6 @@
 /** Converts a run to a stream of UI message chunks for `useChat`. */
 import type { FinishReason as AiFinishReason, UIMessage, UIMessageChunk } from 'ai'
-import { optionsOf, present } from 'indelible/json/kit'
+import { optionsOf, present } from 'indelible/internal/json'
 import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { ModelEvent, OpenAnswer, RunEvent, RunFailure, RunResult, RunStream } from 'indelible/run'
 import {

@@ -2,12 +2,12 @@
 import type { ProviderMetadata, UIMessage, UIMessageChunk } from 'ai'
 import { aiUiMessages } from '@indelible/codecs/ai-sdk'
 import type { CodecFault } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
-import { isLeft, ownField, present } from 'indelible/json/kit'
+import { codecFaultText } from 'indelible/internal/codecs'
+import { isLeft, ownField, present } from 'indelible/internal/json'
 import type { Message, ToolResultPart } from 'indelible/message'
 import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
-import type { Sequence } from 'indelible/sequence/kit'
-import { FaultError } from 'indelible/task/kit'
+import type { Sequence } from 'indelible/internal/sequence'
+import { FaultError } from 'indelible/internal/task'
 
 export type UIPart = UIMessage['parts'][number]
 

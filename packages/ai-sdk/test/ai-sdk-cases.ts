@@ -19,7 +19,7 @@ import {
 import { aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { chatStore, chatStreams, toUIMessageStream } from '@indelible/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn, type Model } from 'indelible/run'
-import { ownStore, storeTask, streamLogOf, streamLogs } from '../../../src/store/kit.ts'
+import { ownStore, storeTask, streamLogOf, streamLogs } from '../../../src/store/internal.ts'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
 
 const approval = { id: 'a', reason: 'because' }

@@ -36,7 +36,7 @@ import { aiSdkModel, chatStore, chatStreams, toUIMessageStream } from '@indelibl
 import { run, scriptedModel, tool as runTool, toolOutput, turn, type Model } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
-import { ownStore, storeTask, streamLogOf } from '../../../src/store/kit.ts'
+import { ownStore, storeTask, streamLogOf } from '../../../src/store/internal.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { program } from '../../../test/programs.ts'
 import { pending } from 'indelible/session'

@@ -8,12 +8,12 @@ import {
   plainOf,
   type Tag,
   optionsOf,
-} from 'indelible/json/kit'
-import { codecFaultText } from 'indelible/codecs/kit'
-import type { ApplicationNote } from 'indelible/notes/kit'
+} from 'indelible/internal/json'
+import { codecFaultText } from 'indelible/internal/codecs'
+import type { ApplicationNote } from 'indelible/internal/notes'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
 import type { Store, Where } from 'indelible/store'
-import { pagesOf, FaultError } from 'indelible/task/kit'
+import { pagesOf, FaultError } from 'indelible/internal/task'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 import {
   idOfParts,
@@ -22,7 +22,7 @@ import {
   type AdapterSession,
   type SessionMark,
   checkStore,
-} from 'indelible/session/kit'
+} from 'indelible/internal/session'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
 /** The optional features of a session store. */

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { memoryStore, type Store } from 'indelible'
 import { claudeSessionStore } from '@indelible/claude-agent'
 import { claudeCases, fold, key, line } from './claude-agent-cases.ts'
-import { storeTask } from '../../../src/store/kit.ts'
+import { storeTask } from '../../../src/store/internal.ts'
 import { eachStepFails, inFiles, inMemory } from '../../../test/session/adapter-stores.ts'
 import { rounds } from '../../../test/rounds.ts'
 

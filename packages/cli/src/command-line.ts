@@ -1,6 +1,6 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { parseArgs } from 'node:util'
-import { reasonOf } from 'indelible/task/kit'
+import { reasonOf } from 'indelible/internal/task'
 import { didYouMean, withPlace } from './sources/advice.ts'
 import { formOf, Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'

@@ -6,7 +6,7 @@ import { spanOf, type Span } from '../../../src/context/span.ts'
 import { recordOf } from '../../../test/context/conversations.ts'
 import { conversation } from '../../../test/messages.ts'
 import { judgeOf } from '../src/compare/judge.ts'
-import { paged, window } from '@indelible/view/kit'
+import { paged, window } from '@indelible/view/internal'
 import { replay } from '../src/compare/replay.ts'
 
 describe('the replay judge', () => {

@@ -381,7 +381,7 @@ describe('the required Node version', () => {
         if (name === 'node:sqlite') throw new Error('No such built-in module: node:sqlite')
         return next(name, context)
       } })`)}`
-      for (const entry of ['indelible', 'indelible/store/sqlite', 'indelible/json/kit']) {
+      for (const entry of ['indelible', 'indelible/store/sqlite', 'indelible/internal/json']) {
         const program = `import('${entry}').catch(({ message }) => console.log(message))`
         const args = ['--import', faked, '--input-type=module', '-e', program]
         const { stdout, stderr } = spawnSync(process.execPath, args, {

@@ -26,7 +26,7 @@ import {
   type Settled,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from 'indelible/message/kit'
+import { toolResultPart } from 'indelible/internal/message'
 import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } from '@indelible/codecs/ai-sdk'
 import { conversation } from '../../../test/messages.ts'
 import { itShared, realConversations } from '../../../test/real-transcripts.ts'

@@ -19,7 +19,7 @@ import {
   type JsonObject,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from 'indelible/message/kit'
+import { toolResultPart } from 'indelible/internal/message'
 import { aiModelMessages, aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from '../../../test/codecs/law.ts'
 import { oneIn } from '../../../test/rounds.ts'

@@ -18,7 +18,7 @@ import {
   type Message,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from 'indelible/message/kit'
+import { toolResultPart } from 'indelible/internal/message'
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from '../../../test/codecs/law.ts'
 

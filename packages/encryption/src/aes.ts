@@ -7,7 +7,7 @@
 import { gcm } from '@noble/ciphers/aes.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/internal/json'
 
 /** The length of a nonce in bytes: 96 bits, as GCM requires. */
 export const nonceBytes = 12

@@ -1,6 +1,6 @@
 /** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { optionsOf, isLeft, left, right } from 'indelible/json/kit'
+import { optionsOf, isLeft, left, right } from 'indelible/internal/json'
 import type { ActionReason, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
@@ -10,9 +10,9 @@ import {
   type LedgerContent,
   type LedgerRow,
   reasonNames,
-} from 'indelible/store/kit'
-import type { Task } from 'indelible/task/kit'
-import { checkStore } from 'indelible/session/kit'
+} from 'indelible/internal/store'
+import type { Task } from 'indelible/internal/task'
+import { checkStore } from 'indelible/internal/session'
 import { checkRing, type KeyRing } from './ring.ts'
 import { Vault, type KeyFault } from './vault.ts'
 

@@ -3,9 +3,9 @@
  * of the metadata, encrypted with the last key. Without that key, any change is detected.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { freezeResult, isLeft, isObject, parseJson, right, sortKeys, type JsonObject } from 'indelible/json/kit'
+import { freezeResult, isLeft, isObject, parseJson, right, sortKeys, type JsonObject } from 'indelible/internal/json'
 import type { StoreFaultOf } from 'indelible/store'
-import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/store/kit'
+import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/internal/store'
 import { openText, sealText } from './sealed.ts'
 
 export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>

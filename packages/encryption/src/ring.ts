@@ -1,5 +1,5 @@
 /** The host's keys. They wrap session keys, and encrypt nothing else. */
-import { describe } from 'indelible/json/kit'
+import { describe } from 'indelible/internal/json'
 import type { Store } from 'indelible/store'
 import { fromBase64, hex, randomBytes, toBase64 } from './aes.ts'
 

@@ -1,10 +1,10 @@
 /** Encrypts and decrypts rows and their blocks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, utf8Of } from 'indelible/json/kit'
-import type { BlockId, Hash } from 'indelible/proof/kit'
-import { stubFault } from 'indelible/entry/kit'
+import { left, right, utf8Of } from 'indelible/internal/json'
+import type { BlockId, Hash } from 'indelible/internal/proof'
+import { stubFault } from 'indelible/internal/entry'
 import type { Append, Row, Store, StoredRow, StoreFaultOf } from 'indelible/store'
-import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/store/kit'
+import { encryptedBody, hashedBlock, readEncrypted, type EncryptedText } from 'indelible/internal/store'
 import { fromBase64, mac, toBase64 } from './aes.ts'
 import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 
@@ -47,7 +47,7 @@ export const encryptRows = (
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
-    for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
+    for (const id of row.blocks ?? []) if (!given.has(id) || row.kind === 'note') attached.add(id)
     const { kind, at = now(), salt, erased } = row
     const place = {
       kind,
@@ -68,19 +68,19 @@ export const encryptRows = (
 export const rowPrefixOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
 
 /** The fields of a row beside its text. */
-export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
+export type RowBinding = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
 
 /** The stored body of a row. It can only be decrypted as this row, at this position, with these blocks. */
 export const encryptedRowBody = (
   { name, key }: Pick<OwnKey, 'name' | 'key'>,
-  place: RowPlace,
+  place: RowBinding,
   text: string,
   blocks: readonly BlockId[] = [],
 ): string => encryptedBody({ key: name, cipher: sealText(key, text, rowBinding(place, { key: name, blocks })), blocks })
 
 /** The context that a row is bound to. A stub can't pass for a row, nor a note for a message. */
 const rowBinding = (
-  { kind, position, at, salt, erased }: RowPlace,
+  { kind, position, at, salt, erased }: RowBinding,
   { key, blocks }: Omit<EncryptedText, 'cipher'>,
 ): string =>
   `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}`
@@ -120,7 +120,11 @@ const withBlocks = (
       : note !== undefined
         ? JSON.stringify({ ...note, blocks: changed })
         : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
-  return { body: text, blocks: stored, missed: blocks.some((id) => given.has(id) && !named.has(id)) }
+  return {
+    body: text,
+    blocks: stored,
+    missed: kind === 'entry' && blocks.some((id) => given.has(id) && !named.has(id)),
+  }
 }
 
 interface JsonEnvelope {

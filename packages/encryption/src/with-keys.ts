@@ -2,11 +2,11 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/task/kit'
-import { hasField, isLeft, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/internal/task'
+import { hasField, isLeft, isObject, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { BlockId } from 'indelible/proof/kit'
-import { stubFault, attachedTo, decodeRow } from 'indelible/entry/kit'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
+import { stubFault, attachedTo, decodeRow } from 'indelible/internal/entry'
 import type {
   Append,
   AppendedRows,
@@ -16,16 +16,14 @@ import type {
   Fork,
   LogInfo,
   NewLog,
-  RemainingBlock,
-  RowPlace,
   RowsToErase,
-  TextPlaces,
   Store,
   StoredRow,
   StoreEncryption,
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
+import type { RemainingBlock, RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
   ownIdFault,
   copyArgument,
@@ -45,7 +43,7 @@ import {
   byteFinderOf,
   finderOf,
   type TimedRow,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
@@ -743,9 +741,12 @@ const changedClear = (before: JsonObject, after: JsonObject): string | undefined
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
-/** The images and files of a row's message that are blocks. */
+/** The images and files of a row's message that are blocks, and the instructions of a receipt. */
 const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   const decoded = kind === 'entry' ? decodeRow(body) : undefined
+  const note = kind === 'note' ? parseJson(body) : undefined
+  if (note !== undefined && !isLeft(note) && isObject(note.right) && isBlockId(note.right['instructions']))
+    return [note.right['instructions']]
   if (decoded === undefined || isLeft(decoded)) return []
   const message = parseJson(decoded.right.text)
   return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // checked before it was appended

@@ -21,7 +21,7 @@ import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelibl
 import { copySession, describeSession, eraseMessages, exportSession, findMessages, readRange } from 'indelible/session'
 import { searchStore } from 'indelible/search'
 import type { Row } from 'indelible/store'
-import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
+import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { fault, ok } from '../../../test/task-results.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'

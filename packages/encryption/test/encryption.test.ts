@@ -37,7 +37,7 @@ import {
   rotateKeys,
   withKeys,
 } from '@indelible/encryption'
-import { encodeRow } from 'indelible/entry/kit'
+import { encodeRow } from 'indelible/internal/entry'
 import { verifyLedger, updateLedger } from '@indelible/evidence'
 import {
   copySession,
@@ -50,7 +50,7 @@ import {
   readRange,
 } from 'indelible/session'
 import { verifyLog, type LogInfo, type Row } from 'indelible/store'
-import { isEncrypted, ownStore, storeTask } from '../../../src/store/kit.ts'
+import { isEncrypted, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
 import { blockContract, storeContract } from '@indelible/testing'

@@ -18,7 +18,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import { orThrow } from 'indelible'
 import { afterAll, describe, expect, it } from 'vitest'
-import { digestOf } from '../../../src/proof/kit.ts'
+import { digestOf } from '../../../src/proof/internal.ts'
 import { chainOf } from '../../recorder/src/identity.ts'
 import { ok } from '../../../test/task-results.ts'
 

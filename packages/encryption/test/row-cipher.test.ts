@@ -1,17 +1,17 @@
 /** A text of a row opens as that row alone; and what was sealed by earlier versions still opens. */
 import { expect, it } from 'vitest'
-import { decryptRow, encryptedRowBody, type RowPlace } from '../src/row-cipher.ts'
+import { decryptRow, encryptedRowBody, type RowBinding } from '../src/row-cipher.ts'
 
 const key = new Uint8Array(32).fill(7)
 const [one, other] = ['ab'.repeat(32), 'cd'.repeat(32)] as const
-const places: readonly RowPlace[] = (['entry', 'note'] as const).flatMap((kind) =>
+const places: readonly RowBinding[] = (['entry', 'note'] as const).flatMap((kind) =>
   [undefined, 'ab'.repeat(16)].flatMap((salt) =>
     [undefined, one, other].flatMap((erased) =>
       [0, 12].flatMap((position) => [1_700_000_000_000, -5].map((at) => ({ kind, salt, erased, position, at }))),
     ),
   ),
 )
-const open = (place: RowPlace, body: string, secret = key): string | undefined =>
+const open = (place: RowBinding, body: string, secret = key): string | undefined =>
   decryptRow({ ...place, index: 0, body } as never, secret)?.body
 
 it('property: an encrypted row opens only at its own place with its own key and blocks', () => {
@@ -27,7 +27,7 @@ it('property: an encrypted row opens only at its own place with its own key and 
   }
 })
 
-const stored: readonly (readonly [RowPlace, string])[] = [
+const stored: readonly (readonly [RowBinding, string])[] = [
   [
     { kind: 'entry', position: 3, at: 1700000000000, salt: undefined, erased: undefined },
     '{"encrypted":"k.mZTntjRFPNuh2QdeChWNzI0cq/dJ4tiZvVKe0g==xPpvRwnQbn4Cf+U=","blocks":["abababababababababababababababababababababababababababababababab"]}',

@@ -1,8 +1,9 @@
 /** A store as somebody without keys has it: every log as it is stored, to be changed and put into a store again. */
 import { orThrow, type Store } from 'indelible'
-import { memoryDriver, storeOf, type Row } from 'indelible/store'
-import { encryptedRow, ledgerId, ownStore, type TimedRow } from '../../../src/store/kit.ts'
-import type { BlockId } from '../../../src/proof/kit.ts'
+import { type Row } from 'indelible/store'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
+import { encryptedRow, ledgerId, ownStore, type TimedRow } from '../../../src/store/internal.ts'
+import type { BlockId } from '../../../src/proof/internal.ts'
 import type { Json, JsonObject } from '../../../src/json/index.ts'
 import { ok } from '../../../test/task-results.ts'
 

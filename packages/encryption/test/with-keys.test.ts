@@ -4,7 +4,7 @@ import { destroyKey, hostKeyOf, hostKeyText, keyRing, newHostKey, rotateKeys, wi
 import { holdSession, readLedger } from '@indelible/evidence'
 import { describeSession, eraseMessages } from 'indelible/session'
 import type { Row, StoreFault } from 'indelible/store'
-import { encryptionKey, ownStore, storeTask } from '../../../src/store/kit.ts'
+import { encryptionKey, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { left, right } from '../../../src/json/index.ts'
 import { describe, expect, it } from 'vitest'
 import { fault, ok } from '../../../test/task-results.ts'

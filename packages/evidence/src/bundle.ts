@@ -2,16 +2,16 @@
  * Proof bundles: a message, the head of its session, that head in the ledger, and the ledger's
  * signed checkpoint, in one file that can be checked with public keys alone.
  */
-import { checkStore } from 'indelible/session/kit'
+import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { checkArgument, hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/json/kit'
-import { portableSha256, verifyInclusion } from 'indelible/proof/kit'
+import { checkArgument, hasOnly, isLeft, isObject, left, parseJson, right } from 'indelible/internal/json'
+import { portableSha256, verifyInclusion } from 'indelible/internal/proof'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from 'indelible/session'
 import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
-import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } from 'indelible/store/kit'
+import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } from 'indelible/internal/store'
 import type { Checkpoint } from './checkpoint.ts'
-import { fail, need } from 'indelible/task/kit'
+import { fail, need } from 'indelible/internal/task'
 import { evidenceSteps, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { lastCheckpoint, notSignedFault } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'

@@ -5,7 +5,7 @@
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, bytesOfBase64, left, right } from 'indelible/json/kit'
+import { base64Of, bytesOfBase64, left, right } from 'indelible/internal/json'
 import type { Head } from 'indelible/store'
 import type { EvidenceFault } from './fault.ts'
 import { isNoteText } from './signed-note.ts'

@@ -8,10 +8,10 @@ import {
   type TaskOfSteps,
   sentencesOf,
   type Sentences,
-} from 'indelible/task/kit'
+} from 'indelible/internal/task'
 import type { SessionFault } from 'indelible/session'
 import type { Head, StoreFault } from 'indelible/store'
-import { sessionSentences } from 'indelible/session/kit'
+import { sessionSentences } from 'indelible/internal/session'
 
 /** Why evidence can't be read, created or trusted. */
 export type EvidenceFault =

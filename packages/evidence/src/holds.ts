@@ -1,9 +1,9 @@
 /** Holds: a session on hold can't be erased or removed until it is released. Each hold is a row of the ledger. */
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
-import { checkStore } from 'indelible/session/kit'
-import { emptyRange } from 'indelible/proof/kit'
-import { optionsOf, isLeft, left, right } from 'indelible/json/kit'
+import { checkStore } from 'indelible/internal/session'
+import { emptyRange } from 'indelible/internal/proof'
+import { optionsOf, isLeft, left, right } from 'indelible/internal/json'
 import { describeSession } from 'indelible/session'
 import type { ActionReason, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
 import {
@@ -15,8 +15,8 @@ import {
   sameHead,
   type LedgerContent,
   reasonNames,
-} from 'indelible/store/kit'
-import { fail, need } from 'indelible/task/kit'
+} from 'indelible/internal/store'
+import { fail, need } from 'indelible/internal/task'
 import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**

@@ -8,8 +8,8 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, bytesOfBase64, left, right, utf8Of } from 'indelible/json/kit'
-import { portableSha256 } from 'indelible/proof/kit'
+import { base64Of, bytesOfBase64, left, right, utf8Of } from 'indelible/internal/json'
+import { portableSha256 } from 'indelible/internal/proof'
 import type { EvidenceFault } from './fault.ts'
 
 /** A key that verifies signatures. */

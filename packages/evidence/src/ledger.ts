@@ -4,9 +4,9 @@
  */
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
-import { checkStore } from 'indelible/session/kit'
+import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, isObject, isLeft, left, optionsOf, right } from 'indelible/json/kit'
+import { checkArgument, isObject, isLeft, left, optionsOf, right } from 'indelible/internal/json'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
 import {
   verifyLog,
@@ -30,8 +30,8 @@ import {
   type LedgerContent,
   type LedgerRow,
   reasonNames,
-} from 'indelible/store/kit'
-import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/task/kit'
+} from 'indelible/internal/store'
+import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/internal/task'
 import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
 
 /** The content of a ledger. */

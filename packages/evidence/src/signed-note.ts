@@ -5,7 +5,7 @@
  */
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/json/kit'
+import { base64Of, bytesOfBase64, isLeft, left, right, utf8Of } from 'indelible/internal/json'
 import type { EvidenceFault } from './fault.ts'
 import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 

@@ -4,7 +4,7 @@
  * Source  https://c2sp.org/tlog-proof
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, bytesOfBase64, isLeft, left, right } from 'indelible/json/kit'
+import { base64Of, bytesOfBase64, isLeft, left, right } from 'indelible/internal/json'
 import type { EvidenceFault } from './fault.ts'
 import { parseNote } from './signed-note.ts'
 

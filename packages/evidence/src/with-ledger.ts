@@ -1,10 +1,10 @@
 /** A store that maintains its ledger: after every so many appends, and with every removal. */
-import { checkStore } from 'indelible/session/kit'
-import { isLeft, left, optionsOf } from 'indelible/json/kit'
-import { RecentMap } from 'indelible/sequence/kit'
+import { checkStore } from 'indelible/internal/session'
+import { isLeft, left, optionsOf } from 'indelible/internal/json'
+import { RecentMap } from 'indelible/internal/sequence'
 import type { ActionReason, Store } from 'indelible/store'
-import { isOwnId, shareIdentity, storeTask } from 'indelible/store/kit'
-import { FaultError } from 'indelible/task/kit'
+import { isOwnId, shareIdentity, storeTask } from 'indelible/internal/store'
+import { FaultError } from 'indelible/internal/task'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
 

@@ -4,8 +4,8 @@
  * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, isLeft, left, right, utf8Of } from 'indelible/json/kit'
-import { after, reasonOf } from 'indelible/task/kit'
+import { base64Of, isLeft, left, right, utf8Of } from 'indelible/internal/json'
+import { after, reasonOf } from 'indelible/internal/task'
 import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
 import type { Head } from 'indelible/store'
 import type { NoteVerifier } from './keys.ts'

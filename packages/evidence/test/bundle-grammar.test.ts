@@ -1,7 +1,7 @@
 /** The grammar of bundles: our verifier gives the verdict of the table. `go.test.ts` asks the one in Go. */
 import { isLeft } from '../../../src/json/index.ts'
 import { checkBundle, checkHead, readBundle } from '@indelible/evidence'
-import { claimedHead } from '../src/kit.ts'
+import { claimedHead } from '../src/internal.ts'
 import { expect, it } from 'vitest'
 import { block, bundleCases, bundleText, origin, shortBody, signers, trust } from './bundles.ts'
 import { orThrow } from 'indelible'

@@ -6,10 +6,10 @@ import { ed25519, ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { newKey, rotation, signerOf, type NoteSigner, type Trust } from '../src/index.ts'
-import { checkpointText, noteText, tlogProofText, type NoteSignature } from '../src/kit.ts'
-import { blockIdOf, inclusionProof, portableSha256, treeRoot } from '../../../src/proof/kit.ts'
+import { checkpointText, noteText, tlogProofText, type NoteSignature } from '../src/internal.ts'
+import { blockIdOf, inclusionProof, portableSha256, treeRoot } from '../../../src/proof/internal.ts'
 import type { Head } from 'indelible/store'
-import { rowLeaf } from '../../../src/store/kit.ts'
+import { rowLeaf } from '../../../src/store/internal.ts'
 import { orThrow } from 'indelible'
 
 const seed = (number: number): Uint8Array => new Uint8Array(32).fill(number)

@@ -1,6 +1,6 @@
 /** The sentences of the faults of evidence. */
 import { evidenceFaultMessage, type AnyEvidenceFault, type LedgerMismatch } from '@indelible/evidence'
-import { mismatchText } from '../src/kit.ts'
+import { mismatchText } from '../src/internal.ts'
 import { expect, it } from 'vitest'
 
 const expected = { size: 3, root: 'ab'.repeat(32) }

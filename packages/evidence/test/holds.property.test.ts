@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createSession, forkSession, memoryStore, openSession, user, type Store } from 'indelible'
 import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys, type KeyRing } from '@indelible/encryption'
 import { holdSession, releaseSession, removeRecorded, updateLedger, withLedger } from '@indelible/evidence'
-import { ledgerId } from '../src/kit.ts'
+import { ledgerId } from '../src/internal.ts'
 import { openCallLog } from '@indelible/records'
 import {
   copySession,
@@ -15,8 +15,8 @@ import {
   readRange,
   removeUnfinished,
 } from 'indelible/session'
-import { memoryDriver, storeOf } from 'indelible/store'
-import { ownStore } from '../../../src/store/kit.ts'
+import { memoryDriver, storeOf } from 'indelible/store/driver'
+import { ownStore } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
 import * as fc from 'fast-check'

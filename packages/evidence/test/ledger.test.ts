@@ -39,10 +39,10 @@ import {
   tlogProofText,
   parseNote,
   signNote,
-} from '../src/kit.ts'
+} from '../src/internal.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { describeSession, eraseMessages } from 'indelible/session'
-import { inclusionPath, ownStore, storeTask } from '../../../src/store/kit.ts'
+import { inclusionPath, ownStore, storeTask } from '../../../src/store/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
 import { oneIn } from '../../../test/rounds.ts'

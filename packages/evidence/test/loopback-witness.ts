@@ -3,9 +3,9 @@
  * one it signed, and answers everything else with the status that the specification gives.
  */
 import { createServer } from 'node:http'
-import { verifyConsistency, emptyRoot } from '../../../src/proof/kit.ts'
+import { verifyConsistency, emptyRoot } from '../../../src/proof/internal.ts'
 import { newKey, signerOf } from '@indelible/evidence'
-import { openNote, parseCheckpoint, parseNote, signatureLines, verifierOf } from '../src/kit.ts'
+import { openNote, parseCheckpoint, parseNote, signatureLines, verifierOf } from '../src/internal.ts'
 import { orThrow } from 'indelible'
 
 export interface LoopbackWitness {

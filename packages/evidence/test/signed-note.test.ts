@@ -12,7 +12,7 @@ import {
   signNote,
   tlogProofText,
   verifierOf,
-} from '../src/kit.ts'
+} from '../src/internal.ts'
 import { orThrow } from 'indelible'
 import { left } from '../../../src/json/index.ts'
 import { oneIn } from '../../../test/rounds.ts'

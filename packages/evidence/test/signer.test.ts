@@ -12,9 +12,9 @@ import {
   type NoteSigner,
   type SignerMemory,
 } from '@indelible/evidence'
-import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signSession, checkpointText } from '../src/kit.ts' // oxfmt-ignore
+import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signSession, checkpointText } from '../src/internal.ts' // oxfmt-ignore
 import type { Head } from 'indelible/store'
-import { ownStore, storeTask } from '../../../src/store/kit.ts'
+import { ownStore, storeTask } from '../../../src/store/internal.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { fault } from '../../../test/task-results.ts'

@@ -1,7 +1,7 @@
 /** Which trust is read, and which checkpoint counts under it. */
 import { orThrow } from 'indelible'
 import { checkCheckpoint, newKey, rotation, signerOf, type Trust } from '@indelible/evidence'
-import { checkpointText, readTrust, signNote } from '../src/kit.ts'
+import { checkpointText, readTrust, signNote } from '../src/internal.ts'
 import { left } from '../../../src/json/index.ts'
 import { describe, expect, it } from 'vitest'
 

@@ -9,8 +9,8 @@ import {
   type AnyEvidenceFault,
   type WithLedgerOptions,
 } from '@indelible/evidence'
-import { ledgerId } from '../src/kit.ts'
-import { sameBlocks, storeTask } from '../../../src/store/kit.ts'
+import { ledgerId } from '../src/internal.ts'
+import { sameBlocks, storeTask } from '../../../src/store/internal.ts'
 import { left } from '../../../src/json/index.ts'
 import { expect, it } from 'vitest'
 import { fault } from '../../../test/task-results.ts'

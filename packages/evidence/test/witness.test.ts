@@ -10,8 +10,8 @@ import {
   type WitnessRequest,
   type WitnessResponse,
 } from '@indelible/evidence'
-import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signatureLines } from '../src/kit.ts'
-import { consistencyPath, storeTask } from '../../../src/store/kit.ts'
+import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signatureLines } from '../src/internal.ts'
+import { consistencyPath, storeTask } from '../../../src/store/internal.ts'
 import { left } from '../../../src/json/index.ts'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 

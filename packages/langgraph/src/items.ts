@@ -1,7 +1,8 @@
 /** Items of a channel as JSON text: a LangChain message is stored as a message, anything else in a note. */
-import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, jsonEqual, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
 import { langchainMessages as codec } from '@indelible/codecs/langchain'
 import type { Message } from 'indelible/message'
+import { RecentMap } from 'indelible/internal/sequence'
 import type { SessionReader } from 'indelible/session'
 
 /** Where an item is stored: its text, or the position of its message, with an id assigned later. */
@@ -17,18 +18,42 @@ export const textOf = (item: Item, session: SessionReader): string => {
   if (item.text !== undefined) return item.text
   const { ref } = item
   if (typeof ref === 'string') return (item.text = ref)
-  return (item.text = JSON.stringify(valueOf(session.view().at(ref.m) as Message, ref.id)))
+  return (item.text = JSON.stringify(withId(valueOf(session.view().at(ref.m) as Message), ref.id)))
 }
 
-export const jsonOf = ({ ref }: Item, session: SessionReader): Json =>
-  typeof ref === 'string' ? (JSON.parse(ref) as Json) : valueOf(session.view().at(ref.m) as Message, ref.id)
+export const jsonOf = ({ ref }: Item, session: SessionReader, values: MessageValues): Json =>
+  typeof ref === 'string' ? (JSON.parse(ref) as Json) : withId(values.of(session.view().at(ref.m) as Message), ref.id)
+
+/** The LangChain messages of recorded messages, which never change: the most recently read. */
+export class MessageValues {
+  readonly #values: RecentMap<Message, JsonObject>
+
+  /** @param most the maximum number of messages */
+  constructor(most = 10_000) {
+    this.#values = new RecentMap(most)
+  }
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  of(message: Message): JsonObject {
+    const known = this.#values.get(message)
+    if (known !== undefined) return known
+    const value = valueOf(message)
+    this.#values.set(message, value)
+    return value
+  }
+}
 
 /** The LangChain message for a message of the record. */
-const valueOf = (message: Message, id: string | undefined): JsonObject => {
+const valueOf = (message: Message): JsonObject => {
   const written = codec.encode([message], { allow: 'unsettled' })
-  const value = (isLeft(written) ? {} : written.right.wire[0]) as unknown as JsonObject
-  return id === undefined ? value : { ...value, kwargs: { ...(value['kwargs'] as JsonObject), id } }
+  return (isLeft(written) ? {} : written.right.wire[0]) as unknown as JsonObject
 }
+
+const withId = (value: JsonObject, id: string | undefined): JsonObject =>
+  id === undefined ? value : { ...value, kwargs: { ...(value['kwargs'] as JsonObject), id } }
 
 /** The stored message for an item; undefined if the item is not a message, or would come back changed. */
 export const messageOf = (text: string): Message | undefined => {
@@ -38,7 +63,7 @@ export const messageOf = (text: string): Message | undefined => {
   const read = codec.decode([parsed.right])
   if (isLeft(read)) return undefined
   const [message] = read.right.messages
-  return message !== undefined && jsonEqual(valueOf(message, undefined), parsed.right) ? message : undefined
+  return message !== undefined && jsonEqual(valueOf(message), parsed.right) ? message : undefined
 }
 
 /** A reference to an item's message: unchanged, or with an id that only the item has. Undefined if it differs. */
@@ -46,10 +71,10 @@ export const refTo = (text: string, message: Message, position: number): ItemRef
   const parsed = parseJson(text)
   if (isLeft(parsed) || !isObject(parsed.right as Json)) return undefined
   const wanted = parsed.right as JsonObject
-  const there = valueOf(message, undefined)
+  const there = valueOf(message)
   if (jsonEqual(there, wanted)) return { m: position }
   const { kwargs } = wanted
   const id = isObject(kwargs) ? kwargs['id'] : undefined
   if (message.id !== undefined || typeof id !== 'string') return undefined
-  return jsonEqual(valueOf(message, id), wanted) ? { m: position, id } : undefined
+  return jsonEqual(withId(there, id), wanted) ? { m: position, id } : undefined
 }

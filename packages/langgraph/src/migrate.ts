@@ -1,6 +1,6 @@
 /** Copies threads between checkpointers, into records or out of them. */
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from '@langchain/langgraph-checkpoint'
-import { present } from 'indelible/json/kit'
+import { present } from 'indelible/internal/json'
 
 /**
  * Copy the checkpoints and writes of a thread, or of all threads, from one checkpointer to another: from

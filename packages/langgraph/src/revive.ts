@@ -4,7 +4,7 @@
  * called with the same fields, creates an equal one, the class creates the other messages of that shape.
  */
 import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
-import { isArray, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isArray, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 
 type Fields = { [key: string]: unknown }
 type Make = new (fields: Fields) => object

@@ -20,13 +20,19 @@ import {
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/json/kit'
+import { hasField, ownFields, base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { listSessions, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { idOfParts, adapterSessions, removeMarked, type AdapterSession, type SessionMark } from 'indelible/session/kit'
-import { pagesOf } from 'indelible/task/kit'
-import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
+import {
+  idOfParts,
+  adapterSessions,
+  removeMarked,
+  type AdapterSession,
+  type SessionMark,
+} from 'indelible/internal/session'
+import { pagesOf } from 'indelible/internal/task'
+import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
 import {
   dumpedOf,
@@ -76,6 +82,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #open: (threadId: string) => AdapterSession
   readonly #threads = new WeakMap<Session, Thread>()
   readonly #reviver = new Reviver()
+  readonly #values = new MessageValues()
   /** LangGraph's own serializer, whose results for equal shapes can be reused; undefined if another one was passed. */
   readonly #ownSerde: SerializerProtocol | undefined
   /** The lists last stored, by namespace and channel. */
@@ -487,7 +494,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     if (value.kind === 'whole' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
     for (const item of itemsOf(value)) {
-      const made = this.#reviver.revive(jsonOf(item, session), this.serde)
+      const made = this.#reviver.revive(jsonOf(item, session, this.#values), this.serde)
       items.push(made instanceof Promise ? await made : made)
     }
     return value.isSnapshot ? new DeltaSnapshot(items) : items

@@ -1,8 +1,8 @@
 /** Reads the notes of a thread's record: its checkpoints and their writes. */
-import { hasField, ownFields, isObject, type Json } from 'indelible/json/kit'
-import type { ApplicationNote, Note } from 'indelible/notes/kit'
+import { hasField, isObject, ownField, type Json } from 'indelible/internal/json'
+import type { ApplicationNote, Note } from 'indelible/internal/notes'
 import type { Session, SessionReader } from 'indelible/session'
-import { RecentMap } from 'indelible/sequence/kit'
+import { RecentMap } from 'indelible/internal/sequence'
 import { textOf, type Item, type ItemRef } from './items.ts'
 
 export const namespace = 'langgraph'
@@ -91,8 +91,10 @@ export const noteOf = (content: ThreadNote): ApplicationNote => ({
 export class Thread {
   readonly session: Session
   readonly checkpoints: Map<string, Map<string, StoredCheckpoint>> = new Map()
-  readonly #writes = new Map<string, Map<string, Write>>()
-  readonly #versions = new Map<string, Value>()
+  /** By namespace and checkpoint. */
+  readonly #writes = new Map<string, Map<string, Map<string, Write>>>()
+  /** By namespace, channel and version. */
+  readonly #versions = new Map<string, Map<string, Map<string | number, Value>>>()
   readonly #lists: ListCache = new RecentMap(8)
   #notes = 0
 
@@ -118,12 +120,12 @@ export class Thread {
   }
 
   writesOf(ns: string, id: string): ReadonlyMap<string, Write> {
-    return this.#writes.get(keyOf(ns, id)) ?? none
+    return this.#writes.get(ns)?.get(id) ?? none
   }
 
   /** The value that a channel had at a version; undefined if it was never stored. */
   valueAt(ns: string, channel: string, version: string | number | undefined): Value | undefined {
-    return version === undefined ? undefined : this.#versions.get(versionKey(ns, channel, version))
+    return version === undefined ? undefined : this.#versions.get(ns)?.get(channel)?.get(version)
   }
 
   #read(note: Note): void {
@@ -133,40 +135,42 @@ export class Thread {
       const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
       const { ns, id, rest, metadata } = noted
       const values = new Map<string, Value>()
-      for (const [channel, given] of Object.entries(noted.values)) {
-        const value = ownFields(given)
+      const versions = mapIn(this.#versions, ns)
+      for (const [channel, value] of Object.entries(noted.values)) {
         const read = hasField(value, 'at')
           ? this.valueAt(ns, channel, value.at)
           : valueIn(value, base?.values.get(channel), this.#lists)
         if (read === undefined) continue
         values.set(channel, read)
-        const version = noted.versions[channel]
-        if (version !== undefined) this.#versions.set(versionKey(ns, channel, version), read)
+        const version = ownField(noted.versions, channel)
+        if (version !== undefined) mapIn(versions, channel).set(version, read)
       }
-      const there = this.checkpoints.get(ns) ?? new Map<string, StoredCheckpoint>()
-      there.set(id, { ns, id, parent: noted.parent ?? undefined, rest, metadata, values, versions: noted.versions })
-      this.checkpoints.set(ns, there)
+      const parent = noted.parent ?? undefined
+      mapIn(this.checkpoints, ns).set(id, { ns, id, parent, rest, metadata, values, versions: noted.versions })
     } else if (noted.type === 'writes') {
-      const key = keyOf(noted.ns, noted.id)
-      const there = this.#writes.get(key) ?? new Map<string, Write>()
+      const there = mapIn(mapIn(this.#writes, noted.ns), noted.id)
       for (const [idx, channel, value] of noted.writes) {
         const read = hasField(value, 'at') ? undefined : valueIn(value, undefined, this.#lists)
         if (read !== undefined)
           there.set(writeKey(noted.task, idx), { task: noted.task, idx, path: noted.path, channel, value: read })
       }
-      this.#writes.set(key, there)
     } else
       for (const id of noted.ids) {
         this.checkpoints.get(noted.ns)?.delete(id)
-        this.#writes.delete(keyOf(noted.ns, id))
+        this.#writes.get(noted.ns)?.delete(id)
       }
   }
 }
 
 const none: ReadonlyMap<string, Write> = new Map()
-const versionKey = (ns: string, channel: string, version: string | number): string =>
-  `${ns}\n${channel}\n${typeof version} ${version}`
-const keyOf = (ns: string, id: string): string => `${ns}\n${id}`
+
+/** The map of a key; a new one if there is none. */
+const mapIn = <K, L, V>(maps: Map<K, Map<L, V>>, key: K): Map<L, V> => {
+  const there = maps.get(key) ?? new Map<L, V>()
+  if (there.size === 0) maps.set(key, there)
+  return there
+}
+
 export const writeKey = (task: string, idx: number): string => `${idx}\n${task}`
 
 const valueIn = (
@@ -181,7 +185,7 @@ const valueIn = (
     base: base?.kind === 'list' ? base : undefined,
     keep: noted.keep,
     add: noted.add.map((ref) => ({ ref, text: undefined })),
-    isSnapshot: noted.snapshot === true,
+    isSnapshot: ownField(noted, 'snapshot') === true,
     cached,
   }
 }

@@ -3,7 +3,7 @@ import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { JsonPlusSerializer } from '@langchain/langgraph-checkpoint'
 import { expect, it } from 'vitest'
 import { assistant, toolResult, user, type Message, type Session } from 'indelible'
-import { jsonOf, messageOf, refTo, textOf } from '../src/items.ts'
+import { jsonOf, messageOf, MessageValues, refTo, textOf } from '../src/items.ts'
 
 const serde = new JsonPlusSerializer()
 const dump = async (value: unknown): Promise<string> => new TextDecoder().decode((await serde.dumpsTyped(value))[1])
@@ -62,7 +62,24 @@ it('the text of an item is that of its message, computed once', async () => {
   )
   expect([textOf(whole, session), reads]).toEqual(['{"a":1}', 2])
   expect([textOf(item, session), textOf(whole, session), reads]).toEqual([item.text, '{"a":1}', 2])
-  expect([item, withId, whole].map((one) => jsonOf(one, session))).toEqual(
+  expect([item, withId, whole].map((one) => jsonOf(one, session, new MessageValues()))).toEqual(
     [...texts, '{"a":1}'].map((text) => JSON.parse(text) as unknown),
   )
+})
+
+it('the LangChain messages of at most so many recorded messages are kept, and a recorded message is encoded once', () => {
+  const messages = ['a', 'b', 'c'].map((text) => user(text))
+  const session = { view: () => ({ at: (at: number) => messages[at] }) } as unknown as Session
+  const values = new MessageValues(2)
+  const read = (m: number) => jsonOf({ ref: { m }, text: undefined }, session, values)
+  expect(read(0)).toBe(read(0))
+  expect([read(1), read(2)].map((value) => (value as { kwargs: { content: string } }).kwargs.content)).toEqual([
+    'b',
+    'c',
+  ])
+  expect(values.size).toBe(2)
+  expect(read(2)).toBe(read(2))
+  const withId = jsonOf({ ref: { m: 2, id: 'x' }, text: undefined }, session, values)
+  expect(withId).toMatchObject({ kwargs: { id: 'x', content: 'c' } })
+  expect(read(2)).not.toMatchObject({ kwargs: { id: 'x' } })
 })

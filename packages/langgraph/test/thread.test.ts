@@ -1,6 +1,6 @@
 /** Reads the notes of a thread's record. */
 import { expect, it } from 'vitest'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import type { Session } from 'indelible'
 import { dumpedOf, itemsOf, noteOf, Thread, toNotedValue, type NotedValue, type Value } from '../src/thread.ts'
 

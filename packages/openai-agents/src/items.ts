@@ -9,10 +9,10 @@ import {
   revivePlain,
   plainOf,
   type Tag,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { openaiAgents as codec } from '@indelible/codecs/openai-agents'
 import { assistant, provider, type Message } from 'indelible/message'
-import type { Sequence } from 'indelible/sequence/kit'
+import type { Sequence } from 'indelible/internal/sequence'
 
 /** The field of a stored item that describes values which JSON can't express. */
 const tagField = 'indelible.tags'

@@ -7,12 +7,12 @@ import {
   type SessionHistoryTransactionArgs,
   type SessionHistoryTransactionAwareSession,
 } from '@openai/agents-core'
-import { optionsOf, isObject, jsonEqual, type Json, type JsonObject, plainOf } from 'indelible/json/kit'
-import type { ApplicationNote, Note, RetractionNote } from 'indelible/notes/kit'
+import { optionsOf, isObject, jsonEqual, type Json, type JsonObject, plainOf } from 'indelible/internal/json'
+import type { ApplicationNote, Note, RetractionNote } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
 import type { Session, SessionReader, MessagesAndNotes } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { adapterSession, type SessionMark } from 'indelible/session/kit'
+import { adapterSession, type SessionMark } from 'indelible/internal/session'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** The id of a session, and its initial state. */

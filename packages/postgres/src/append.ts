@@ -9,7 +9,7 @@ import {
   hasKey,
   placeOf,
   sameHead,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Document } from './documents.ts'
 import { sizedAt, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'

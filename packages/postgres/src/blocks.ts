@@ -1,6 +1,6 @@
 /** Blocks in the database that are stored and read on their own. */
-import { blockIdOf, type BlockId } from 'indelible/proof/kit'
-import type { Block } from 'indelible/store/kit'
+import { blockIdOf, type BlockId } from 'indelible/internal/proof'
+import type { Block } from 'indelible/internal/store'
 import { bytesOf } from './append.ts'
 import { stateOf, type Database, type Rows } from './database.ts'
 import { copyBytes } from './log.ts'

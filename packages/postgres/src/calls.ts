@@ -1,6 +1,6 @@
 /** Runs the driver's methods: a close waits for them, conflicts are retried, and errors become faults. */
-import { left } from 'indelible/json/kit'
-import type { Answer } from 'indelible/store/kit'
+import { left } from 'indelible/internal/json'
+import type { Answer } from 'indelible/internal/store'
 import type { Database } from './database.ts'
 import { faultOf, retryUntil } from './fault.ts'
 import { findLog, type Log } from './log.ts'

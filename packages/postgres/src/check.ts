@@ -1,6 +1,6 @@
 /** Checks the tables of a schema beyond their foreign keys, each with one statement over all scopes. */
-import { isLeft, type JsonObject } from 'indelible/json/kit'
-import { countIn, type Store, storeFaultText, type StoreFinding, tokensIn, verifyLog } from 'indelible/store/kit'
+import { isLeft, type JsonObject } from 'indelible/internal/json'
+import { countIn, type Store, storeFaultText, type StoreFinding, tokensIn, verifyLog } from 'indelible/internal/store'
 import type { Query } from './database.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { createdSum, metaSum } from './sum.ts'

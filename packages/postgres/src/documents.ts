@@ -2,8 +2,8 @@
  * The documents of the search index: a schema stores them for each row, in the statement that
  * appends it, until the row is removed. `search.ts` creates the tables and queries them.
  */
-import type { BlockId } from 'indelible/proof/kit'
-import type { CheckedAppend, GrownRow } from 'indelible/store/kit'
+import type { BlockId } from 'indelible/internal/proof'
+import type { CheckedAppend, GrownRow } from 'indelible/internal/store'
 import { stateOf, type Database, type Query } from './database.ts'
 
 /** The maximum length of a tsvector's terms in characters. The server accepts at most a megabyte. */

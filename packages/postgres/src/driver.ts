@@ -1,5 +1,5 @@
 /** The store driver for PostgreSQL. Each method takes a fixed number of statements, whatever its arguments. */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import {
   removalIncompleteFault,
   rangeOf,
@@ -9,7 +9,7 @@ import {
   storeFaultText,
   storeOf,
   type StoreRepair,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'

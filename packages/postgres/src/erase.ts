@@ -4,8 +4,8 @@
  * when it removes the old ones is beyond our control.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/json/kit'
-import { equalBytes, type BlockId } from 'indelible/proof/kit'
+import { left, right } from 'indelible/internal/json'
+import { equalBytes, type BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
   byteFinderOf,
@@ -25,7 +25,7 @@ import {
   type StoreFault,
   type TextPlaces,
   tokensIn,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { appendStatement, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetRows } from './documents.ts'

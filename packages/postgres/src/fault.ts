@@ -1,5 +1,5 @@
 /** Turns PostgreSQL's errors into store faults. */
-import type { OpenStoreFault } from 'indelible/store/kit'
+import type { OpenStoreFault } from 'indelible/internal/store'
 import { ConnectionLost, stateOf, withStatementLimit, type Place } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html

@@ -1,5 +1,5 @@
 /** Leases in the database. They use the server's clock, so the clocks of machines need not agree. */
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import {
   claimFault,
   type Answer,
@@ -10,7 +10,7 @@ import {
   type LeaseClaim,
   type LeaseRow,
   type StoreFault,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Database, Query, Rows } from './database.ts'
 
 /** A log's lease, and the server's time. */

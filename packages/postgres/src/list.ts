@@ -1,5 +1,5 @@
 /** Lists logs page by page. Unreadable logs are listed separately. */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import {
   type CheckedQuery,
   countIn,
@@ -12,7 +12,7 @@ import {
   type LogPiece,
   matches,
   tokensColumn,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Query, Rows } from './database.ts'
 import { exactSizes, infoOf, logColumns, logOrDamage, sizedAt, usedAt } from './log.ts'
 import { termsOf } from './terms.ts'

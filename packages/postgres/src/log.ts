@@ -1,5 +1,5 @@
 /** A log in the database. */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import {
   countIn,
   type Damaged,
@@ -10,7 +10,7 @@ import {
   metaIn,
   orDamage,
   wholeIn,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Query, Rows } from './database.ts'
 
 export interface Log extends LogBasis {

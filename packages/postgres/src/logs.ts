@@ -1,6 +1,6 @@
 /** The logs of a schema: adding, describing, forking and removing them. `writer.ts` appends to them. */
-import { left, right, type JsonObject } from 'indelible/json/kit'
-import { emptyRange, peakEnds, type CompactRange } from 'indelible/proof/kit'
+import { left, right, type JsonObject } from 'indelible/internal/json'
+import { emptyRange, peakEnds, type CompactRange } from 'indelible/internal/proof'
 import {
   changedFault,
   forkFault,
@@ -15,7 +15,7 @@ import {
   momentOf,
   type StoreFault,
   type UnchangedLog,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { appendStatement, bytesOf, planNextAppend } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'

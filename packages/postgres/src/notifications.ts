@@ -7,7 +7,7 @@
  * poll: 5 times a second until a notification of our own has arrived on the connection, then once in 5 seconds.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { Signals, type Wake } from 'indelible/store/kit'
+import { Signals, type Wake } from 'indelible/internal/store'
 import { isUnsupported, type Database, type Listening } from './database.ts'
 
 /** How long a process collects changes before it notifies, in milliseconds. */

@@ -1,7 +1,7 @@
 /** Opens a schema: checks its owner and format, and upgrades it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
-import { formatFault, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/store/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
+import { formatFault, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/internal/store'
 import { isUnsupported, type Database, type Query } from './database.ts'
 import type { Place } from './database.ts'
 import { formatsFor } from './schema.ts'

@@ -2,18 +2,18 @@
 import {
   Damaged,
   decodePlace,
-  type RowPlace,
+  type KindIndex,
   type Positions,
   positionsOf,
   rowIn,
   type RowKind,
   type RowRange,
   type StoredRow,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Query } from './database.ts'
 import { copyBytes, rangesOf, type Log } from './log.ts'
 
-interface Beside extends RowPlace {
+interface Beside extends KindIndex {
   readonly node: Uint8Array
 }
 
@@ -114,7 +114,7 @@ export class LogRows {
       const probes = Array.from({ length: Math.ceil((high - low) / step) }, (_, probe) => low + probe * step)
       const found = await this.at(probes)
       for (const position of probes) {
-        const row = found.get(position) as RowPlace // `at` throws if one is missing
+        const row = found.get(position) as KindIndex // `at` throws if one is missing
         const through = row.kind === kind ? row.index + 1 : position - row.index // rows of the kind up to this one
         if (through > index) {
           high = position
@@ -134,7 +134,7 @@ export class LogRows {
 }
 
 /** A range over all rows is computed without reading any. */
-const noRowExpected = (): RowPlace => {
+const noRowExpected = (): KindIndex => {
   throw new Error('no row should be needed')
 }
 

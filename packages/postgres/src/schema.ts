@@ -7,7 +7,7 @@
  * tables by it. Keys are counted per scope, without sequences, so they are in creation order on every server. A log
  * and its own segment have the same key. Rows shared with a fork belong to the segment it was forked from.
  */
-import type { Format } from 'indelible/store/kit'
+import type { Format } from 'indelible/internal/store'
 
 /** The formats, in order, for a schema with this quoted name, starting with format 1. */
 export const formatsFor = (schema: string): readonly Format[] => [

@@ -5,8 +5,8 @@
  * Terms are passed to the server as they are. Its text search configurations have no influence, so
  * every store finds the same rows.
  */
-import { isLeft, right } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { isLeft, right } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
   encryptionMark,
@@ -25,7 +25,7 @@ import {
   storedRow,
   type TermsOf,
   type WantedTerm,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import type { Blocks } from './blocks.ts'
 import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
@@ -124,7 +124,7 @@ export class Search implements IndexDriver {
       const found = new Map<string, StoredRow[]>(logs.map((id) => [id, []]))
       if (logs.length === 0 || !(await this.#isThere())) return right(found)
       const rows = await this.#db.readFresh(
-        `select l.id, r.position, r.place, r.body, r.at from ${s}.log l
+        `select l.id, r.position, r.place, r.body, r.at, r.salt, r.erased from ${s}.log l
          cross join lateral unnest(l.segments, l.bases, array_append(l.bases[2:], l.size)) as p (segment, first, beyond)
          join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond and d.part = 0
          join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position
@@ -265,7 +265,7 @@ export class Search implements IndexDriver {
     const rowsOf = (documents: string, condition: string): Promise<Rows> =>
       this.#db.readFresh(
         `with d as materialized (${documents})
-         select distinct d.segment, d.position, r.place, r.body, r.at from d
+         select distinct d.segment, d.position, r.place, r.body, r.at, r.salt, r.erased from d
          join ${s}.row r on r.scope = $1::text and r.segment = d.segment and r.position = d.position
          where ${condition} ${times} order by d.segment desc, d.position desc limit $6::bigint`,
         values,
@@ -372,7 +372,16 @@ const reach = (s: string): string => `
   from ${s}.segment g left join ${s}.log l on l.scope = g.scope and l.key = g.key
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
 
-const rowOf = ({ position, place, body, at }: Readonly<Record<string, unknown>>): StoredRow =>
-  storedRow(Number(position), decodePlace(Number(place)), unescapeBody(body as string), Number(at), undefined)
+const rowOf = ({ position, place, body, at, salt, erased }: Readonly<Record<string, unknown>>): StoredRow =>
+  storedRow(
+    Number(position),
+    decodePlace(Number(place)),
+    unescapeBody(body as string),
+    Number(at),
+    digitsOf(salt),
+    digitsOf(erased),
+  )
+
+const digitsOf = (bytes: unknown): string | undefined => (bytes instanceof Buffer ? bytes.toString('hex') : undefined)
 
 const termText = ({ term, prefix = false }: WantedTerm): string => `${quoteTerm(term)}${prefix ? ':*' : ''}`

@@ -3,10 +3,10 @@
  * database and schema share it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf, type OptionNames } from 'indelible/json/kit'
-import { amount, type Task } from 'indelible/task/kit'
+import { isLeft, left, right, optionsOf, type OptionNames } from 'indelible/internal/json'
+import { amount, type Task } from 'indelible/internal/task'
 import { Pool } from 'pg'
-import { type OpenStoreFault, type Store, storeOf, storeTask } from 'indelible/store/kit'
+import { type OpenStoreFault, type Store, storeOf, storeTask } from 'indelible/internal/store'
 import { cancelStatement } from './cancel.ts'
 import { Database, type Place, type PostgresPool } from './database.ts'
 import { Documents } from './documents.ts'

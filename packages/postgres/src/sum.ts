@@ -1,5 +1,5 @@
 /** Checksums of columns that no tree covers. They detect changes by a disk or a bug, not by a writer of tables. */
-import { portableSha256, type Hash } from 'indelible/proof/kit'
+import { portableSha256, type Hash } from 'indelible/internal/proof'
 
 export const hash: Hash = portableSha256
 

@@ -3,7 +3,7 @@
  * Different values may have the same number, so rows found by the index are checked again.
  */
 import { sumOf } from './sum.ts'
-import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, type Json, type JsonObject } from 'indelible/internal/json'
 
 /** The terms of metadata, or of a filter on it, in decimal digits. Arrays have none. */
 export const termsOf = (scope: string, meta: JsonObject): readonly string[] => {

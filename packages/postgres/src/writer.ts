@@ -6,9 +6,9 @@
  * need not be right: an append that does not find the log in the cached state does nothing, and reads it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/json/kit'
-import { peakEnds, type BlockId } from 'indelible/proof/kit'
-import { RecentMap } from 'indelible/sequence/kit'
+import { left, right } from 'indelible/internal/json'
+import { peakEnds, type BlockId } from 'indelible/internal/proof'
+import { RecentMap } from 'indelible/internal/sequence'
 import {
   type AppendedRows,
   type CheckedAppend,
@@ -24,7 +24,7 @@ import {
   rangeOf,
   repeatedAppend,
   type StoreFault,
-} from 'indelible/store/kit'
+} from 'indelible/internal/store'
 import { appendStatement, bytesOf, planNextAppend, type PlannedAppends } from './append.ts'
 import { stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'

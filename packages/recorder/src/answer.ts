@@ -1,9 +1,9 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { admit, endOfString, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { admit, endOfString, isLeft, isObject, parseJson } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
-import { reasonOf } from 'indelible/task/kit'
+import type { Usage } from 'indelible/internal/notes'
+import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 

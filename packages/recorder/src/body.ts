@@ -1,6 +1,6 @@
 /** Decompresses the bytes of bodies. */
 
-import { endOfString, joinBytes } from 'indelible/json/kit'
+import { endOfString, joinBytes } from 'indelible/internal/json'
 
 /** Decodes bytes in a content encoding. */
 export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>

@@ -1,7 +1,7 @@
 /**
  * Finds where a provider's cached prefix ended, and why. Providers cache tools, then the system text, then messages.
  */
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'

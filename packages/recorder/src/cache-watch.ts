@@ -1,6 +1,6 @@
 /** Finds the breaks of the provider's cached prefix in consecutive calls, from the provider's token counts. */
-import { ownFields } from 'indelible/json/kit'
-import type { Usage } from 'indelible/notes/kit'
+import { ownFields } from 'indelible/internal/json'
+import type { Usage } from 'indelible/internal/notes'
 import { shortName } from './named-tools.ts'
 import type { CacheBreak } from './receipt.ts'
 

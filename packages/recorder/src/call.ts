@@ -1,9 +1,9 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/json/kit'
+import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import { digestOf, type BlockId } from 'indelible/proof/kit'
-import { hasFailed } from 'indelible/session/kit'
+import type { ReceiptNote } from 'indelible/internal/notes'
+import { digestOf, type BlockId } from 'indelible/internal/proof'
+import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'

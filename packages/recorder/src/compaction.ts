@@ -8,9 +8,9 @@
  *
  * Source  Claude Code 2.1.330, Codex 0.169.0 and opencode 1.18.33 on loopback (2026-11)
  */
-import { isObject, type Immutable, type JsonObject } from 'indelible/json/kit'
+import { isObject, type Immutable, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import type { ApplicationNote } from 'indelible/notes/kit'
+import type { ApplicationNote } from 'indelible/internal/notes'
 import type { SessionReader } from 'indelible/session'
 import { identityOf } from './identity.ts'
 import { expandRuns, runsOf, type SentRuns, type SentEntries } from './receipt.ts'

@@ -1,7 +1,7 @@
 /** The recorded form of a message: complete, redacted, or only its length. */
-import { isObject, ownFields, utf8Of, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, ownFields, utf8Of, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import { createRedactor, type Redact } from 'indelible/redact'
 import { identityOf } from './identity.ts'
 import { namedTools } from './named-tools.ts'

@@ -1,8 +1,8 @@
 /** Finds the recorded conversation that a request continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right, present } from 'indelible/json/kit'
+import { isLeft, right, present } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { sessionFaultText } from 'indelible/session/kit'
+import { sessionFaultText } from 'indelible/internal/session'
 import { createSession, forkSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { beginningEdit, editOf, type Edit } from './cache-break.ts'

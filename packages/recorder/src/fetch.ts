@@ -1,5 +1,5 @@
 /** A recording `fetch`, for any client that accepts one. */
-import { reasonOf } from 'indelible/task/kit'
+import { reasonOf } from 'indelible/internal/task'
 import type { ObservedCall } from './observed-call.ts'
 import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
 import type { RecorderSummary } from './summary.ts'

@@ -2,10 +2,10 @@
  * Decides whether two messages are the same, using a digest of their content, not of their spelling. Clients
  * reorder keys, drop empty fields, turn a text into a list of parts, move cache marks, and omit reasoning.
  */
-import { isMadeId } from 'indelible/codecs/kit'
-import { ownField, isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isMadeId } from 'indelible/internal/codecs'
+import { ownField, isLeft, isObject, parseJson } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import { partialJson } from './partial-json.ts'
 
 /** The digest of a message's content. Cost: O(message). */

@@ -1,5 +1,5 @@
 /** Request fields and parts of URLs that hold a key: their values are never recorded. */
-import { isLeft, isObject, ownFields, parseJson, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, ownFields, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
 
 /**
  * A value without keys: of fields that are named like one, of headers, and in URLs, at any depth. A schema of such a

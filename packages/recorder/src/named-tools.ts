@@ -1,5 +1,5 @@
 /** The tools of a request, each with its name, in the formats of all providers. */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 
 export interface NamedTool {
   readonly name: string

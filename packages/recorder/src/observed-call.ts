@@ -1,6 +1,6 @@
 /** Observes a call in progress, and records it in the right order even if its events arrive out of order. */
-import { isLeft, joinBytes, present } from 'indelible/json/kit'
-import { reasonOf } from 'indelible/task/kit'
+import { isLeft, joinBytes, present } from 'indelible/internal/json'
+import { reasonOf } from 'indelible/internal/task'
 import { AnswerReader, type RecordedAnswer } from './answer.ts'
 import type { Api } from './apis/index.ts'
 import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'

@@ -1,5 +1,5 @@
 /** Reads JSON that broke off, as the providers' clients do. */
-import { endOfString, isLeft, parseJson } from 'indelible/json/kit'
+import { endOfString, isLeft, parseJson } from 'indelible/internal/json'
 
 /**
  * The value of JSON text up to the point where it broke off: an incomplete last value is left out, and open lists and

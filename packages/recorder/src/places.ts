@@ -8,10 +8,10 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, parseJson, right, type Json } from 'indelible/json/kit'
-import { digestOf, emptyRange } from 'indelible/proof/kit'
+import { isLeft, parseJson, right, type Json } from 'indelible/internal/json'
+import { digestOf, emptyRange } from 'indelible/internal/proof'
 import type { Head, Store, StoreFault } from 'indelible/store'
-import { headOf, ownStore } from 'indelible/store/kit'
+import { headOf, ownStore } from 'indelible/internal/store'
 
 /** A session, and the number of its messages that a key covers. */
 export interface Place {

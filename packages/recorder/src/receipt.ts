@@ -13,14 +13,14 @@ import {
   type Immutable,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeMessage, type Message } from 'indelible/message'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import { digestOf, type BlockId } from 'indelible/proof/kit'
+import type { ReceiptNote } from 'indelible/internal/notes'
+import { digestOf, type BlockId } from 'indelible/internal/proof'
 import type { SessionReader } from 'indelible/session'
 import type { BlockStore, StoreFault } from 'indelible/store'
-import { storeTask } from 'indelible/store/kit'
-import type { Task } from 'indelible/task/kit'
+import { storeTask } from 'indelible/internal/store'
+import type { Task } from 'indelible/internal/task'
 import type { RecordedApi } from './apis/index.ts'
 
 /**

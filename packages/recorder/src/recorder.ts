@@ -2,11 +2,11 @@
  * The recorder: it observes the traffic between a client and its provider, and stores it as sessions. The traffic
  * continues even if the recorder fails.
  */
-import { checkStore } from 'indelible/session/kit'
-import { optionsOf, type OptionNames } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
+import { checkStore } from 'indelible/internal/session'
+import { optionsOf, type OptionNames } from 'indelible/internal/json'
+import { digestOf } from 'indelible/internal/proof'
 import type { Store } from 'indelible/store'
-import { amount, reasonOf } from 'indelible/task/kit'
+import { amount, reasonOf } from 'indelible/internal/task'
 import { decompressBytes, mostWaiting } from './body.ts'
 import { Calls, type RecordedRequest, type OnPlace } from './call.ts'
 import type { ContentOptions } from './content.ts'

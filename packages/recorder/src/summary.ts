@@ -1,8 +1,8 @@
 /** Counts what was recorded. */
-import { ownField } from 'indelible/json/kit'
-import { usageDollars } from 'indelible/context/kit'
-import { RecentMap } from 'indelible/sequence/kit'
-import type { Usage } from 'indelible/notes/kit'
+import { ownField } from 'indelible/internal/json'
+import { usageDollars } from 'indelible/internal/context'
+import { RecentMap } from 'indelible/internal/sequence'
+import type { Usage } from 'indelible/internal/notes'
 import type { CallBreak } from './cache-watch.ts'
 
 /** Summed-up tokens. */

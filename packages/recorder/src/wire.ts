@@ -1,8 +1,8 @@
 /** Recognizes requests that carry a conversation, and parses them. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
 import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
 import { withoutKeys } from './keys.ts'

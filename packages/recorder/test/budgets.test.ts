@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { memoryStore, type Store } from 'indelible'
 import { createRecorder } from '@indelible/recorder'
-import { decompress } from '../src/proxy/kit.ts'
+import { decompress } from '../src/proxy/internal.ts'
 import { hasTooManyValues, mostMessages, mostValues, mostWaiting } from '../src/body.ts'
 
 /** A store that counts what is asked of it. */

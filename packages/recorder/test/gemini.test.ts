@@ -6,7 +6,7 @@ import { listSessions, memoryStore, openSession, textOf, type Message, type Sess
 import { gemini } from 'indelible/codecs/gemini'
 import { createRecorder, detailsOf, recordingFetch, sentMessages, type Recorder } from '@indelible/recorder'
 import { startProxy, type Proxy } from '../src/proxy/index.ts'
-import { vertexUrl } from '../src/proxy/kit.ts'
+import { vertexUrl } from '../src/proxy/internal.ts'
 import { ok } from '../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../../../test/run/provider-server.ts'
 

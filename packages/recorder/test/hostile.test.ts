@@ -1,6 +1,6 @@
 /** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { decompress } from '../src/proxy/kit.ts'
+import { decompress } from '../src/proxy/internal.ts'
 import { decompressBytes } from '../src/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -17,7 +17,7 @@ import {
 
 import { startProxy } from '../src/proxy/index.ts'
 import { left } from 'fp-ts/lib/Either.js'
-import { storeTask } from '../../../src/store/kit.ts'
+import { storeTask } from '../../../src/store/internal.ts'
 import { ok } from '../../../test/task-results.ts'
 
 const question = (content: string) => ({ role: 'user', content })

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { listSessions, memoryStore, openSession, textOf, type Message } from 'indelible'
 import { createRecorder, detailsOf, type CallDetails } from '@indelible/recorder'
-import { decompress } from '../src/proxy/kit.ts'
+import { decompress } from '../src/proxy/internal.ts'
 
 const url = 'http://x/v1/chat/completions'
 const asked = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })

@@ -16,8 +16,8 @@ import {
 } from 'indelible'
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import { storeTask } from 'indelible/store/kit'
+import type { ReceiptNote } from 'indelible/internal/notes'
+import { storeTask } from 'indelible/internal/store'
 import {
   createRecorder,
   detailsOf,

@@ -1,5 +1,5 @@
 /** A call to make, and the context that its body receives. */
-import type { SignalLike } from 'indelible/task/kit'
+import type { SignalLike } from 'indelible/internal/task'
 import type { OutcomeSummary, Speaker } from './record.ts'
 
 /** The current call, as its body receives it. */

@@ -13,7 +13,7 @@ import {
   type JsonArray,
   type JsonObject,
   type OptionNames,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
 import { callQuietly, listenTo, raceAbort, runOnceWithin, textFrom, timeFrom, tryRead } from './host-calls.ts'

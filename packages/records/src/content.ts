@@ -3,7 +3,7 @@
  * within a size limit. A record holds the reference; the value may be gone when it is read.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, utf8Of, type Json, optionsOf } from 'indelible/json/kit'
+import { left, right, utf8Of, type Json, optionsOf } from 'indelible/internal/json'
 import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'

@@ -1,7 +1,7 @@
 /** Creates call logs: histories of call records, with their settings. */
-import { optionsOf } from 'indelible/json/kit'
+import { optionsOf } from 'indelible/internal/json'
 import { createHistory, type History } from 'indelible/history'
-import { callRecorders } from 'indelible/notes/kit'
+import { callRecorders } from 'indelible/internal/notes'
 import { recordCall } from './call.ts'
 import { limitsOf } from './encode.ts'
 import { keepSettings, sharedNames, type CallLogOptions, type LogHooks } from './log.ts'

@@ -12,7 +12,7 @@ import {
   type JsonObject,
   type OptionNames,
   type Path,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { createRedactor, type Redact as Redaction, type Redactor } from 'indelible/redact'
 
 /** The limits of an encoded value. */

@@ -1,5 +1,5 @@
 /** The faults of stored content, as data. */
-import { sentencesOf, type Sentences } from 'indelible/task/kit'
+import { sentencesOf, type Sentences } from 'indelible/internal/task'
 
 /** Why content could not be read or stored. */
 export type ContentFault =

@@ -1,5 +1,5 @@
 /** Detects whether and how generated code reads the call history, by scanning its tokens without a parser. Advisory. */
-import { optionsOf } from 'indelible/json/kit'
+import { optionsOf } from 'indelible/internal/json'
 import { languageOf, usesInScript } from './script-use.ts'
 
 const tags = 'filter map slice count group find iterate sort reduce last write'

@@ -1,5 +1,5 @@
 /** Guards calls against host functions that throw or return nonsense: clocks, ids, scopes and fields of a call. */
-import { hasField } from 'indelible/json/kit'
+import { hasField } from 'indelible/internal/json'
 import type { Signal } from './call-context.ts'
 
 /** The result of a read, or `otherwise` if it throws. Default: undefined. */

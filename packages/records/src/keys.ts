@@ -1,7 +1,7 @@
 /** The keys of records on output: camelCase, or snake_case for readers in Ruby, Python or SQL. */
-import { isObject, optionsOf, type Json, type JsonObject } from 'indelible/json/kit'
-import { choice } from 'indelible/task/kit'
-import type { Sequence } from 'indelible/sequence/kit'
+import { isObject, optionsOf, type Json, type JsonObject } from 'indelible/internal/json'
+import { choice } from 'indelible/internal/task'
+import type { Sequence } from 'indelible/internal/sequence'
 import { fieldNames, type CallRecord } from './record.ts'
 
 /** How keys are written. */

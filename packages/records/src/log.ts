@@ -1,5 +1,5 @@
 /** The settings of call logs, which `recordCall` uses to append to them, and the index of their ids. */
-import { ownFields, type OptionNames } from 'indelible/json/kit'
+import { ownFields, type OptionNames } from 'indelible/internal/json'
 import type { History, Position, View } from 'indelible/history'
 import { createRedactor } from 'indelible/redact'
 import type { CallContext } from './call-context.ts'

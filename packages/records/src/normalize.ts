@@ -3,7 +3,15 @@
  * and omission is reported with the index and the reason.
  */
 import type { History } from 'indelible/history'
-import { NotJson, isObject, optionsOf, snapshot, type Json, type JsonArray, type JsonObject } from 'indelible/json/kit'
+import {
+  NotJson,
+  isObject,
+  optionsOf,
+  snapshot,
+  type Json,
+  type JsonArray,
+  type JsonObject,
+} from 'indelible/internal/json'
 import { classOf, encodeValue } from './encode.ts'
 import { tryRead } from './host-calls.ts'
 import { createCallLog } from './create-log.ts'

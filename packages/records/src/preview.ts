@@ -1,6 +1,6 @@
 /** Describes a call history for a prompt: its length, the latest calls, and where code can read the rest. */
-import { optionsOf, present, type OptionNames } from 'indelible/json/kit'
-import type { Sequence } from 'indelible/sequence/kit'
+import { optionsOf, present, type OptionNames } from 'indelible/internal/json'
+import type { Sequence } from 'indelible/internal/sequence'
 import { keysOf, snakeCase, type KeyCase } from './keys.ts'
 import type { CallRecord } from './record.ts'
 

@@ -4,7 +4,7 @@
  *
  * Source  kulesh/recurgent, ADR 0019 and its plan (2026-02), whose keys are in snake_case: see `normalizeRecords`
  */
-import type { Json, JsonArray, JsonObject } from 'indelible/json/kit'
+import type { Json, JsonArray, JsonObject } from 'indelible/internal/json'
 
 /** Who asked for the call: a person, the model's own code, or a tool that was itself called. */
 export type Speaker = 'user' | 'agent' | 'tool'

@@ -2,11 +2,11 @@
  * A call log on a store: read when it is opened, written as it grows. Each record is a row of one
  * log of the store, so it is a leaf of that log's tree.
  */
-import { checkStore } from 'indelible/session/kit'
+import { checkStore } from 'indelible/internal/session'
 import { limitsOf } from './encode.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownFields, isLeft, jsonOrText, left, optionsOf, right, type OptionNames } from 'indelible/json/kit'
-import type { Task } from 'indelible/task/kit'
+import { ownFields, isLeft, jsonOrText, left, optionsOf, right, type OptionNames } from 'indelible/internal/json'
+import type { Task } from 'indelible/internal/task'
 import type { History } from 'indelible/history'
 import type {
   AppendFault,
@@ -20,7 +20,7 @@ import type {
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
-import { ownIdFault, storeTask } from 'indelible/store/kit'
+import { ownIdFault, storeTask } from 'indelible/internal/store'
 import { callQuietly, timeFrom } from './host-calls.ts'
 import { newLog } from './create-log.ts'
 import { sharedNames, type CallLogOptions } from './log.ts'

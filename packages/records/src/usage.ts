@@ -1,5 +1,5 @@
 /** Summarizes how often and how the history is used, over a call log or the fields of `historyTelemetry`. */
-import { describe, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { describe, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import {
   detectHistoryUse,
   historyPatterns,

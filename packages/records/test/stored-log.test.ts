@@ -2,7 +2,7 @@ import { createSession, faultMessage, openSession, user } from 'indelible'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { memoryStore, verifyLog, type Store, type StoreFault } from 'indelible/store'
-import { storeTask } from '../../../src/store/kit.ts'
+import { storeTask } from '../../../src/store/internal.ts'
 import {
   openCallLog,
   recordCall,

@@ -1,7 +1,8 @@
 /** Creating and appending: what is stored, what is refused, and the effect of a retry. */
-import { isRight, type JsonObject } from 'indelible/json/kit'
-import { grow, verifyLog, type Row } from 'indelible/store'
-import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/store/kit'
+import { isRight, type JsonObject } from 'indelible/internal/json'
+import { verifyLog, type Row } from 'indelible/store'
+import { grow } from 'indelible/store/driver'
+import { encryptionKey, ownStore, headOf, rangeAt, rowLeaf } from 'indelible/internal/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, headOfRows, createLogWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

@@ -1,5 +1,5 @@
 /** The arguments of calls: each operation copies its arguments before it returns, so later changes have no effect. */
-import { blockIdOf } from 'indelible/proof/kit'
+import { blockIdOf } from 'indelible/internal/proof'
 import type { Store } from 'indelible/store'
 import { bytes } from './block-contract.ts'
 import { valueOrThrow, mustEqual, changeEverything } from './check.ts'

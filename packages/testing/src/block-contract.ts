@@ -1,5 +1,5 @@
 /** The suite that every block store must pass: the part of a store below its logs. */
-import { blockIdOf, type BlockId } from 'indelible/proof/kit'
+import { blockIdOf, type BlockId } from 'indelible/internal/proof'
 import { type BlockStore } from 'indelible/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual, changeEverything, type ContractCase } from './check.ts'
 

@@ -1,7 +1,7 @@
 /** Assertions for the suites of this folder. They throw, so no test runner is needed. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { storeFaultText } from 'indelible/store/kit'
+import { storeFaultText } from 'indelible/internal/store'
 import type { StoreFault } from 'indelible/store'
 
 /** One case of a suite: `it(name, run)`, in any test runner. */

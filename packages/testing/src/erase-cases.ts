@@ -1,7 +1,7 @@
 /** Erasing rows: what is removed, what stays, and who sees it. A store that can't erase passes. */
-import { blockIdOf } from 'indelible/proof/kit'
+import { blockIdOf } from 'indelible/internal/proof'
 import { verifyLog, type EraseResult, type Store } from 'indelible/store'
-import { ledgerId, stubLeaf } from 'indelible/store/kit'
+import { ledgerId, stubLeaf } from 'indelible/internal/store'
 import { valueOrThrow, faultOf, mustBeFrozen, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, canErase, entry, headOfRows, createLogWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

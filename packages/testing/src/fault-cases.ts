@@ -3,9 +3,9 @@
  * is stored, a retry duplicates nothing, and later reads return what is stored, in every scope.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isRight } from 'indelible/json/kit'
-import { blockIdOf, type BlockId } from 'indelible/proof/kit'
-import { storeFaultText } from 'indelible/store/kit'
+import { isLeft, isRight } from 'indelible/internal/json'
+import { blockIdOf, type BlockId } from 'indelible/internal/proof'
+import { storeFaultText } from 'indelible/internal/store'
 import { verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
 import { bytes } from './block-contract.ts'
 import { valueOrThrow, mustHold, mustEqual } from './check.ts'

@@ -1,6 +1,6 @@
 /** A store driver with strikable calls, for stores whose medium has no accessible steps. */
-import { present } from 'indelible/json/kit'
-import type { ErasingDriver, StoreDriver } from 'indelible/store'
+import { present } from 'indelible/internal/json'
+import type { ErasingDriver, StoreDriver } from 'indelible/store/driver'
 import type { Faults } from './faults.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Following logs: every row of every writer once, in order. */
-import { isRight } from 'indelible/json/kit'
+import { isRight } from 'indelible/internal/json'
 import { followLog, type Store, type StoredRow } from 'indelible/store'
 import { mustCome, valueOrThrow, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, storeInScope, createLogWith, someRows } from './rows.ts'

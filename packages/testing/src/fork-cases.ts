@@ -1,5 +1,5 @@
 /** Forks, and the effects of removing logs. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { verifyLog } from 'indelible/store'
 import { valueOrThrow, faultOf, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, headOfRows, listedIds, createLogWith, someRows } from './rows.ts'

@@ -1,5 +1,5 @@
 /** Ids and scopes: which names are allowed, and that a name never matches more than its own log. */
-import { isRight } from 'indelible/json/kit'
+import { isRight } from 'indelible/internal/json'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { storedRowsOf, entry, headOfRows, storeInScope, listedIds, createLogWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

@@ -1,5 +1,5 @@
 /** The suite that every key-value store must pass to hold blocks. */
-import type { BlockId } from 'indelible/proof/kit'
+import type { BlockId } from 'indelible/internal/proof'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from 'indelible/store'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
 import { equal, valueOrThrow, faultOf, mustEqual, mustHold, type ContractCase } from './check.ts'

@@ -1,5 +1,5 @@
 /** Leases: who is working on a log. */
-import { isLeft, isRight } from 'indelible/json/kit'
+import { isLeft, isRight } from 'indelible/internal/json'
 import type { EraseRequest, Lease, LeaseClaim, Store } from 'indelible/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, entry, storeInScope, createLogWith, note, someRows } from './rows.ts'

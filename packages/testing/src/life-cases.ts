@@ -1,6 +1,6 @@
 /** Opening, closing, and what remains stored. */
-import { isRight } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { isRight } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import { verifyLog, type Store } from 'indelible/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, headOfRows, storeInScope, listedIds, createLogWith, someRows } from './rows.ts'

@@ -1,5 +1,5 @@
 /** Listing logs. */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import type { ListQuery, Store } from 'indelible/store'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, canErase, entry, storeInScope, listedIds, note, withTime } from './rows.ts'

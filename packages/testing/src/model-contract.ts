@@ -4,7 +4,7 @@
  * @example
  * for (const { name, run } of modelContract('mine', async (scene) => ({ model: myModel(await providerThatPlays(scene)) }))) it(name, run)
  */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { decodeMessage, mend, textOf, toolCallsOf, toolResult, user, type Message } from 'indelible/message'
 import type { Model, ModelEvent, ModelRequest } from 'indelible/run'
 import { mustCome, mustHold, mustEqual, type ContractCase } from './check.ts'

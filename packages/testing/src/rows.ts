@@ -1,8 +1,8 @@
 /** Rows for the cases, and their expected stored forms. */
-import { treeRoot, type Hash } from 'indelible/proof/kit'
+import { treeRoot, type Hash } from 'indelible/internal/proof'
 import type { Append, AppendedRows, Head, ListQuery, LogInfo, Row, Store, StoredRow } from 'indelible/store'
-import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/store/kit'
-import { isLeft, present } from 'indelible/json/kit'
+import { rowLeaf, storeFaultText, type TimedRow } from 'indelible/internal/store'
+import { isLeft, present } from 'indelible/internal/json'
 import { valueOrThrow } from './check.ts'
 
 /** The default time of rows. */

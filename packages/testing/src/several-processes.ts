@@ -1,5 +1,5 @@
 /** Cases that need more than one process, or the remains of a crash. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { followLog, verifyLog, type StoredRow } from 'indelible/store'
 import { valueOrThrow, mustHold, mustEqual } from './check.ts'
 import type { StoreModule, StorePlace } from './place.ts'

@@ -1,6 +1,6 @@
 /** Blocks and logs are shared, and kept as long as they are referenced. */
-import { blockIdOf, type BlockId } from 'indelible/proof/kit'
-import type { TimedRow } from 'indelible/store/kit'
+import { blockIdOf, type BlockId } from 'indelible/internal/proof'
+import type { TimedRow } from 'indelible/internal/store'
 import { bytes, notBlockIds } from './block-contract.ts'
 import { valueOrThrow, faultOf, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, createLogWith } from './rows.ts'

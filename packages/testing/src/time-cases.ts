@@ -1,7 +1,8 @@
 /** The fields of a row besides its text, and logs created with rows. */
-import { grow, verifyLog, type Head, type Row, type Store } from 'indelible/store'
-import { headOf, planAppend, type TimedRow } from 'indelible/store/kit'
-import { emptyRange, blockIdOf } from 'indelible/proof/kit'
+import { verifyLog, type Head, type Row, type Store } from 'indelible/store'
+import { grow } from 'indelible/store/driver'
+import { headOf, planAppend, type TimedRow } from 'indelible/internal/store'
+import { emptyRange, blockIdOf } from 'indelible/internal/proof'
 import { valueOrThrow, faultOf, mustHold, mustEqual } from './check.ts'
 import { add, storedRowsOf, entry, headOfRows, createLogWith, note, someRows, withTime } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

@@ -5,7 +5,7 @@
  * Source  Aider-AI/aider, aider/io.py and aider/utils.py (`split_chat_history_markdown`, 2026-09)
  */
 import type { Message } from 'indelible/message'
-import { right } from 'indelible/json/kit'
+import { right } from 'indelible/internal/json'
 import type { Conversation } from './found-conversation.ts'
 import { textPart } from './entry-lines.ts'
 import { OriginDraft } from './origin.ts'

@@ -1,9 +1,9 @@
 /** Assembles the events of a whole file into one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { ownField, left, right } from 'indelible/json/kit'
+import { ownField, left, right } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
-import { rangeDigest, type Note } from 'indelible/notes/kit'
+import { rangeDigest, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { TranscriptEvent } from './event.ts'
 import type { Range, Summary } from './line-format.ts'

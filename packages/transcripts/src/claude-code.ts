@@ -19,15 +19,17 @@ import {
   type JsonObject,
   objectAt,
   Unexpected,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded, codecFaultText } from 'indelible/codecs/kit'
+import { decodeRecorded, codecFaultText } from 'indelible/internal/codecs'
 import { type TranscriptFault, type Decoded } from 'indelible/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { countAnswer } from './call-usage.ts'
+import { digestOf } from './digest.ts'
+import { objectIn, textIn, type CallDetails } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import type { TreeReader } from './parent-first.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
@@ -103,6 +105,8 @@ class Reader implements LineReader {
   #held: (() => void)[] = []
   /** The first item of each answer of several lines. */
   readonly #joined = new Set<number>()
+  /** The first entry of each call's answer, by the call's id and input. */
+  readonly #calls = new Map<string, number>()
   /** The lines of the last answer. */
   #answer: readonly Piece[] = []
 
@@ -132,8 +136,8 @@ class Reader implements LineReader {
     if (id === undefined && !isSpoken)
       return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
     const { message } = entry
-    if (id === undefined && !(isObject(message) && typeof message['role'] === 'string'))
-      throw new Unexpected(['uuid'], 'a string', entry['uuid'])
+    const isWhole = (isObject(message) && typeof message['role'] === 'string') || promptIn(entry) !== undefined
+    if (id === undefined && !isWhole) throw new Unexpected(['uuid'], 'a string', entry['uuid'])
     if (id === undefined) this.#sink.damage(line, 'has no uuid, so no line can name it as its parent')
     const known = id === undefined ? undefined : this.#tree.find(id)
     if (known !== undefined) return this.#readAgain(entry, line, known)
@@ -353,20 +357,13 @@ class Reader implements LineReader {
     const [first] = pieces
     if (first !== undefined) {
       const { origin } = this.#sink
-      const { entry, message } = pieces.at(-1) ?? first
-      const { model, usage } = message
-      const isOwn = (typeof model === 'string' && model.startsWith('<')) || entry['isApiErrorMessage'] === true
-      if (!isOwn) origin.model(model)
       this.#answer = pieces
       const decoded = answer(pieces)
-      // Claude Code's own words, such as those about an error, are no call; nor is a later version of an answer.
-      // A branch has copies of the lines of its original, which counts their calls.
-      if (isObject(usage) && !isOwn && !isObject(entry['forkedFrom']) && this.#replaced === undefined)
-        origin.usage(usageOf(usage), isLeft(decoded) ? [] : decoded.right.messages, tierIn(usage))
       if (!isLeft(decoded)) {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
         const messages = decoded.right.messages.map((message) => withOtherFields(message, format, beside))
+        for (const message of messages) countAnswer(origin, message, this.#callOf(pieces))
         this.#put(
           messages,
           first.line,
@@ -375,6 +372,28 @@ class Reader implements LineReader {
       }
     }
     for (const write of held) write()
+  }
+
+  /** The call behind an answer, of which Claude Code may write lines in several places. */
+  #callOf(pieces: readonly Piece[]): Omit<CallDetails, 'answer'> {
+    const [{ index }] = pieces as [Piece]
+    const { entry, message } = pieces.at(-1) as Piece
+    const { input_tokens: fresh, cache_read_input_tokens: read } = objectIn(message, 'usage')
+    const name = typeof message['id'] === 'string' ? `${message['id']} ${String(fresh)} ${String(read)}` : undefined
+    const known = name === undefined || this.#replaced !== undefined ? undefined : this.#calls.get(name)
+    if (name !== undefined && known === undefined) this.#calls.set(name, index)
+    return {
+      key: known ?? index,
+      id: digestOf(
+        JSON.stringify([
+          message['id'] ?? entry['uuid'] ?? null,
+          pieces.map((piece) => piece.message['content'] ?? null),
+        ]),
+      ),
+      time: entry['timestamp'],
+      // A branch has copies of the lines of its original.
+      ...(isObject(entry['forkedFrom']) && { isCopy: true }),
+    }
   }
 
   #put(messages: readonly Message[], line: number, entries: readonly number[]): void {
@@ -468,21 +487,6 @@ const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
   )
   return decodeResponse({ ...pieces.at(-1)?.message, content })
 }
-
-const usageOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
-  const {
-    input_tokens: input,
-    output_tokens: output,
-    cache_read_input_tokens: cacheRead,
-    cache_creation_input_tokens: cacheWrite,
-  } = usage
-  const cacheWriteHour = objectIn(usage, 'cache_creation')['ephemeral_1h_input_tokens']
-  return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite, cacheWriteHour }
-}
-
-/** How the call was served, where that changes its price. */
-const tierIn = ({ speed, service_tier: tier }: JsonObject): string | undefined =>
-  speed === 'fast' ? 'fast' : tier === 'batch' ? 'batch' : undefined
 
 /** A codec's fault with its path relative to the line. */
 const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {

@@ -5,7 +5,7 @@
  *
  * Source  observed files of versions 2.0 to 2.1; the format is undocumented
  */
-import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import { textIn } from './origin.ts'
 
 interface Prompt {

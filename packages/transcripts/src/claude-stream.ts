@@ -10,15 +10,15 @@ import {
   isLeft,
   isObject,
   objectAt,
-  ownFields,
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeResponse } from 'indelible/codecs/anthropic'
-import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { count, textIn } from './origin.ts'
+import { countAnswer } from './call-usage.ts'
+import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
 
@@ -96,31 +96,17 @@ class Reader implements LineReader {
     const [first] = pieces
     const last = pieces.at(-1)
     if (first === undefined || last === undefined) return
-    const { origin } = this.#sink
-    const { model, usage } = last.message
     const content = pieces.flatMap(({ message }) => (message['content'] ?? []) as readonly Json[])
     const decoded = decodeResponse({ ...last.message, content })
     if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
-    const isOwn = typeof model === 'string' && model.startsWith('<')
-    if (!isOwn) origin.model(model)
-    const used: JsonObject = ownFields(isObject(usage) ? usage : {})
-    const [read, written] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
-    if (!isOwn)
-      origin.usage(
-        {
-          input: count(used['input_tokens']) + read + written,
-          output: used['output_tokens'],
-          cacheRead: read,
-          cacheWrite: written,
-        },
-        decoded.right.messages,
-      )
     const [own, ...others] = pieces.map(({ entry, message }) => {
       const said = difference(message, last.message, ['content'])
       return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
     })
-    for (const message of decoded.right.messages)
+    for (const message of decoded.right.messages) {
+      countAnswer(this.#sink.origin, message)
       this.#sink.message(first.line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * Source  openai/codex, codex-rs/exec/src/exec_events.rs (2026-11)
  */
-import { fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
+import { fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
 import { callPart, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'

@@ -8,7 +8,7 @@
  * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
  */
-import { fieldsBeside, isObject, type Json, type JsonObject, objectAt, stringAt } from 'indelible/json/kit'
+import { fieldsBeside, isObject, type Json, type JsonObject, objectAt, stringAt } from 'indelible/internal/json'
 import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import type { LineFormat, Range, Sink } from './line-format.ts'

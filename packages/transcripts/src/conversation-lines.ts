@@ -2,7 +2,7 @@
  * Conversations as JSON lines, one a line, each as the body of a request or an answer: fine-tuning
  * files and request logs. `pick` counts the conversations of all readable lines.
  */
-import { describe, isLeft, type JsonObject } from 'indelible/json/kit'
+import { describe, isLeft, type JsonObject } from 'indelible/internal/json'
 import { conversationsIn } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import type { TranscriptFormat } from './transcript.ts'

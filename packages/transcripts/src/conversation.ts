@@ -14,11 +14,11 @@ import {
   type Path,
   right,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
-import { isAgentsItem } from 'indelible/codecs/kit'
+import { isAgentsItem } from 'indelible/internal/codecs'
 import { allCodecs, type AllCodecs } from '@indelible/codecs'
-import { isRole } from 'indelible/message/kit'
+import { isRole } from 'indelible/internal/message'
 import { nearestText } from './nearest.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
 import type { Conversation, Misread } from './found-conversation.ts'

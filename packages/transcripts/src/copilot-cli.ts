@@ -4,7 +4,7 @@
  *
  * Source  observed files of version 1.0.102; the format is undocumented
  */
-import { arrayAt, fieldsBeside, objectAt, stringAt, type JsonObject } from 'indelible/json/kit'
+import { arrayAt, fieldsBeside, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'

@@ -12,9 +12,9 @@ import {
   stringAt,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { sourceOf } from 'indelible/codecs/kit'
+import { sourceOf } from 'indelible/internal/codecs'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'

@@ -4,10 +4,18 @@
  *
  * Source  observed files (2026-02); the format is undocumented
  */
-import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Unexpected } from 'indelible/json/kit'
-import { decodeRecorded } from 'indelible/codecs/kit'
+import {
+  arrayAt,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  Unexpected,
+} from 'indelible/internal/json'
+import { decodeRecorded } from 'indelible/internal/codecs'
 import type { Message } from 'indelible/message'
-import { isRole } from 'indelible/message/kit'
+import { isRole } from 'indelible/internal/message'
 import { withOtherFields } from './other-fields.ts'
 import type { LineFormat } from './line-format.ts'
 import { unknownLine } from './unknown-line.ts'

@@ -1,5 +1,5 @@
 /** Detects the JSON lines format of a file from its first lines. */
-import { isObject, jsonIn, type JsonObject } from 'indelible/json/kit'
+import { isObject, jsonIn, type JsonObject } from 'indelible/internal/json'
 import { claudeCode } from './claude-code.ts'
 import { claudeStream } from './claude-stream.ts'
 import { codexExec } from './codex-exec.ts'

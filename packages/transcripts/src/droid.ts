@@ -4,8 +4,8 @@
  *
  * Source  public readers of it (2026-08); the format is undocumented
  */
-import { fieldsBeside, isLeft, objectAt, Unexpected } from 'indelible/json/kit'
-import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { fieldsBeside, isLeft, objectAt, Unexpected } from 'indelible/internal/json'
+import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import { entryLines } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'

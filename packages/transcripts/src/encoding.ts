@@ -1,5 +1,5 @@
 /** Detects the encoding of bytes, and decodes them. */
-import { utf8Of } from 'indelible/json/kit'
+import { utf8Of } from 'indelible/internal/json'
 
 /** Declared here because browsers and Node both have it, but no type library free of either does. */
 declare const TextDecoder: new (

@@ -1,5 +1,5 @@
 /** What the formats share in which each entry is one or several messages, a note, or bookkeeping. */
-import { difference, ownFields, type JsonObject } from 'indelible/json/kit'
+import { difference, ownFields, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'

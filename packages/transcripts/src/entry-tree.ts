@@ -3,6 +3,7 @@
  *
  * Memory: an id and 28 bytes an entry, so files much larger than memory can be read in one pass.
  */
+import { digestPair } from './digest.ts'
 import type { Range } from './line-format.ts'
 
 /** What the tree keeps of an entry. */
@@ -198,15 +199,8 @@ export class EntryTree {
     return !this.isMessage(index) && parent >= 0 && isKept(parent)
   }
 
-  /** Store a digest of 64 bits: equal contents are recognized, and different ones all but certainly. */
   #digest(index: number, content: string): void {
-    let [a, b] = [0x9e3779b9 ^ content.length, 0x85ebca6b]
-    for (let at = 0; at < content.length; at++) {
-      const code = content.charCodeAt(at)
-      a = Math.imul(a ^ code, 0x01000193)
-      b = Math.imul(b ^ code, 0x5bd1e995)
-      b ^= b >>> 15
-    }
+    const [a, b] = digestPair(content)
     this.#digests[0].set(index, a)
     this.#digests[1].set(index, b)
   }

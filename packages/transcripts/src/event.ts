@@ -1,7 +1,7 @@
 /** The events of reading a transcript line by line. */
 import type { TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { Range, Summary } from './line-format.ts'
 import type { Damage, Origin, TranscriptFormat, TranscriptLoss } from './transcript.ts'

@@ -26,10 +26,10 @@ import {
   Unexpected,
   ownFields,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { decodeMessage } from 'indelible/message'
-import { messageFaultText } from 'indelible/message/kit'
-import { decodeNote, noteFaultText } from 'indelible/notes/kit'
+import { messageFaultText } from 'indelible/internal/message'
+import { decodeNote, noteFaultText } from 'indelible/internal/notes'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'
 import type { RecordExport, ExportedRow, RowMoment } from 'indelible/session'
@@ -49,7 +49,7 @@ export function* exportLines({ id, metadata, erasable, rows, head }: RecordExpor
 /** A transcript as an export. From another format, its metadata names that format, and it has no root. */
 export const exportOf = (transcript: Transcript): RecordExport => {
   const { format, messages, notes, origin } = transcript
-  const { metadata, head: _, ...said } = origin
+  const { metadata, head: _, callIds: __, ...said } = origin
   const head = ownField(origin, 'head')
   return {
     ...(format === 'indelible'

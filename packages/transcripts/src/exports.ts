@@ -20,13 +20,15 @@ import {
   left,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs, type Decoded, type TranscriptFault } from 'indelible/codecs'
-import { codecFaultText, decodeRecorded } from 'indelible/codecs/kit'
+import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import type { Conversation } from './found-conversation.ts'
 import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
-import { count, objectIn, OriginDraft, textIn } from './origin.ts'
+import { countAnswer } from './call-usage.ts'
+import { objectIn, OriginDraft, textIn } from './origin.ts'
+import { sourceTimeOf } from './source-time.ts'
 import { withOtherFields } from './other-fields.ts'
 import type { TranscriptFormat } from './transcript.ts'
 
@@ -51,7 +53,15 @@ const conversation = (format: TranscriptFormat, origin: OriginDraft, read: () =>
   format,
   origin,
   losses: [],
-  decode: () => decoding(format, read),
+  decode: () => {
+    const decoded = decoding(format, read)
+    if (!isLeft(decoded))
+      for (const [key, message] of decoded.right.messages.entries()) {
+        const time = sourceTimeOf(message)
+        countAnswer(origin, message, { key, ...(time !== undefined && { time: isoOf(time / 1000) }) })
+      }
+    return decoded
+  },
 })
 
 const decoding = (format: TranscriptFormat, read: () => readonly Message[]): Either<TranscriptFault, Decoded> => {
@@ -233,17 +243,6 @@ const amp = (value: JsonObject): Conversation => {
   origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
   origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
   const list = value['messages'] as readonly Json[]
-  for (const one of list) {
-    const used = isObject(one) ? objectIn(one, 'usage') : {}
-    origin.model(used['model'])
-    const [read, written] = [count(used['cacheReadInputTokens']), count(used['cacheCreationInputTokens'])]
-    origin.usage({
-      input: count(used['inputTokens']) + read + written,
-      output: used['outputTokens'],
-      cacheRead: read,
-      cacheWrite: written,
-    })
-  }
   return conversation('amp', origin, () =>
     list.flatMap((one, index) => ampMessages(objectAt(one, ['messages', index]), ['messages', index])),
   )
@@ -330,9 +329,6 @@ const task = (list: readonly JsonObject[]): Conversation => {
   const origin = new OriginDraft()
   for (const message of list) {
     origin.time(typeof message['ts'] === 'number' ? isoOf(message['ts'] / 1000) : undefined)
-    origin.model(objectIn(message, 'modelInfo')['modelId'])
-    const { prompt, completion, cached } = objectIn(objectIn(message, 'metrics'), 'tokens')
-    origin.usage({ input: count(prompt) + count(cached), output: completion, cacheRead: cached, cacheWrite: 0 })
   }
   return conversation('cline', origin, () =>
     list.flatMap((message, index) => {

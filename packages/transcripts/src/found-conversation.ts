@@ -1,7 +1,7 @@
 /** A conversation that was found in a file, before it is decoded. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
-import type { Path } from 'indelible/json/kit'
+import type { Path } from 'indelible/internal/json'
 import type { OriginDraft } from './origin.ts'
 import type { TranscriptFormat } from './transcript.ts'
 

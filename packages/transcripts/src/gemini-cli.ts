@@ -19,9 +19,10 @@ import {
   stringAt,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
-import { CallReader, sourceOf } from 'indelible/codecs/kit'
+} from 'indelible/internal/json'
+import { CallReader, sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
+import { countAnswer } from './call-usage.ts'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn, textsAmong } from './origin.ts'
@@ -133,18 +134,15 @@ class Reader {
       if (type === 'user') this.#writeUser(entry, line)
       else if (type === 'gemini') {
         origin.model(entry['model'])
-        const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
-        if (input !== undefined)
-          origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
-        for (const message of modelMessages(entry, origin, this.#calls))
+        for (const message of modelMessages(entry, origin, this.#calls)) {
+          countAnswer(origin, message, { time: entry['timestamp'] })
           this.#sink.message(line, this.#withResults(message))
+        }
       } else if (messageTypes.has(type)) this.#sink.entry(line, entry)
       else unknownLine(entry, line, this.#sink)()
     })
   }
 }
-
-const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
 const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message => ({
   role: 'user',

@@ -12,7 +12,7 @@ import {
   type Json,
   type JsonObject,
   type Path,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'

@@ -1,6 +1,6 @@
 /** Imports a transcript as a session. */
-import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/json/kit'
-import { checkStore } from 'indelible/session/kit'
+import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/internal/json'
+import { checkStore } from 'indelible/internal/session'
 import type { Redact } from 'indelible/redact'
 import {
   importRecord,
@@ -11,7 +11,7 @@ import {
   type SessionInfo,
 } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import type { Task } from 'indelible/task/kit'
+import type { Task } from 'indelible/internal/task'
 import { exportOf } from './export.ts'
 import { redactTranscript } from './redact.ts'
 import { sourceTimeOf } from './source-time.ts'

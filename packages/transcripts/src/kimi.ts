@@ -15,9 +15,9 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText, sourceOf } from 'indelible/codecs/kit'
+import { codecFaultText, sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'

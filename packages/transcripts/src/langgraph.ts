@@ -6,8 +6,16 @@
  * Source  langchain-ai/langgraphjs, libs/checkpoint-sqlite/src/index.ts; langchain-ai/langchainjs, langchain-core/src:
  *         load/serializable.ts (`lc: 1`), messages/*.ts (2026-05)
  */
-import { arrayAt, fieldsBeside, isObject, objectAt, Unexpected, type JsonObject, type Path } from 'indelible/json/kit'
-import { readLangChainMessage } from '@indelible/codecs/kit'
+import {
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  Unexpected,
+  type JsonObject,
+  type Path,
+} from 'indelible/internal/json'
+import { readLangChainMessage } from '@indelible/codecs/internal'
 import type { LineFormat, Sink } from './line-format.ts'
 import { count, objectIn } from './origin.ts'
 

@@ -1,7 +1,7 @@
 /** A format of JSON lines: a test that detects its lines, and a reader for them. */
-import type { Json, JsonObject, Path } from 'indelible/json/kit'
+import type { Json, JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { TreeReader } from './parent-first.ts'
 import type { OriginDraft } from './origin.ts'

@@ -12,7 +12,7 @@ import {
   snapshot,
   Unexpected,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
 import type { Ending, LineFormat, LineReader, Sink } from './line-format.ts'
@@ -36,9 +36,9 @@ type Inspected = Extract<ReturnType<typeof inspectJson>, { readonly _tag: 'Right
 
 export const createLineImport = (
   { format, matches, reader }: LineFormat,
-  { pick = 0, strict = false }: TranscriptOptions,
+  { pick = 0, strict = false, countedElsewhere }: TranscriptOptions,
 ): LineImport => {
-  const origin = new OriginDraft()
+  const origin = new OriginDraft(countedElsewhere)
   let events: TranscriptEvent[] = [{ type: 'start', format }]
   let fault: TranscriptFault | undefined
   let items = 0

@@ -1,5 +1,5 @@
 /** Splits a text, bytes, or chunks of bytes into lines. Only a line feed ends a line. */
-import { joinBytes } from 'indelible/json/kit'
+import { joinBytes } from 'indelible/internal/json'
 import { decodeText, encodingOf, type DecodedText, type Encoding } from './encoding.ts'
 
 export interface Line {

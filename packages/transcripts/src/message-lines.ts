@@ -3,10 +3,10 @@
  * first lines before this reader is created.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, type JsonObject } from 'indelible/json/kit'
+import { isLeft, type JsonObject } from 'indelible/internal/json'
 import { allCodecs } from '@indelible/codecs'
 import type { TranscriptFault, Decoded } from 'indelible/codecs'
-import { createChatDecoder } from 'indelible/codecs/kit'
+import { createChatDecoder } from 'indelible/internal/codecs'
 import { isMessage } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import { readTogether, reasonOf, type EntryAtLine } from './read-problems.ts'

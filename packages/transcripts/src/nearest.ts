@@ -1,5 +1,5 @@
 /** For a value in no known format: the formats that it is most like, and what it lacks of them. */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { TranscriptFormat } from './transcript.ts'
 
 /** The fields of an entry, or of a whole file, that show a format together. */

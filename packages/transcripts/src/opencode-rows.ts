@@ -4,12 +4,21 @@
  *
  * Source  anomalyco/opencode, packages/schema/src/session-message.ts and packages/core/src/session (2026-10)
  */
-import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+import {
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
+import { sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { countCall, opencodeUse } from './call-usage.ts'
+import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'opencode'
@@ -84,7 +93,6 @@ const readAnswer = (
   write: (message: Message, others: JsonObject) => void,
   beside: JsonObject,
 ): void => {
-  const { origin } = sink
   const content: Part[] = []
   const results: Message[] = []
   arrayAt(data['content'], ['data', 'content']).forEach((item, index) => {
@@ -105,16 +113,7 @@ const readAnswer = (
       if (result !== undefined) results.push(resultMessage(id, result, { name, isError: state['status'] === 'error' }))
     } else content.push({ type: 'provider', provider: format, raw: part })
   })
-  const { input, output, reasoning, cache } = objectIn(data, 'tokens')
-  const { read, write: written } = isObject(cache) ? cache : {}
-  const model = objectIn(data, 'model')
-  origin.model(model['modelID'] ?? model['id'])
-  origin.usage({
-    input: count(input) + count(read) + count(written),
-    output: count(output) + count(reasoning),
-    cacheRead: read,
-    cacheWrite: written,
-  })
+  countCall(sink.origin, opencodeUse(data))
   if (content.length > 0) write({ role: 'assistant', content }, beside)
   else sink.entry(line, data)
   for (const result of results) sink.message(line, result)

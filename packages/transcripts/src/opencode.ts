@@ -19,12 +19,13 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+} from 'indelible/internal/json'
+import { sourceOf } from 'indelible/internal/codecs'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { countCall, opencodeUse } from './call-usage.ts'
+import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'opencode'
@@ -190,7 +191,8 @@ class Reader {
   #writeTurn(turn: Turn, session: string): void {
     const { value, line, beside: others } = turn
     const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
-    if (value['role'] === 'assistant') this.#countUse(value)
+    if (value['role'] === 'assistant')
+      countCall(this.#sink.origin, opencodeUse(value), { time: timeOf(objectIn(value, 'time')['created']) })
     const keepOtherFields: KeepOtherFields = (part, ...known) =>
       metaOf(format, fieldsBeside(part, ['type', ...known, ...repeatedIds(part, session, value)]))
     const steps =
@@ -228,18 +230,6 @@ class Reader {
     })
     const said = { info: value, parts: others, ...(keepOtherFields && { beside: keepOtherFields }) }
     this.#sink.summary(line, { text, before: this.#sink.items, beside: said })
-  }
-
-  #countUse(info: JsonObject): void {
-    const { origin } = this.#sink
-    origin.model(info['modelID'])
-    const tokens = objectIn(info, 'tokens')
-    const { read = 0, write = 0 } = objectIn(tokens, 'cache')
-    if (typeof tokens['input'] !== 'number') return
-    const input = tokens['input'] + (typeof read === 'number' ? read : 0) + (typeof write === 'number' ? write : 0)
-    // Reasoning is beside the output, and costs the same.
-    const output = count(tokens['output']) + count(tokens['reasoning'])
-    origin.usage({ input, output, cacheRead: read, cacheWrite: write })
   }
 }
 

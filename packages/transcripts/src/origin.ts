@@ -1,13 +1,44 @@
 /** Collects where a conversation came from, entry by entry. */
-import { fieldsBeside, isObject, ownField, ownFields, type Json, type JsonObject, present } from 'indelible/json/kit'
+import {
+  fieldsBeside,
+  isObject,
+  ownField,
+  ownFields,
+  type Json,
+  type JsonObject,
+  present,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
+import type { Usage } from 'indelible/internal/notes'
 import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/session'
 
 type UsageFields = { readonly [Key in Exclude<keyof Usage, 'cacheWriteHour'>]-?: Json | undefined } & {
   readonly cacheWriteHour?: Json | undefined
+}
+
+/** What is known of a call beside its tokens. */
+export interface CallDetails {
+  /** The messages of its answer. */
+  readonly answer?: readonly Message[]
+  /** How it was served, where that changes its price. */
+  readonly tier?: string
+  /** When it was made, in ISO 8601. Default: the last time seen. */
+  readonly time?: Json | undefined
+  /** Names it in the file, which may report it again. Then the later figures count. Default: it is another call. */
+  readonly key?: string | number | symbol
+  /** Names it in this file and in copies of its lines. Default: its lines are never copied. */
+  readonly id?: string | undefined
+  /** Whether it was copied from another file. Default: if that file has a call with its id. */
+  readonly isCopy?: boolean
+}
+
+interface CountedCall {
+  readonly model: string | undefined
+  readonly day: string | undefined
+  readonly used: UsageFields
+  readonly undercounted: boolean
 }
 
 export class OriginDraft {
@@ -21,11 +52,17 @@ export class OriginDraft {
   #started: string | undefined
   #ended: string | undefined
   #models = new Set<string>()
-  #usage: Required<Usage> | undefined
-  /** By model and day. */
-  #uses = new Map<string, OriginUse>()
+  #calls = new Map<string | number | symbol, CountedCall>()
+  #callIds = new Set<string>()
+  #copied = new Set<string | number | symbol>()
   #model: string | undefined
   #aside = new Map<string, number>()
+  readonly #countedElsewhere: ReadonlySet<string>
+
+  /** @param countedElsewhere the ids of the calls of the file that this one has copies of */
+  constructor(countedElsewhere: ReadonlySet<string> = new Set()) {
+    this.#countedElsewhere = countedElsewhere
+  }
 
   get id(): string | undefined {
     return this.#id
@@ -80,22 +117,18 @@ export class OriginDraft {
   }
 
   /**
-   * Count the usage of one answer. `input` is all input tokens, cached ones included. An answer without tokens, such as the
-   * text of an error, is no call.
+   * Count a call. `input` is all input tokens, cached ones included. An answer without tokens, such as the text of an error, is no
+   * call.
    */
-  usage(used: UsageFields, answer: readonly Message[] = [], tier?: string): void {
+  usage(used: UsageFields, { answer = [], tier, time, key = Symbol(), id, isCopy }: CallDetails = {}): void {
     if (count(used.input) + count(used.output) === 0) return
-    this.#usage = sumOf(this.#usage, used)
-    const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
-    const model = tier === undefined || this.#model === undefined ? this.#model : `${this.#model} (${tier})`
-    const key = `${day} ${model}`
-    const before = this.#uses.get(key)
-    const undercounted = (before?.undercounted ?? 0) + (isUndercounted(answer, count(used.output)) ? 1 : 0)
-    this.#uses.set(key, {
-      ...present({ model, day }),
-      calls: (before?.calls ?? 0) + 1,
-      ...(undercounted > 0 && { undercounted }),
-      ...trimUsage(sumOf(before, used)),
+    if (id !== undefined) this.#callIds.add(id)
+    if (isCopy ?? (id !== undefined && this.#countedElsewhere.has(id))) return void this.#copied.add(key)
+    this.#calls.set(key, {
+      model: tier === undefined || this.#model === undefined ? this.#model : `${this.#model} (${tier})`,
+      day: /^\d{4}-\d\d-\d\d(?=T)/.exec(textOr(time, this.#ended ?? ''))?.[0],
+      used,
+      undercounted: isUndercounted(answer, count(used.output)),
     })
   }
 
@@ -114,32 +147,56 @@ export class OriginDraft {
     this.#started = other.#started
     this.#ended = other.#ended
     this.#models = other.#models
-    this.#usage = other.#usage
-    this.#uses = other.#uses
+    this.#calls = other.#calls
+    this.#callIds = other.#callIds
+    this.#copied = other.#copied
     this.#model = other.#model
     this.#aside = other.#aside
   }
 
   done(): Origin {
     const { version, id, title, head } = this
-    const uses = [...this.#uses.values()]
+    const { uses, usage } = this.#sums()
     return freeze({
       ...present({ version, id, title, started: this.#started, ended: this.#ended }),
       models: freeze([...this.#models]),
-      ...(this.#usage !== undefined && { usage: freeze(trimUsage(this.#usage)) }),
+      ...(usage !== undefined && { usage: freeze(trimUsage(usage)) }),
       ...(uses.some((use) => ownField(use, 'model') !== undefined || ownField(use, 'day') !== undefined) && {
         uses: freeze(uses.map((use) => freeze(use))),
       }),
+      ...(this.#copied.size > 0 && { copied: this.#copied.size }),
+      ...(this.#callIds.size > 0 && { callIds: freeze([...this.#callIds]) }),
       ...(head !== undefined && { head: freeze(head) }),
       ...(this.erasable && { erasable: true as const }),
       metadata: freeze(this.metadata),
       aside: freeze(Object.fromEntries(this.#aside)),
     })
   }
+
+  /** By model and day, and in all. */
+  #sums(): { readonly uses: readonly OriginUse[]; readonly usage: Required<Usage> | undefined } {
+    const uses = new Map<string, OriginUse>()
+    let usage: Required<Usage> | undefined
+    for (const { model, day, used, undercounted: isUnder } of this.#calls.values()) {
+      usage = sumOf(usage, used)
+      const key = `${day} ${model}`
+      const before = uses.get(key)
+      const undercounted = (before?.undercounted ?? 0) + (isUnder ? 1 : 0)
+      uses.set(key, {
+        ...present({ model, day }),
+        calls: (before?.calls ?? 0) + 1,
+        ...(undercounted > 0 && { undercounted }),
+        ...trimUsage(sumOf(before, used)),
+      })
+    }
+    return { uses: [...uses.values()], usage }
+  }
 }
 
 const { freeze } = Object
 const emptyObject = ownFields<JsonObject>({})
+
+const textOr = (value: Json | undefined, other: string): string => (typeof value === 'string' ? value : other)
 
 const leaves = /^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}/iu
 

@@ -1,5 +1,5 @@
 /** The extra fields of a message's lines, kept in its `meta` under the name of their format. */
-import { ownField, type JsonObject } from 'indelible/json/kit'
+import { ownField, type JsonObject } from 'indelible/internal/json'
 import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
 

@@ -5,7 +5,7 @@
  * Memory: the entries whose parent has not come, at most `mostHeld` characters. If there are more, or at the end of the file,
  * the parent is missing, and the entries are read in the order of the file.
  */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 
 /** The place of an entry in a tree. */
 export interface Link {
@@ -30,7 +30,8 @@ interface Held {
   readonly entry: JsonObject
   readonly line: number
   readonly size: number
-  readonly id: string | undefined
+  /** Its id, or its place where it has none. */
+  readonly key: string
   readonly previous: string | undefined
 }
 
@@ -38,11 +39,13 @@ export class ParentFirst {
   readonly #tree: TreeReader
   readonly #read: Read
   readonly #mostHeld: number
-  /** The entries that wait, by the id that they wait for. */
+  /** The entries that wait, by the key that they wait for. */
   readonly #waiting = new Map<string, Set<Held>>()
-  readonly #heldIds = new Set<string>()
+  readonly #heldKeys = new Set<string>()
   #size = 0
   #previous: string | undefined
+  #previousKey = ''
+  #count = 0
 
   constructor(tree: TreeReader, read: Read, mostHeld: number = 2 ** 26) {
     this.#tree = tree
@@ -54,17 +57,20 @@ export class ParentFirst {
   add(entry: JsonObject, line: number, size: number): void {
     const { id, parent, followsPrevious = false } = this.#tree.link(entry)
     const previous = this.#previous
+    const key = id ?? `\n${line}.${this.#count++}`
+    const previousKey = this.#previousKey
+    this.#previousKey = key
     if (id !== undefined) this.#previous = id
-    const after = followsPrevious && previous !== undefined && this.#heldIds.has(previous) ? previous : parent
+    const after = followsPrevious && this.#heldKeys.has(previousKey) ? previousKey : parent
     if (after === undefined || after === id || this.#tree.has(after)) {
       this.#read(entry, line, previous)
-      return this.#release(id)
+      return this.#release(key)
     }
-    const held: Held = { entry, line, size, id, previous }
+    const held: Held = { entry, line, size, key, previous }
     const others = this.#waiting.get(after)
     if (others === undefined) this.#waiting.set(after, new Set([held]))
     else others.add(held)
-    if (id !== undefined) this.#heldIds.add(id)
+    this.#heldKeys.add(key)
     this.#size += size
     if (this.#size > this.#mostHeld) this.end()
   }
@@ -77,17 +83,17 @@ export class ParentFirst {
     for (const isCircle of [false, true])
       for (const { parent, one } of held) {
         const others = this.#waiting.get(parent)
-        if (others?.has(one) !== true || (!isCircle && this.#heldIds.has(parent))) continue
+        if (others?.has(one) !== true || (!isCircle && this.#heldKeys.has(parent))) continue
         others.delete(one)
         if (others.size === 0) this.#waiting.delete(parent)
         this.#readWithChildren([one])
       }
   }
 
-  #release(id: string | undefined): void {
-    const ready = id === undefined ? undefined : this.#waiting.get(id)
+  #release(key: string): void {
+    const ready = this.#waiting.get(key)
     if (ready === undefined) return
-    this.#waiting.delete(id as string)
+    this.#waiting.delete(key)
     this.#readWithChildren([...ready])
   }
 
@@ -95,13 +101,12 @@ export class ParentFirst {
   #readWithChildren(entries: readonly Held[]): void {
     const left = entries.toReversed()
     for (let held = left.pop(); held !== undefined; held = left.pop()) {
-      const { entry, line, size, id, previous } = held
+      const { entry, line, size, key, previous } = held
       this.#size -= size
       this.#read(entry, line, previous)
-      if (id === undefined) continue
-      this.#heldIds.delete(id)
-      for (const child of [...(this.#waiting.get(id) ?? [])].toReversed()) left.push(child)
-      this.#waiting.delete(id)
+      this.#heldKeys.delete(key)
+      for (const child of [...(this.#waiting.get(key) ?? [])].toReversed()) left.push(child)
+      this.#waiting.delete(key)
     }
   }
 }

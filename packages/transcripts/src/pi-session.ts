@@ -18,12 +18,14 @@ import {
   type Json,
   type JsonObject,
   type Path,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { metaOf } from './other-fields.ts'
-import { objectIn, textIn, textsAmong } from './origin.ts'
+import { countAnswer, countCall, piUse } from './call-usage.ts'
+import { digestOf } from './digest.ts'
+import { textIn, textsAmong, type CallDetails } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
@@ -72,6 +74,8 @@ export const piSession: LineFormat = {
     /** The entries that each `leaf` entry names. */
     const targets = new Map<number, string | undefined>()
     let hasHeader = false
+    /** When the file was made as a fork of another one: its copies of entries are older. */
+    let forked: string | undefined
     return {
       tree: {
         link: (entry) => {
@@ -85,6 +89,7 @@ export const piSession: LineFormat = {
         if (entry['type'] === 'session') {
           if (hasHeader) return void sink.entry(line, entry)
           hasHeader = true
+          if (entry['parentSession'] !== undefined) forked = textIn(entry, 'timestamp')
           return readHeader(entry, sink)
         }
         const { type } = entry
@@ -106,7 +111,7 @@ export const piSession: LineFormat = {
           return sink.aside('leaf')
         }
         const replaces = known === undefined ? undefined : tree.items(known)
-        const item = readEntry(type, entry, line, sink, tree, replaces)
+        const item = readEntry(type, entry, line, sink, tree, replaces, forked)
         if (item !== undefined) tree.holdLater([index], item, 1)
       },
       end: () => {
@@ -152,16 +157,18 @@ const readEntry = (
   sink: Sink,
   tree: EntryTree,
   replaces: Range | undefined,
+  forked: string | undefined,
 ): number | undefined => {
   const write = (message: Message): number => sink.message(line, message, undefined, undefined, replaces)
   const otherFields = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
   switch (type) {
     case 'message': {
       const message = objectAt(entry['message'], ['message'])
-      countUse(message, sink)
       if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
-      return write(withEntry(piMessage(message), otherFields('message')))
+      const read = withEntry(piMessage(message), otherFields('message'))
+      countAnswer(sink.origin, read, callOf(entry, message, forked))
+      return write(read)
     }
     case 'custom_message':
       return write({
@@ -170,12 +177,14 @@ const readEntry = (
         ...metaOf(format, { entry: fieldsBeside(entry, ['content']) ?? {} }),
       })
     case 'branch_summary':
+      countCall(sink.origin, piUse(entry), callOf(entry, entry, forked))
       return write({
         role: 'user',
         content: [{ type: 'text', text: branchText(stringAt(entry['summary'], ['summary'])) }],
         ...metaOf(format, { entry: fieldsBeside(entry, ['summary']) ?? {} }),
       })
     case 'compaction': {
+      countCall(sink.origin, piUse(entry), callOf(entry, entry, forked))
       const text = stringAt(entry['summary'], ['summary'])
       return sink.summary(line, {
         text,
@@ -184,6 +193,7 @@ const readEntry = (
       })
     }
     default:
+      if (type === 'usage') countCall(sink.origin, piUse(entry), callOf(entry, entry, forked))
       if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
       if (noteTypes.has(type)) return sink.entry(line, entry)
       unknownLine(entry, line, sink)() // on no branch: always kept
@@ -191,16 +201,12 @@ const readEntry = (
   }
 }
 
-const countUse = (message: JsonObject, { origin }: Sink): void => {
-  if (message['role'] !== 'assistant') return
-  origin.model(message['model'])
-  const { input, output, cacheRead, cacheWrite } = objectIn(message, 'usage')
-  const whole = [input, cacheRead, cacheWrite].reduce<number>(
-    (sum, used) => sum + (typeof used === 'number' ? used : 0),
-    0,
-  )
-  if (output !== undefined) origin.usage({ input: whole, output, cacheRead, cacheWrite })
-}
+const callOf = (entry: JsonObject, content: JsonObject, forked: string | undefined): CallDetails => ({
+  ...(typeof entry['id'] === 'string' && { key: entry['id'] }),
+  id: digestOf(JSON.stringify([entry['id'] ?? null, content])),
+  time: entry['timestamp'],
+  ...(forked !== undefined && Date.parse(String(entry['timestamp'])) < Date.parse(forked) && { isCopy: true }),
+})
 
 /** The first item that a compaction kept. Version 1 stores an index among the lines, header included. */
 const firstKept = (entry: JsonObject, tree: EntryTree): number => {

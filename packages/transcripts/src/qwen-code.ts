@@ -12,12 +12,13 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
+import { codecFaultText } from 'indelible/internal/codecs'
 import { entryLines } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { count, objectIn, textIn } from './origin.ts'
+import { countAnswer } from './call-usage.ts'
+import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'qwen-code'
@@ -42,14 +43,6 @@ export const qwenCode: LineFormat = entryLines({
       }
     if (entry['type'] === 'system') return entry['subtype'] === 'ui_telemetry' ? 'aside' : 'note'
     if (!kinds.has(entry['type'])) return undefined
-    origin.model(entry['model'])
-    const used = objectIn(entry, 'usageMetadata')
-    origin.usage({
-      input: used['promptTokenCount'],
-      output: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),
-      cacheRead: used['cachedContentTokenCount'],
-      cacheWrite: 0,
-    })
     const decoded = codecs.gemini.decode([objectAt(entry['message'], ['message'])])
     if (isLeft(decoded))
       throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, entry['message'])
@@ -61,9 +54,11 @@ export const qwenCode: LineFormat = entryLines({
     const isUsual = (field: string): boolean => entry[field] === usual[field]
     const repeated = ['sessionId', 'version', 'cwd', 'gitBranch'].filter((field) => isUsual(field))
     const beside = fieldsBeside(entry, ['message', 'type', ...repeated]) ?? {}
-    return decoded.right.messages.map((message, index) =>
+    const messages = decoded.right.messages.map((message, index) =>
       withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
     )
+    for (const message of messages) countAnswer(origin, message, { key: String(entry['uuid']) })
+    return messages
   },
 })
 

@@ -1,8 +1,8 @@
 /** Describes why part of a file can't be read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
-import { codecFaultText } from 'indelible/codecs/kit'
-import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/json/kit'
+import { codecFaultText } from 'indelible/internal/codecs'
+import { formatPath, isLeft, type JsonObject, type Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 
 /** The value expected at a path, and the one found. */

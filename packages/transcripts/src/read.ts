@@ -9,7 +9,8 @@ import {
   parseJson,
   right,
   optionsOf,
-} from 'indelible/json/kit'
+  ownFields,
+} from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { aiderConversations, isAiderHistory } from './aider.ts'
 import { assembleTranscript } from './assemble.ts'
@@ -46,8 +47,8 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  const { pick = 0, strict = false } = optionsOf('readTranscript', options, optionNames)
-  const opened = open(input, strict)
+  const { pick = 0, ...others } = optionsOf('readTranscript', options, optionNames)
+  const opened = open(input, ownFields(others))
   return isLeft(opened) ? opened : opened.right(pick)
 }
 
@@ -70,15 +71,14 @@ export interface Transcripts {
  *
  * Cost    O(input), then O(conversation) for each
  *
- * @param options `strict`
+ * @param options `strict` and `countedElsewhere`
  * @returns the conversations; or the fault of reading the first one
  */
 export const readTranscripts = (
   input: string | Uint8Array,
-  options: Pick<TranscriptOptions, 'strict'> = {},
+  options: Omit<TranscriptOptions, 'pick'> = {},
 ): Either<TranscriptFault, Transcripts> => {
-  const { strict = false } = optionsOf('readTranscripts', options, allOptionNames)
-  const opened = open(input, strict)
+  const opened = open(input, optionsOf('readTranscripts', options, allOptionNames))
   if (isLeft(opened)) return opened
   const first = opened.right(0)
   if (isLeft(first)) return first
@@ -88,36 +88,39 @@ export const readTranscripts = (
 /** Reads a conversation of an open file. */
 type ReadConversation = (pick: number) => Either<TranscriptFault, Transcript>
 
-const open = (input: string | Uint8Array, strict: boolean): Either<TranscriptFault, ReadConversation> => {
+/** Options that hold for each conversation of a file. */
+type FileOptions = Omit<TranscriptOptions, 'pick'>
+
+const open = (input: string | Uint8Array, options: FileOptions): Either<TranscriptFault, ReadConversation> => {
   if (typeof input !== 'string' && !(input instanceof Uint8Array))
     throw new TypeError(`a transcript is read from its text or bytes, found ${describe(input)}`)
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
-  if (beginning.format !== undefined && startsWithEntry) return right(readFromLines(beginning.format, lines, strict))
+  if (beginning.format !== undefined && startsWithEntry) return right(readFromLines(beginning.format, lines, options))
 
   const text = wholeText(input)
   if (isLeft(text)) return text
   if (isAiderHistory(text.right.text)) {
     const chats = aiderConversations(text.right.text)
-    return right((pick) => readOne(chats, pick, [], text.right.damage, strict))
+    return right((pick) => readOne(chats, pick, [], text.right.damage, options))
   }
   const whole = inspectJson(text.right.text)
   if (!isLeft(whole)) {
     const { value, findings } = whole.right
     const format = formatOfValues([value])
-    if (format !== undefined) return right(readFromLines(format, () => [{ number: 1, ...text.right }], strict))
-    return readFromValue(value, findings, text.right.damage, strict)
+    if (format !== undefined) return right(readFromLines(format, () => [{ number: 1, ...text.right }], options))
+    return readFromValue(value, findings, text.right.damage, options)
   }
   const format = beginning.format ?? beginning.likely()
-  if (format !== undefined) return right(readFromLines(format, lines, strict))
+  if (format !== undefined) return right(readFromLines(format, lines, options))
   const several = startsWithEntry ? undefined : formatOfValues(parsedOf(text.right.text))
-  if (several !== undefined) return right(readFromLines(several, () => valuesOfText(text.right.text), strict))
+  if (several !== undefined) return right(readFromLines(several, () => valuesOfText(text.right.text), options))
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }
 
-const optionNames = { pick: true, strict: true } as const
-const allOptionNames = { strict: true } as const
+const allOptionNames = { strict: true, countedElsewhere: true } as const
+const optionNames = { pick: true, ...allOptionNames } as const
 
 /** The values of a text, without those that are not JSON. */
 function* parsedOf(text: string): Generator<unknown> {
@@ -144,22 +147,22 @@ const readLines = (
 }
 
 /** Conversation 0 is read from all lines. If each line is a conversation, a later one is read from its own line. */
-const readFromLines = (format: LineFormat, lines: () => Iterable<Line>, strict: boolean): ReadConversation => {
+const readFromLines = (format: LineFormat, lines: () => Iterable<Line>, options: FileOptions): ReadConversation => {
   let apart: ReadConversation | undefined
   return (pick) => {
     if (apart !== undefined) return apart(pick)
-    if (format.lineByLine === true && pick > 0) apart = readSeparateLines(format, lines(), strict)
-    return apart === undefined ? readLines(format, lines(), { pick, strict }) : apart(pick)
+    if (format.lineByLine === true && pick > 0) apart = readSeparateLines(format, lines(), options)
+    return apart === undefined ? readLines(format, lines(), { ...options, pick }) : apart(pick)
   }
 }
 
 /** Lines that are separate conversations. The damage and losses of all lines are kept. */
-const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, strict: boolean): ReadConversation => {
+const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, options: FileOptions): ReadConversation => {
   const found: { readonly line: Line; readonly first: number }[] = [] // lines that have conversations
   const beside: { readonly line: number; readonly events: readonly TranscriptEvent[] }[] = []
   let count = 0
   for (const line of lines) {
-    const reader = createLineImport(format, { pick: none, strict })
+    const reader = createLineImport(format, { ...options, pick: none })
     const events = reader.push(line).filter(({ type }) => type !== 'start')
     const many = reader.count()
     if (many > 0) found.push({ line, first: count })
@@ -169,7 +172,7 @@ const readSeparateLines = (format: LineFormat, lines: Iterable<Line>, strict: bo
   return (pick) => {
     const own = pick < count ? found.findLast(({ first }) => first <= pick) : undefined
     if (own === undefined) return left({ _tag: 'NoSuchConversation', pick, count })
-    const reader = createLineImport(format, { pick: pick - own.first, strict })
+    const reader = createLineImport(format, { ...options, pick: pick - own.first })
     const ownEvents = reader.push(own.line).filter(({ type }) => type !== 'start')
     const { number } = own.line
     const events: TranscriptEvent[] = [
@@ -192,11 +195,11 @@ const readFromValue = (
   value: unknown,
   losses: Transcript['losses'],
   damage: readonly Damage[],
-  strict: boolean,
+  options: FileOptions,
 ): Either<TranscriptFault, ReadConversation> => {
   const conversations = conversationsIn(value)
   if (conversations.length === 0) return left(unknownFormat(value))
-  return right((pick) => readOne(conversations, pick, losses, damage, strict))
+  return right((pick) => readOne(conversations, pick, losses, damage, options))
 }
 
 const readOne = (
@@ -204,7 +207,7 @@ const readOne = (
   pick: number,
   losses: Transcript['losses'],
   damage: readonly Damage[],
-  strict: boolean,
+  { strict = false }: FileOptions,
 ): Either<TranscriptFault, Transcript> => {
   const conversation = conversations[pick]
   if (conversation === undefined) return left({ _tag: 'NoSuchConversation', pick, count: conversations.length })

@@ -2,7 +2,7 @@
  * Splits a line that is not one JSON value: an append that was interrupted leaves a torn record, or NULs, and the next
  * record follows on the same line.
  */
-import { endOfString, inspectJson, isLeft, isObject, type JsonObject } from 'indelible/json/kit'
+import { endOfString, inspectJson, isLeft, isObject, type JsonObject } from 'indelible/internal/json'
 
 /** A piece of a line: a whole record, or text that is none. */
 export interface RecordPiece {

@@ -1,6 +1,6 @@
 /** Redaction of a transcript, before it is stored or compared with what is stored. */
-import { isObject, type JsonObject } from 'indelible/json/kit'
-import type { Note } from 'indelible/notes/kit'
+import { isObject, type JsonObject } from 'indelible/internal/json'
+import type { Note } from 'indelible/internal/notes'
 import { createRedactor, type Redact } from 'indelible/redact'
 import type { PlacedNote, Transcript } from './transcript.ts'
 

@@ -1,5 +1,5 @@
 /** The time of an imported message in its source file. Readers keep it in the message's `meta`. */
-import { isObject, type Json, type JsonObject, type Immutable } from 'indelible/json/kit'
+import { isObject, type Json, type JsonObject, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 
 /** Where each format stores it: as text or in milliseconds since 1970. */

@@ -1,6 +1,6 @@
 /** Reads transcripts that are too large for memory: line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, joinBytes, optionsOf } from 'indelible/json/kit'
+import { isLeft, joinBytes, optionsOf } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
@@ -31,7 +31,7 @@ export async function* readTranscriptStream(
   source: AsyncIterable<Uint8Array>,
   given: TranscriptOptions = {},
 ): AsyncGenerator<TranscriptEvent, void, undefined> {
-  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true })
+  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true, countedElsewhere: true })
   const splitter = createSplitter()
   const beginning = new Beginning()
   let held: Uint8Array[] = [] // all bytes so far, until they are known to be lines

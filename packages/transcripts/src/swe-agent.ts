@@ -5,7 +5,7 @@
  *
  * Source  SWE-agent/SWE-agent, `sweagent/types.py` (1.1)
  */
-import { fieldsBeside, type Json, type JsonObject } from 'indelible/json/kit'
+import { fieldsBeside, type Json, type JsonObject } from 'indelible/internal/json'
 
 export const format = 'swe-agent'
 

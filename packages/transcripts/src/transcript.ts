@@ -1,7 +1,7 @@
 /** The result of reading a file: a conversation, its origin, and every problem found in the file. */
-import type { JsonObject, Path } from 'indelible/json/kit'
+import type { JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Note, Usage } from 'indelible/notes/kit'
+import type { Note, Usage } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { RowMoment, ExportedHead } from 'indelible/session'
 
@@ -91,6 +91,10 @@ export interface Origin {
   readonly usage?: Usage
   /** The usage by day and by the last model named, if the source records either. */
   readonly uses?: readonly OriginUse[]
+  /** The number of calls that were copied from another file with their lines. They are in no sum. Absent if there are none. */
+  readonly copied?: number
+  /** Names each call whose lines another file may have copies of. A stored session has none. */
+  readonly callIds?: readonly string[]
   /** The size that an Indelible export ends with, and its root if the export came from a record. */
   readonly head?: ExportedHead
   /** Set for an export of an erasable session; a session imported from it is erasable too. */
@@ -139,4 +143,6 @@ export interface TranscriptOptions {
   readonly pick?: number
   /** Whether the first damage is a fault. Default: false; damage is listed in `damage`, and the rest is read. */
   readonly strict?: boolean
+  /** The `callIds` of the file that this one was copied from: its calls are not counted again. Default: none. */
+  readonly countedElsewhere?: ReadonlySet<string>
 }

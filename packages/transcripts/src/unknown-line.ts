@@ -3,7 +3,7 @@
  * such a line is not damage: it is counted under its type, and kept whole in a note. A line that
  * holds content, and so may be a message in an unknown form, is damage.
  */
-import { isObject, Unexpected, type JsonObject } from 'indelible/json/kit'
+import { isObject, Unexpected, type JsonObject } from 'indelible/internal/json'
 import type { Sink } from './line-format.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Splits a text of several JSON values, one after another, each over any number of lines. */
 
-import { endOfString, isLeft, parseJson } from 'indelible/json/kit'
+import { endOfString, isLeft, parseJson } from 'indelible/internal/json'
 
 /** The text of one value, and the number of its first line, from 1. */
 export interface ValueText {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, user, type Message } from 'indelible'
 import type { Json } from 'indelible'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 
 const answered = (meta: { readonly [name: string]: Json }): Message => ({ ...assistant('done'), meta })
 const usage = { input: 1000, output: 70, cacheRead: 600, cacheWrite: 300 }

@@ -4,7 +4,7 @@ import { mend, settle } from 'indelible'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { refusal } from '../../../test/codecs/judges/anthropic.ts'
 import { sourceTimeOf } from '@indelible/transcripts'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import { lines, outline, read, said } from './reading.ts'
 
 const envelope = (uuid: string, parentUuid: string | null, more: object = {}) => ({
@@ -129,6 +129,7 @@ describe('a Claude Code session', () => {
       ],
       metadata: { cwd: '/work', gitBranch: 'main', userType: 'external', isSidechain: false },
       aside: { summary: 1, 'file-history-snapshot': 1, progress: 1 },
+      callIds: [expect.any(String), expect.any(String)],
     })
   })
   it('counts the answers whose usage was written at the start of their stream, before their tokens', () => {

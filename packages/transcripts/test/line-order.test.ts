@@ -16,7 +16,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { textOf } from 'indelible'
 import { readTranscriptStream, type TranscriptEvent } from '@indelible/transcripts'
-import type { JsonObject } from '../../../src/json/kit.ts'
+import type { JsonObject } from '../../../src/json/internal.ts'
 import { ParentFirst } from '../src/parent-first.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { lines, outline, read } from './reading.ts'
@@ -271,9 +271,13 @@ describe('Claude Code', () => {
       ],
     ],
   ])('has a prompt that was typed while a tool ran once, where the model saw it: %s', (_kind, rest) => {
-    const { messages, damage } = read(lines([ask('u1', null, 'Q1'), call, ...rest]))
+    const whole = [ask('u1', null, 'Q1'), call, ...rest]
+    const { messages, damage } = read(lines(whole))
     expect(outline(messages)).toEqual(both)
     expect(damage).toEqual([])
+    const withoutIds = whole.map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'uuid')))
+    expect(outline(read(lines(withoutIds)).messages)).toEqual(both)
+    expect(outline(read(lines(whole.slice(1))).messages)).toEqual(both.slice(1))
   })
   it('has a prompt that never reached the model as a note', () => {
     const { messages, notes } = read(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rangeDigest } from '../../../src/notes/kit.ts'
+import { rangeDigest } from '../../../src/notes/internal.ts'
 import { lines, outline, read } from './reading.ts'
 
 const header = {

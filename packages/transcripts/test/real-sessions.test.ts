@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { mend, settle } from 'indelible'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { sourceTimeOf, type Transcript } from '@indelible/transcripts'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import { isFull } from '../../../test/rounds.ts'
 import { read } from './reading.ts'
 

@@ -9,7 +9,7 @@ import {
   type TranscriptOptions,
   readTranscript,
 } from '@indelible/transcripts'
-import { assembleTranscript } from '../src/kit.ts'
+import { assembleTranscript } from '../src/internal.ts'
 import { conversation } from '../../../test/messages.ts'
 import { areBundled, program } from '../../../test/programs.ts'
 import { rounds } from '../../../test/rounds.ts'

@@ -21,8 +21,8 @@
  * status of 400 or more.
  */
 import type { LedgerProof, Trust } from '@indelible/evidence'
-import type { JsonObject } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import type { JsonObject } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import type { ForkPoint } from 'indelible/session'
 import type { ActionReason, Head, RowKind } from 'indelible/store'
 

@@ -1,7 +1,7 @@
 /** The sums of a session's calls. */
 import { expect, it } from 'vitest'
 import { user } from 'indelible'
-import type { ReceiptNote } from 'indelible/notes/kit'
+import type { ReceiptNote } from 'indelible/internal/notes'
 import { figuresOf, sumsOf, sumsText, type CallFigures } from '../src/calls/call-figures.ts'
 import { callsOf, type CallRecord } from '../src/calls/model-calls.ts'
 

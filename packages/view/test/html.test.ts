@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user } from 'indelible'
-import type { Note, SealNote } from '../../../src/notes/kit.ts'
+import type { Note, SealNote } from '../../../src/notes/internal.ts'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { htmlOf } from '@indelible/view'
 import { exportedId, type ExportedView } from '../src/protocol.ts'

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { assistant, createSession, forkSession, memoryStore, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
-import { storeTask } from 'indelible/store/kit'
+import { storeTask } from 'indelible/internal/store'
 import { firstWordsOf, projectIn, spendingOf, workFolderOf } from '../src/texts/about.ts'
 import { overviewsOf } from '../src/server/overview.ts'
 import { sessionsOf } from '../src/server/read-view.ts'

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { assistant, user, type Message } from 'indelible'
-import type { BlockId } from 'indelible/proof/kit'
-import type { ReceiptNote } from 'indelible/notes/kit'
+import type { BlockId } from 'indelible/internal/proof'
+import type { ReceiptNote } from 'indelible/internal/notes'
 import type { CallRecord, ModelCall } from '../src/calls/model-calls.ts'
 import {
   comparedTexts,

@@ -1,6 +1,6 @@
 /** The words of figures, changes and requests: each at the values where they change. */
 import { describe, expect, it } from 'vitest'
-import type { CallUse } from 'indelible/session/kit'
+import type { CallUse } from 'indelible/internal/session'
 import { activityOf, claudeAgentText, placeText, spendingOf, titleOf } from '../src/texts/about.ts'
 import { changedParts } from '../src/calls/changed-parts.ts'
 import {

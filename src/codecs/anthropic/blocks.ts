@@ -10,7 +10,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import type { UnerasedPart } from '../../message/kit.ts'
+import type { UnerasedPart } from '../../message/internal.ts'
 import type { CallIds } from '../call-ids.ts'
 import { answersOf, asContent } from '../content.ts'
 import { residualOf, restoreResidual, type MutableObject as Block, type Kept } from '../residual.ts'

@@ -1,7 +1,7 @@
 /** Encodes Gemini contents: a model turn is one content, and all results of its calls the next. */
 import { hasField } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
-import type { UnerasedMessage, UnerasedPart as Part } from '../../message/kit.ts'
+import type { UnerasedMessage, UnerasedPart as Part } from '../../message/internal.ts'
 import { encoderFor } from '../allow.ts'
 import type { Encode, EncodeOptions } from '../codec.ts'
 import type { Writing } from '../losses.ts'

@@ -1,7 +1,7 @@
 /** Writes parts. Each writer returns the part, or records a loss and returns nothing. */
 import { inspectJson, isLeft, isObject, type JsonObject } from '../../json/index.ts'
 import type { FilePart, ImagePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import type { UnerasedPart } from '../../message/kit.ts'
+import type { UnerasedPart } from '../../message/internal.ts'
 import { inputOf } from '../input.ts'
 import type { Place } from '../losses.ts'
 import { residualOf, restoreResidual, mutableCopy, type Kept, type MutableObject as Fields } from '../residual.ts'

@@ -3,7 +3,7 @@
  * day it was read. Pass your own prices if yours differ.
  */
 import { describe } from '../../json/index.ts'
-import type { Usage } from '../../notes/kit.ts'
+import type { Usage } from '../../notes/internal.ts'
 
 /** Prices per token, in tokens of plain input. */
 export interface Prices {

@@ -10,7 +10,7 @@
  */
 import { attachmentTokens } from './attachments.ts'
 import { user, type Message, type Part } from '../../message/index.ts'
-import { contentOf, erasedMark } from '../../message/kit.ts'
+import { contentOf, erasedMark } from '../../message/internal.ts'
 import { describe } from '../../json/index.ts'
 import { memoize } from '../memoize.ts'
 

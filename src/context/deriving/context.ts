@@ -2,7 +2,7 @@
 import type { View } from '../../history/index.ts'
 import { jsonEqual, ownField } from '../../json/index.ts'
 import type { Message, Settled } from '../../message/index.ts'
-import { rangeDigest } from '../../notes/kit.ts'
+import { rangeDigest } from '../../notes/internal.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
 import { defaultPrices, type Prices } from '../counting/model-prices.ts'

@@ -6,7 +6,7 @@
 import type { View } from '../../history/index.ts'
 import { ownField } from '../../json/index.ts'
 import { text, toolResult, user, type Message, type Part, type ToolResultPart } from '../../message/index.ts'
-import { noResult, renamedCall, renamedResult, withContent, withErasedText } from '../../message/kit.ts'
+import { noResult, renamedCall, renamedResult, withContent, withErasedText } from '../../message/internal.ts'
 import { plain } from '../showing/represent.ts'
 import { elidedCharacters, headAndTail } from '../showing/shorten.ts'
 

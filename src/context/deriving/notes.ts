@@ -17,7 +17,7 @@ import {
   type Note,
   type PageFold,
   type SummaryNote,
-} from '../../notes/kit.ts'
+} from '../../notes/internal.ts'
 import { minFidelity, type PageKind } from '../../pages/index.ts'
 import { countWhile, type Sequence } from '../../sequence/index.ts'
 import { noteAt } from '../check.ts'

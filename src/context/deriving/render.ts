@@ -5,7 +5,7 @@
 import type { View } from '../../history/index.ts'
 import { ownField } from '../../json/index.ts'
 import { user, type Message } from '../../message/index.ts'
-import type { SummaryNote } from '../../notes/kit.ts'
+import type { SummaryNote } from '../../notes/internal.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import type { CheckedEstimator } from '../counting/tokens.ts'
 import { markerText, summaryText, type RecallName } from '../showing/marker.ts'

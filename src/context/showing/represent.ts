@@ -8,7 +8,7 @@
  */
 import { produce } from 'immer'
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
-import { erasedMark } from '../../message/kit.ts'
+import { erasedMark } from '../../message/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import { recallHint, type RecallName } from './marker.ts'
 import { cutEnd, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'

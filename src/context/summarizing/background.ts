@@ -5,7 +5,7 @@
 import { describe, isObject, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import { textOf, type Message } from '../../message/index.ts'
-import type { Note, SummaryNote } from '../../notes/kit.ts'
+import type { Note, SummaryNote } from '../../notes/internal.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
 import type { SummaryFault } from '../fault.ts'

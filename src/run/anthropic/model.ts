@@ -7,11 +7,12 @@ import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
 import { isObject, jsonIn, present } from '../../json/index.ts'
 import { type Message, type Part } from '../../message/index.ts'
-import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/kit.ts'
+import { blockWire, JoinedMessage, type JoinedBlock } from '../../codecs/internal.ts'
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
-import type { Usage } from '../../notes/kit.ts'
+import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
+  checkInstructionsOnce,
   messagesOf,
   toolsBeside,
   wireOf,
@@ -54,6 +55,7 @@ export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Mode
         input_schema: { type: 'object', ...parameters },
         ...present({ description }),
       }))
+      checkInstructionsOnce(request)
       // Content that this format can return but that the API rejects in a request is converted to an accepted form.
       const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
       checkAnswerable(wire.messages)

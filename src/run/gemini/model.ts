@@ -5,12 +5,13 @@
  */
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
 import { decodeResponse, gemini } from '../../codecs/gemini/index.ts'
-import { JoinedResponse } from '../../codecs/kit.ts'
+import { JoinedResponse } from '../../codecs/internal.ts'
 import { isObject, present } from '../../json/index.ts'
 import type { Message, Part } from '../../message/index.ts'
-import type { Usage } from '../../notes/kit.ts'
+import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
+  checkInstructionsOnce,
   messagesOf,
   toolsBeside,
   wireOf,
@@ -44,6 +45,7 @@ export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model =>
     name: options.name ?? options.model,
     async *stream(request, signal) {
       const { model, skipSignatures = !/gemini-[12]\b/.test(model) } = options
+      checkInstructionsOnce(request)
       const { systemInstruction, contents } = wireOf(gemini.encode(request.messages, { skipSignatures }), options)
       checkAnswerable(contents)
       const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({

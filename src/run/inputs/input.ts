@@ -1,8 +1,8 @@
 /** Reads the inputs of turns from a session's notes, using a table of state transitions. */
 import { describe, jsonEqual } from '../../json/index.ts'
 import { isErased, type Message, type Sequence } from '../../message/index.ts'
-import { messageIn } from '../../message/kit.ts'
-import type { InputNote, Note, RetractionNote } from '../../notes/kit.ts'
+import { messageIn } from '../../message/internal.ts'
+import type { InputNote, Note, RetractionNote } from '../../notes/internal.ts'
 import type { Session } from '../../session/index.ts'
 
 /**

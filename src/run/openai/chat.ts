@@ -7,9 +7,17 @@
 import { isObject, present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
-import { JoinedCompletion, type ChatGrowth } from '../../codecs/kit.ts'
+import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
-import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
+import {
+  checkInstructionsOnce,
+  messagesOf,
+  partOf,
+  wireOf,
+  type AdapterOptions,
+  adapterNames,
+  adapterOptionsOf,
+} from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import { deltaOf } from '../model-event.ts'
 import type { FinishReason } from '../response.ts'
@@ -29,6 +37,7 @@ export const openaiChatModel = (client: OpenAI, given: AdapterOptions): Model =>
         type: 'function' as const,
         function: { name, parameters, ...present({ description }) },
       }))
+      checkInstructionsOnce(request)
       const body = {
         ...request.parameters,
         model: options.model,

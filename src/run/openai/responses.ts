@@ -8,9 +8,10 @@ import { present } from '../../json/index.ts'
 import type { OpenAI } from 'openai'
 import type { Response, ResponseCreateParamsStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
-import { JoinedEvents } from '../../codecs/kit.ts'
+import { JoinedEvents } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
+  checkInstructionsOnce,
   joinMessages,
   messagesOf,
   partOf,
@@ -42,6 +43,7 @@ export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Mod
         strict: false,
         ...present({ description }),
       }))
+      checkInstructionsOnce(request)
       const body = {
         store: false,
         include: ['reasoning.encrypted_content'],

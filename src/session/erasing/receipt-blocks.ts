@@ -1,23 +1,29 @@
-/** The blocks that receipts name: tools, instructions, and messages that only one call had. No row references them. */
-import { isObject, type Json } from '../../json/index.ts'
-import type { Note } from '../../notes/kit.ts'
-import { isBlockId, type BlockId } from '../../proof/kit.ts'
+/** The blocks that receipts name: tools, instructions, and messages that only one call had. Rows reference only the instructions of a run. */
+import { isObject, ownField, type Json } from '../../json/index.ts'
+import type { Note } from '../../notes/internal.ts'
+import { isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
 
-/** All strings in a receipt's details that have the form of a block id. */
-export const blocksNamedBy = (note: Note): readonly BlockId[] => (note.type === 'receipt' ? idsIn(note.details) : [])
+/** A receipt's instructions, and all strings in its details that have the form of a block id. */
+export const blocksNamedBy = (note: Note): readonly BlockId[] =>
+  note.type === 'receipt' ? [...instructionsBlock(note), ...idsIn(note.details)] : []
+
+/** The block with the instructions of a receipt. The receipt's row references it, unless the session is encrypted. */
+export const instructionsBlock = (note: Note): readonly BlockId[] =>
+  note.type === 'receipt' ? idsIn(ownField(note, 'instructions')) : []
 
 /**
- * The blocks that a recorder's receipt or the note of a kept file names. Details of other receipts may contain
- * unrelated digests.
+ * The blocks of a kept file; the instructions of a receipt, and the blocks that a recorder's names. Other details may
+ * contain unrelated digests.
  */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
   if (note.type === 'kept_file') return note.blocks.map(({ id }) => id)
-  if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return []
+  const instructions = instructionsBlock(note)
+  if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return instructions
   const { sent, system, tools } = note.details
-  return idsIn([sent, system ?? null, tools ?? null])
+  return [...instructions, ...idsIn([sent, system ?? null, tools ?? null])]
 }
 
 const idsIn = (value: Json | undefined): readonly BlockId[] =>

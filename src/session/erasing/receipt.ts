@@ -4,19 +4,9 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
 import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right } from '../../json/index.ts'
-import { portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
-import type {
-  LogPage,
-  EraseResult,
-  Erasure,
-  ErasedRow,
-  Head,
-  LogFault,
-  Residue,
-  RowPlace,
-  Store,
-  StoredRow,
-} from '../../store/index.ts'
+import { portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
+import type { LogPage, EraseResult, Erasure, ErasedRow, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
+import type { Residue, RowPlace } from '../../store/internal.ts'
 import {
   sameHead,
   identityAt,
@@ -32,7 +22,7 @@ import {
   type LedgerRow,
   Slices,
   finderOf,
-} from '../../store/kit.ts'
+} from '../../store/internal.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
 import type { ReadRecord } from '../record/read.ts'
 import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'

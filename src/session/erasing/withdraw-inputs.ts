@@ -3,7 +3,7 @@
  * has read of it, so a run could still take such an input. After this note its append is a conflict.
  */
 import { isLeft } from '../../json/index.ts'
-import type { InputNote, Note } from '../../notes/kit.ts'
+import type { InputNote, Note } from '../../notes/internal.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { EraseSessionFault } from '../fault.ts'

@@ -1,8 +1,8 @@
 /** Appends exported rows to a session: messages with the times of their source, and notes of kept files with their bytes. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, present, right, type JsonObject } from '../../json/index.ts'
-import type { BlockId } from '../../proof/kit.ts'
-import { termsOf } from '../../entry/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
+import { termsOf } from '../../entry/internal.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
-import { emptyRange } from '../../proof/kit.ts'
+import { emptyRange } from '../../proof/internal.ts'
 import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
 import {
   appendToLedger,
@@ -12,7 +12,7 @@ import {
   stubLeaf,
   type LedgerContent,
   type LedgerRow,
-} from '../../store/kit.ts'
+} from '../../store/internal.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'

@@ -1,8 +1,15 @@
 /** Copies an encrypted session: its rows in stored form, without decrypting them. */
 import { isLeft } from '../../json/index.ts'
-import { missingBlocks } from '../../entry/kit.ts'
+import { missingBlocks } from '../../entry/internal.ts'
 import type { Head, LogFault, LogInfo, Store } from '../../store/index.ts'
-import { destroyedKeyLogOf, encryptedRow, encryptionOf, keyLogOf, ownStore, type TimedRow } from '../../store/kit.ts'
+import {
+  destroyedKeyLogOf,
+  encryptedRow,
+  encryptionOf,
+  keyLogOf,
+  ownStore,
+  type TimedRow,
+} from '../../store/internal.ts'
 import { callCallback, fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import { findLog } from '../record/read.ts'

@@ -12,7 +12,7 @@ import type {
   UpdateFault,
   VerifyFault,
 } from '../../store/index.ts'
-import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/kit.ts'
+import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/internal.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
   sessionSteps,

@@ -2,7 +2,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Erasure, Store, StoreFaultOf } from '../../store/index.ts'
-import { ledgerContent, rowLeaf, type LedgerContent, type TimedRow } from '../../store/kit.ts'
+import { ledgerContent, rowLeaf, type LedgerContent, type TimedRow } from '../../store/internal.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 

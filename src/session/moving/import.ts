@@ -4,7 +4,7 @@ import { describe, hasField, isObject, jsonEqual, optionsOf, ownFields, ownField
 import type { JsonObject } from '../../json/index.ts'
 import type { RecordExport, ExportedHead, ExportedRow } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { ownIdFault, ownStore } from '../../store/kit.ts'
+import { ownIdFault, ownStore } from '../../store/internal.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'

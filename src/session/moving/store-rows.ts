@@ -4,18 +4,18 @@ import { hasField, describe, isLeft, left, right, ownFields, present } from '../
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
-import { appendLeaf, type BlockId } from '../../proof/kit.ts'
-import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/kit.ts'
+import { appendLeaf, type BlockId } from '../../proof/internal.ts'
+import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/internal.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { headOf, rangeAt, rowLeaf, type TimedRow } from '../../store/kit.ts'
+import { headOf, rangeAt, rowLeaf, type TimedRow } from '../../store/internal.ts'
 import { callCallback, fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
-import { decodeNote, type Note } from '../../notes/kit.ts'
+import { decodeNote, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { reasonsIn, refuseErased } from './erased-before.ts'
 import { erasedPartFault } from '../record/rows.ts'
-import { blocksNamedBy, bringBlocks } from '../erasing/receipt-blocks.ts'
+import { blocksNamedBy, bringBlocks, instructionsBlock } from '../erasing/receipt-blocks.ts'
 
 /** How to import a record. */
 export interface ImportOptions {
@@ -75,17 +75,20 @@ export async function* storeRows(
     const { found, bytes } = files.right
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
-    const encoded = waiting.map(({ row }) =>
-      row.kind === 'note' && row.blocks !== undefined
-        ? { ...row, blocks: row.blocks.filter((id) => found.has(id)) }
-        : row,
+    const texts = yield* instructionsIn(from, store, waiting)
+    const encoded = waiting.map(({ row, instructions }) =>
+      instructions !== undefined && texts.has(instructions)
+        ? { ...row, blocks: [instructions] }
+        : row.kind === 'note' && row.blocks !== undefined
+          ? { ...row, blocks: row.blocks.filter((id) => found.has(id)) }
+          : row,
     )
     yield* refuseErased(erased, head.size, encoded, store)
     const appended = yield* need(
       store.append(id, {
         expected: head,
         rows: encoded,
-        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...bytes],
+        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...texts.values(), ...bytes],
         terms: termsOf,
       }),
     )
@@ -103,7 +106,9 @@ export async function* storeRows(
     waiting.push(stub === undefined ? encoded : { ...encoded, row: stub })
     text += encoded.row.body.length + encoded.blocks.reduce((sum, block) => sum + block.length, 0)
     if (hasField(row, 'message')) index += 1
-    else for (const id of blocksNamedBy(row.note)) named.add(id)
+    else
+      for (const id of blocksNamedBy(row.note))
+        if (store.encryption !== undefined || id !== encoded.instructions) named.add(id)
     if (waiting.length >= mostRows || text >= mostText) yield* flush()
   }
   if (waiting.length > 0) yield* flush()
@@ -140,6 +145,21 @@ const keptBlocks = async (
   return right({ found, bytes })
 }
 
+/**
+ * The instructions that receipts name, as far as the source has them: they are stored with the rows, and removed with them.
+ * In a store with keys they are blocks of their own.
+ */
+async function* instructionsIn(
+  from: Store | undefined,
+  to: Store,
+  rows: readonly TimedEncoded[],
+): Steps<ImportFault, ReadonlyMap<BlockId, Uint8Array>> {
+  const ids = [...new Set(rows.flatMap(({ instructions }) => instructions ?? []))]
+  if (from === undefined || to.encryption !== undefined || ids.length === 0) return new Map()
+  const found = yield* need(from.getBlocks(ids))
+  return new Map(ids.flatMap((id, index) => (found[index] === undefined ? [] : [[id, found[index]] as const])))
+}
+
 /** The root that a log would have with more rows. Stores nothing. */
 export async function* rootWith(
   store: Store,
@@ -158,7 +178,7 @@ export async function* rootWith(
 }
 
 /** A row to store, with its time. */
-type TimedEncoded = EncodedRow & { readonly row: TimedRow }
+type TimedEncoded = EncodedRow & { readonly row: TimedRow; readonly instructions?: BlockId | undefined }
 
 /** @param index names a message in a fault */
 export const encodedOf = (
@@ -169,10 +189,10 @@ export const encodedOf = (
   const row = ownFields(given)
   const { at, salt, erased } = row
   const moment = { at, ...present({ salt, erased }) }
-  const encoded = hasField(row, 'note')
-    ? encodedNote(row.note)
-    : encodedMessage(row.message, row.page, erased !== undefined, hash)
-  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+  const isNote = hasField(row, 'note')
+  const encoded = isNote ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
+  const [instructions] = isNote ? instructionsBlock(row.note) : []
+  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment }, instructions })
   return left(
     encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
   )

@@ -2,7 +2,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { present } from '../../json/index.ts'
 import type { Store, ListFault, RemoveFault } from '../../store/index.ts'
-import { ownStore } from '../../store/kit.ts'
+import { ownStore } from '../../store/internal.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps } from '../fault.ts'
 import { isPartial, partialMeta } from '../record/metadata.ts'

@@ -1,6 +1,6 @@
 /** A session behind another framework's interface: opened on first use, created on first change. */
 import { isLeft, jsonEqual, ownFields, sortKeys, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
-import { foldPage, noPages, type PinNote } from '../../notes/kit.ts'
+import { foldPage, noPages, type PinNote } from '../../notes/internal.ts'
 import { listMessages } from '../record/rows.ts'
 import type { MessagesAndNotes, Session } from '../session.ts'
 import { describeSession, openSession } from './open.ts'

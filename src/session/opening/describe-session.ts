@@ -1,10 +1,10 @@
 /** A session's metadata: notes in the log, and the store's description of the latest, which lists read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonEqual, left, right, type JsonObject } from '../../json/index.ts'
-import { decodeNote } from '../../notes/kit.ts'
+import { decodeNote } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import type { LogInfo, Store } from '../../store/index.ts'
-import { ownKeyOf, ownStore } from '../../store/kit.ts'
+import { ownKeyOf, ownStore } from '../../store/internal.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, withoutOwnKeys, type SessionInfo } from '../record/metadata.ts'

@@ -2,7 +2,7 @@
 import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { charactersOf } from '../../store/kit.ts'
+import { charactersOf } from '../../store/internal.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'

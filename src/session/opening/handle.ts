@@ -11,7 +11,7 @@ import {
   rewindOptions,
 } from '../record/options.ts'
 import type { Head, LogInfo, Store, StoreFault } from '../../store/index.ts'
-import { ownKeyOf } from '../../store/kit.ts'
+import { ownKeyOf } from '../../store/internal.ts'
 import type { CallbackThrew, TaskFor } from '../../task/index.ts'
 import { Appending } from '../writing/append.ts'
 import { lookAtLease } from '../record/pending.ts'
@@ -35,6 +35,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   const appending = new Appending(store, mirror, writer)
   const history = new SessionHistory(store, mirror, writer)
   mirror.erasable = info.erasable === true
+  mirror.encrypted = ownKeyOf(log) !== undefined
   const described = new SessionMetadata(holding.store, log, info, mirror, writer)
   mirror.described = info.metadata
   mirror.inherited = inheritedRows(log)

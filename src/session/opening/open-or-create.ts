@@ -2,7 +2,7 @@
 import { isLeft, left, optionsOf, ownFields, present } from '../../json/index.ts'
 import { createRedactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
-import { copyArgument } from '../../store/kit.ts'
+import { copyArgument } from '../../store/internal.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type OpenOrCreateFault } from '../fault.ts'
 import { createSession, firstMessages, openSession, type SessionOptions } from './open.ts'

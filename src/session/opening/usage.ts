@@ -1,6 +1,6 @@
 /** The token usage of a session's model calls: from its receipts, and from the file that it was imported from. */
 import { freezeResult, ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
-import { decodeNote, type ReceiptNote, type Usage } from '../../notes/kit.ts'
+import { decodeNote, type ReceiptNote, type Usage } from '../../notes/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'

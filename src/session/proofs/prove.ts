@@ -2,7 +2,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/kit.ts'
+import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
 import { createHistory } from '../../history/index.ts'
 import {
   checkArgument,
@@ -22,7 +22,7 @@ import {
 } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
-import { decodeRow, isRowText, takeMessage } from '../../entry/kit.ts'
+import { decodeRow, isRowText, takeMessage } from '../../entry/internal.ts'
 import type { Head, Store, StoreFaultOf, StoredRow } from '../../store/index.ts'
 import {
   erasureOf,
@@ -34,7 +34,7 @@ import {
   rangeAt,
   headOf,
   rowLeaf,
-} from '../../store/kit.ts'
+} from '../../store/internal.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { headMismatch, badProof, isCount } from '../erasing/receipt.ts'

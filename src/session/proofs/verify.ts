@@ -2,9 +2,9 @@
 import { checkStore } from '../record/store-of.ts'
 import { describe, isLeft, jsonEqual, optionsOf } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
-import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/kit.ts'
+import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/internal.ts'
 import {
   verifyLog,
   type Head,
@@ -14,7 +14,7 @@ import {
   type Store,
   type StoredRow,
 } from '../../store/index.ts'
-import { isEncrypted, ledgerId, readEncrypted, refuseUndone } from '../../store/kit.ts'
+import { isEncrypted, ledgerId, readEncrypted, refuseUndone } from '../../store/internal.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'

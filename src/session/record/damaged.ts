@@ -2,9 +2,9 @@
 import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import { user } from '../../message/index.ts'
-import { emptyRange, rootOf, hexOf, type CompactRange } from '../../proof/kit.ts'
+import { emptyRange, rootOf, hexOf, type CompactRange } from '../../proof/internal.ts'
 import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
-import { isInTree, rangeAt } from '../../store/kit.ts'
+import { isInTree, rangeAt } from '../../store/internal.ts'
 import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
 
 /** Read all rows into an empty mirror, and list the altered ones in its `damaged`. */

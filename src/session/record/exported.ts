@@ -1,7 +1,7 @@
 /** A record being exported or copied to another store: its rows, id, metadata and head. */
 import type { JsonObject } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
-import type { Note } from '../../notes/kit.ts'
+import type { Note } from '../../notes/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
 
 /** A row's time, salt and erased leaf. */

@@ -22,8 +22,8 @@ import {
   resultMessages,
   toolResultPart,
   withOwnCallId,
-} from '../../message/kit.ts'
-import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/kit.ts'
+} from '../../message/internal.ts'
+import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/internal.ts'
 import type { History } from '../../history/index.ts'
 
 /** A step of a run that is not recorded. Its run is working on it, has died, or waits for an approval. */

@@ -11,7 +11,7 @@ import {
   type JsonObject,
   type MutableJson,
 } from '../../json/index.ts'
-import type { MetadataNote, Note } from '../../notes/kit.ts'
+import type { MetadataNote, Note } from '../../notes/internal.ts'
 
 enablePatches()
 

@@ -2,19 +2,18 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
-import { appendText } from '../../history/kit.ts'
-import { emptyRange, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { appendText } from '../../history/internal.ts'
+import { emptyRange, grow, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
-import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/kit.ts'
+import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from './metadata-notes.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/kit.ts'
+import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
-  grow,
   verifyLog,
   type Head,
   type LogInfo,
@@ -24,7 +23,7 @@ import {
   type StoreFaultOf,
   type VerifyFault,
 } from '../../store/index.ts'
-import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/kit.ts'
+import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/internal.ts'
 import { FaultError } from '../../task/index.ts'
 import { sessionFaultText } from '../fault.ts'
 
@@ -73,6 +72,8 @@ export interface Mirror {
   sealed: boolean
   /** Whether appended rows get a salt. */
   erasable: boolean
+  /** Whether rows are encrypted. */
+  encrypted: boolean
   /** The journal folded so far: the steps that are not recorded yet. */
   readonly journal: JournalFold
   /** Leases up to this number are known to have ended. */
@@ -104,6 +105,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   described: Object.freeze({}),
   inherited: 0,
   erasable: false,
+  encrypted: false,
   journal: emptyFold(),
   endedLeases: 0,
   foreign: 0,

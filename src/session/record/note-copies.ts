@@ -2,9 +2,9 @@
 import type { View } from '../../history/index.ts'
 import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
-import { contentsOf, finderOf, isProgramName } from '../../store/kit.ts'
+import { contentsOf, finderOf, isProgramName } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
-import { isMark, type Note } from '../../notes/kit.ts'
+import { isMark, type Note } from '../../notes/internal.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
 
 /** The messages to erase, and everything by which notes can refer to them. */

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'
 import { describe, isLeft, optionsOf, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
-import { callsOf, isCut } from '../../message/kit.ts'
+import { callsOf, isCut } from '../../message/internal.ts'
 import {
   callIdsIn,
   cutAnswerNotice,

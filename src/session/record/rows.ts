@@ -1,13 +1,14 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
-import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right } from '../../json/index.ts'
+import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right, utf8Of } from '../../json/index.ts'
+import { blockIdOf, type BlockId } from '../../proof/internal.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
-import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/kit.ts'
+import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNote } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../../pages/index.ts'
-import { listKinds } from '../../pages/kit.ts'
-import { Recording } from '../../entry/kit.ts'
+import { listKinds } from '../../pages/internal.ts'
+import { Recording } from '../../entry/internal.ts'
 import type { Row, Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
@@ -72,22 +73,20 @@ export const erasedPartFault = ({ content }: Message): MessageFault => ({
 export const withNotes = (
   mirror: Mirror,
   messages: StepRows,
-  given: readonly NewNote[],
+  given: readonly NoteInput[],
   base: number,
 ): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
-    const checked = checkNoteInput(one, mirror)
-    if (isLeft(checked)) return checked
-    const isSummary = checked.right.note.type === 'summary' // of messages that are stored already
-    const note = writableNote(checked.right, mirror, isSummary ? undefined : base + count)
+    const isSummary = one.note.type === 'summary' // of messages that are stored already
+    const note = writableNote(one, mirror, isSummary ? undefined : base + count)
     if (isLeft(note)) return note
     notes.push(note.right)
   }
   return right({
-    rows: [...messages.rows, ...notes.map(noteRow)],
-    blocks: messages.blocks,
+    rows: [...messages.rows, ...notes.map((note, index) => noteRow(note, given[index]?.block))],
+    blocks: [...messages.blocks, ...storedWith(mirror, given)],
     entries: messages.entries,
     apply: (position) => {
       messages.apply(position)
@@ -96,18 +95,36 @@ export const withNotes = (
   })
 }
 
-export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
-  rows: [noteRow(note)],
-  blocks: [],
+export const rowsOfNote = (mirror: Mirror, note: Note, block?: NoteBlock): StepRows => ({
+  rows: [noteRow(note, block)],
+  blocks: storedWith(mirror, [{ block }]),
   entries: [],
   apply: (position) => addNote(mirror, position, note),
 })
 
-const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
+const noteRow = (note: Note, block?: NoteBlock): Row => ({
+  kind: 'note',
+  body: JSON.stringify(note),
+  ...(block !== undefined && { blocks: [block.id] }),
+})
+
+/** The blocks to store with the rows of notes. Those of an encrypted session are stored before, on their own. */
+const storedWith = (
+  { encrypted }: Pick<Mirror, 'encrypted'>,
+  notes: readonly Pick<NoteInput, 'block'>[],
+): readonly Uint8Array[] => (encrypted ? [] : notes.flatMap(({ block }) => block?.bytes ?? []))
+
+/** A text of a note that is stored as a block. */
+export interface NoteBlock {
+  readonly id: BlockId
+  readonly bytes: Uint8Array
+}
 
 /** A note of the caller, copied and checked. */
 export interface NoteInput {
   readonly note: Note
+  /** The instructions of a receipt. */
+  readonly block: NoteBlock | undefined
   /** True for a summary without a digest. It gets one when it is written and its messages are known. */
   readonly needsDigest: boolean
 }
@@ -119,9 +136,22 @@ const noDigest = '0'.repeat(64)
 export const checkNoteInput = (
   given: NewNote,
   { redactor }: Pick<Mirror, 'redactor'>,
+  { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidNote'>, NoteInput> => {
   const needsDigest = isObject(given) && given.type === 'summary' && ownField(given, 'sourceDigest') === undefined
-  const whole = decodeNote(needsDigest ? { ...given, sourceDigest: noDigest } : given)
+  const text = instructionsOf(given)
+  const bytes = text === undefined ? undefined : utf8Of(redactor === undefined ? text : redactor.text(text))
+  const block = bytes && { id: blockIdOf(bytes, hash), bytes }
+  const isChanged = needsDigest || block !== undefined
+  const whole = decodeNote(
+    isChanged
+      ? {
+          ...given,
+          ...(needsDigest && { sourceDigest: noDigest }),
+          ...(block !== undefined && { instructions: block.id }),
+        }
+      : given,
+  )
   // Journal content is recorded again as a message, and its redactions are counted then.
   const decoded =
     redactor === undefined || isLeft(whole)
@@ -136,7 +166,17 @@ export const checkNoteInput = (
   if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
   return decoded.right.type === 'erased'
     ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
-    : right({ note: decoded.right, needsDigest })
+    : right({ note: decoded.right, needsDigest, block })
+}
+
+/** The text of a receipt's instructions, to be stored as a block. */
+const instructionsOf = (given: NewNote): string | undefined => {
+  const instructions: unknown =
+    isObject(given) && given.type === 'receipt' ? ownField(given, 'instructions') : undefined
+  const text: unknown = isObject(instructions)
+    ? ownField(instructions as { readonly text?: unknown }, 'text')
+    : undefined
+  return typeof text === 'string' ? text.toWellFormed() : undefined
 }
 
 /** The minimum number of messages for a note to be valid. */
@@ -153,7 +193,7 @@ export type WritableNote = Either<SessionFaultOf<'InvalidNote'>, Note>
 
 /** The note to write, if a record of `len` messages can have it. */
 export const writableNote = (
-  { note, needsDigest }: NoteInput,
+  { note, needsDigest }: Pick<NoteInput, 'note' | 'needsDigest'>,
   mirror: Mirror,
   len: number = mirror.history.len,
 ): WritableNote => {

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right } from '../../json/index.ts'
 import type { Row, Store, StoreFaultOf } from '../../store/index.ts'
-import type { TimedRow } from '../../store/kit.ts'
+import type { TimedRow } from '../../store/internal.ts'
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 

@@ -1,6 +1,6 @@
 /** Steps: what a session's writer appends, and the state that each continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { RecordedEntry } from '../../entry/kit.ts'
+import type { RecordedEntry } from '../../entry/internal.ts'
 import type { Head, Row } from '../../store/index.ts'
 import type { SessionFaultOf, WriteFault } from '../fault.ts'
 

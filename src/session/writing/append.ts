@@ -4,7 +4,7 @@ import type { Immutable } from '../../history/index.ts'
 import { isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { copyArgument } from '../../store/kit.ts'
+import { copyArgument } from '../../store/internal.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
 import { createPace, type Pace } from './pace.ts'
@@ -13,6 +13,7 @@ import {
   type WritableNote,
   retractFrom,
   checkNoteInput,
+  type NoteInput,
   retractLast,
   messageRows,
   reachOf,
@@ -52,15 +53,21 @@ export class Appending {
   }
 
   async append(input: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const notes = notesOf(input)
+    const given = notesOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
     const rows = messageRows(this.#mirror, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
     if (isLeft(rows)) return rows
+    const notes: NoteInput[] = []
+    for (const note of given) {
+      const checked = checkNoteInput(note, this.#mirror, this.#store)
+      if (isLeft(checked)) return checked
+      notes.push(checked.right)
+    }
     const allRows = (len: number): ReturnType<Step['rows']> =>
       notes.length === 0 ? rows : withNotes(this.#mirror, rows.right, notes, len)
     const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
-      return this.#writer.append(
+      return this.#append(
         step(
           { type: 'head', head: { ...expectedHead } },
           options,
@@ -68,10 +75,24 @@ export class Appending {
           () => allRows(this.#mirror.history.len),
           rows,
         ),
+        notes,
       )
     const now = notes.length === 0 ? rows : allRows(expectedLen ?? this.#writer.len)
     if (isLeft(now)) return now
-    return this.#writer.append(step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows))
+    return this.#append(
+      step({ type: 'len', len: expectedLen, conversation }, options, counts, () => now, rows),
+      notes,
+    )
+  }
+
+  /** Appends a step. The rows of an encrypted session can't have the blocks of notes, which are stored before them. */
+  async #append(step: Step, notes: readonly NoteInput[]): Promise<WriteAnswer<AppendedMessages>> {
+    const blocks = this.#mirror.encrypted ? notes.flatMap(({ block }) => block?.bytes ?? []) : []
+    if (blocks.length === 0) return this.#writer.append(step)
+    const stored = this.#writer.alone(() => this.#store.putBlocks(blocks)())
+    const appended = this.#writer.append(step) // called at once, so that it keeps its place among the appends
+    const answer = await stored
+    return isLeft(answer) && answer.left._tag !== 'SessionClosed' ? (await appended, answer) : appended
   }
 
   async rebase(
@@ -138,13 +159,13 @@ export class Appending {
   }
 
   async note(note: NewNote, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const checked = checkNoteInput(note, this.#mirror)
+    const checked = checkNoteInput(note, this.#mirror, this.#store)
     if (isLeft(checked)) return checked
     const write = (): WritableNote => writableNote(checked.right, this.#mirror)
     const waits = reachOf(checked.right.note) > this.#mirror.history.len // for messages that are still pending
     const now = waits ? undefined : write()
     if (now !== undefined && isLeft(now)) return now
-    return this.#writer.append({ ...this.#noteStep(() => now ?? write(), options), waits })
+    return this.#append({ ...this.#noteStep(() => now ?? write(), options, checked.right), waits }, [checked.right])
   }
 
   seal(options: LeaseRespect): Promise<WriteAnswer<AppendedMessages>> {
@@ -152,7 +173,7 @@ export class Appending {
   }
 
   /** @param make returns the note when its turn comes */
-  #noteStep(make: () => WritableNote, options: NoteOptions): Step {
+  #noteStep(make: () => WritableNote, options: NoteOptions, { block }: Partial<NoteInput> = {}): Step {
     const { expectedHead, expectedLen } = options
     const continues: Continues =
       expectedHead !== undefined
@@ -162,7 +183,7 @@ export class Appending {
           : { type: 'end' }
     return step(continues, options, { messages: 0, notes: 1 }, () => {
       const note = make()
-      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right))
+      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right, block))
     })
   }
 }

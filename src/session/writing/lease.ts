@@ -12,7 +12,7 @@ import {
   type Timer,
 } from '../../task/index.ts'
 import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask } from '../../store/kit.ts'
+import { storeTask } from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,

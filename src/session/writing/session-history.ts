@@ -1,10 +1,10 @@
 /** The history of a session: an append answers its position at once, and the session stores the message meanwhile. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { History, Immutable } from '../../history/index.ts'
-import { linkedHistory, type LinkedHistory } from '../../history/kit.ts'
+import { linkedHistory, type LinkedHistory } from '../../history/internal.ts'
 import { isLeft, left, NotJson, right } from '../../json/index.ts'
 import { decodeMessage, type Message, type MessageFault } from '../../message/index.ts'
-import { messageFaultText } from '../../message/kit.ts'
+import { messageFaultText } from '../../message/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'

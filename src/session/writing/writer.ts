@@ -13,21 +13,21 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right } from '../../json/index.ts'
-import { termsOf, type RecordedEntry } from '../../entry/kit.ts'
+import { termsOf, type RecordedEntry } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
-import type { CompactRange } from '../../proof/kit.ts'
+import type { CompactRange } from '../../proof/internal.ts'
 import type {
   Append,
   AppendFault,
   AppendedRows,
   Head,
-  Plan,
   Row,
   Store,
   StoreFaultOf,
   VerifyFault,
 } from '../../store/index.ts'
-import { headOf, planAppend, rangeAt, sameHead } from '../../store/kit.ts'
+import type { Plan } from '../../store/internal.ts'
+import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
   addTimes,

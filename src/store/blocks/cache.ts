@@ -2,7 +2,7 @@
 import { amount } from '../../task/index.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import { shareIdentity } from '../rules/block-handle.ts'
 import { storeTask } from '../fault.ts'
 import type { BlockStore } from '../port/store.ts'

@@ -7,7 +7,7 @@
  */
 import { describe, isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
-import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/internal.ts'
 import { blockStoreOf, defaultScope, withOnceStore } from '../rules/block-handle.ts'
 import { storeTask, type MediumFault, type StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'

@@ -10,7 +10,7 @@ import {
   type Hash,
   type BlockId,
   type CompactRange,
-} from '../../proof/kit.ts'
+} from '../../proof/internal.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { momentOf } from '../port/clock.ts'
 import {

@@ -1,7 +1,7 @@
 /** Rows as a driver receives them: copied, checked and hashed. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, ownField, right } from '../../json/index.ts'
-import { hashRow, type BlockId, type Hash, type HashedRow } from '../../proof/kit.ts'
+import { hashRow, type BlockId, type Hash, type HashedRow } from '../../proof/internal.ts'
 import { latest, momentOf } from './clock.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import { invalidBlockId } from './id.ts'

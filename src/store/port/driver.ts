@@ -3,7 +3,7 @@
  * and checks and hashes ids, rows, metadata and blocks in one place, so a driver receives checked input only.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Hash, BlockId } from '../../proof/kit.ts'
+import type { Hash, BlockId } from '../../proof/internal.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'

@@ -6,7 +6,7 @@
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
 import { isArray, isObject, jsonIn, type JsonObject, present } from '../../json/index.ts'
-import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/kit.ts'
+import { digestOf, digestOfName, isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'

@@ -1,5 +1,5 @@
 /** The requests and results of erasing rows in a store. */
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import type { ActionReason, CopiedClaim } from './ledger-row.ts'
 import type { LeaseClaim } from './lease.ts'
 import type { Head } from './row.ts'

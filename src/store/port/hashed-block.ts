@@ -2,7 +2,7 @@
  * Blocks hashed when they were extracted from a message, so that their append does not hash them again.
  * Bytes can change, so the stored bytes are a copy made before hashing, which no other code has seen.
  */
-import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import type { Block } from './driver.ts'
 
 /** For the bytes given to `hashedBlock`: a copy, its id, and the hash function. */

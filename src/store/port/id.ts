@@ -1,5 +1,5 @@
 /** Checks ids of logs, operations, scopes and blocks. */
-import { isBlockId } from '../../proof/kit.ts'
+import { isBlockId } from '../../proof/internal.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
 /** The longest id, in bytes of UTF-8. */

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
-import { grow, hexOf, rootOf, type CompactRange, type GrownTree, type Hash } from '../../proof/kit.ts'
+import { grow, hexOf, rootOf, type CompactRange, type GrownTree, type Hash } from '../../proof/internal.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'

@@ -3,7 +3,7 @@
  * the appending code supplies a function that finds a row's terms. An index has each term of a row once,
  * without order. It is derived from rows and blocks: it may lack rows, and can be rebuilt at any time.
  */
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import type { Task } from '../../task/index.ts'
 import type { LogFault, MediumFault, StoreFaultOf } from '../fault.ts'
 import type { Row, StoredRow } from './row.ts'

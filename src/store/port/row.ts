@@ -1,5 +1,5 @@
 /** Rows of a log, and the log's head. */
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 
 /** The kind of a row: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
 export type RowKind = 'entry' | 'note'

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
-import type { Hash, BlockId } from '../../proof/kit.ts'
+import type { Hash, BlockId } from '../../proof/internal.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'

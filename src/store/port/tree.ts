@@ -1,9 +1,9 @@
 /** The tree of a log: its heads, and the range from which it grows. */
-import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../../proof/kit.ts'
+import { hexOf, peakEnds, rootOf, type Hash, type CompactRange } from '../../proof/internal.ts'
 import { Damaged } from './damage-error.ts'
 import type { Head } from './row.ts'
 
-export { grow, rowLeaf, type GrownTree } from '../../proof/kit.ts'
+export { grow, rowLeaf, type GrownTree } from '../../proof/internal.ts'
 
 /**
  * The head of a log with this tree. Cost: as many hashes as the size has 1 bits.

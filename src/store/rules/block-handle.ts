@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
 import { checkArgument, isLeft, left, right } from '../../json/index.ts'
-import { blockIdOf, type BlockId } from '../../proof/kit.ts'
+import { blockIdOf, type BlockId } from '../../proof/internal.ts'
 import { uniqueBlocks, ownBlocks } from './check-arguments.ts'
 import type { Answer, BlockDriver } from '../port/driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from '../fault.ts'

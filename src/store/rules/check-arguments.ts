@@ -1,7 +1,7 @@
 /** Checks and copies the arguments of store calls before a driver gets them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, right, type Path } from '../../json/index.ts'
-import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import { checkRows, type RowContext } from '../port/checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { freezeResult, isLeft, left, right, ownFields } from '../../json/index.ts'
-import { emptyRange, type BlockId } from '../../proof/kit.ts'
+import { emptyRange, type BlockId } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
 import type { CheckedErasure, StoreDriver } from '../port/driver.ts'

@@ -19,7 +19,7 @@ import {
   type OptionNames,
 } from '../../json/index.ts'
 import { RecentMap } from '../../sequence/index.ts'
-import { blockIdOf, emptyRange, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, emptyRange, type Hash } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
 import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
 import type { StoreFinding } from '../port/check.ts'

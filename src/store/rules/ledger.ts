@@ -28,7 +28,7 @@ import type { Store } from '../port/store.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 import { identityAt, type LogIdentity } from '../port/identity.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Hash } from '../../proof/kit.ts'
+import type { Hash } from '../../proof/internal.ts'
 import { rangeAt } from './verify.ts'
 
 /** The content of a ledger up to a head. */

@@ -1,7 +1,7 @@
 /** Finding rows and logs: the computations that all drivers share. */
 import { isObject, type JsonObject, ownFields } from '../../json/index.ts'
 import { countWhile, sliceBounds, type Bounds } from '../../sequence/index.ts'
-import type { RowPlace } from './rules.ts'
+import type { KindIndex } from './rules.ts'
 import type { LogInfo, RowRange, Where } from '../port/store.ts'
 import type { RowKind } from '../port/row.ts'
 
@@ -17,7 +17,7 @@ export type Positions = Bounds
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,
   range: RowRange,
-  rowAt: (position: number) => RowPlace,
+  rowAt: (position: number) => KindIndex,
 ): Positions => {
   const { from, to, only } = ownFields(range)
   const { size } = log.head
@@ -28,7 +28,7 @@ export const positionsOf = (
 }
 
 /** The position of the row with this index among the rows of its kind. The row must exist. */
-const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => RowPlace): number => {
+const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => KindIndex): number => {
   const isBefore = (ahead: number): boolean => {
     const position = index + ahead // at least `index` rows come before it
     const row = rowAt(position)

@@ -9,7 +9,7 @@ import {
   subtreesBetween,
   type Hash,
   type Subtree,
-} from '../../proof/kit.ts'
+} from '../../proof/internal.ts'
 import type { Task } from '../../task/index.ts'
 import { storeTask, type LogFault } from '../fault.ts'
 import type { StoredRow } from '../port/row.ts'

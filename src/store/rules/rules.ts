@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
 import type { CheckedRow } from '../port/checked-row.ts'
 import type { CheckedAppend, UnchangedLog } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
@@ -20,7 +20,7 @@ import { grow, headOf } from '../port/tree.ts'
 export const maxMissed = 1000
 
 /** A row's kind, and its index among the rows of that kind. */
-export interface RowPlace {
+export interface KindIndex {
   /** Whether the row is an entry or a note. */
   readonly kind: RowKind
   /** Its index among the rows of its kind, from 0. */
@@ -28,9 +28,9 @@ export interface RowPlace {
 }
 
 /** A place as one number: the index, doubled, and 1 more for a note. */
-export const placeOf = ({ kind, index }: RowPlace): number => index * 2 + (kind === 'note' ? 1 : 0)
+export const placeOf = ({ kind, index }: KindIndex): number => index * 2 + (kind === 'note' ? 1 : 0)
 
-export const decodePlace = (place: number): RowPlace => ({
+export const decodePlace = (place: number): KindIndex => ({
   kind: place % 2 === 1 ? 'note' : 'entry',
   index: Math.floor(place / 2),
 })
@@ -38,7 +38,7 @@ export const decodePlace = (place: number): RowPlace => ({
 /** A row as the store returns it. All fields are set, so that none is read from a prototype. */
 export const storedRow = (
   position: number,
-  { kind, index }: RowPlace,
+  { kind, index }: KindIndex,
   body: string,
   at: number,
   salt: string | undefined,
@@ -73,7 +73,7 @@ export interface GrownLog extends LogBasis {
 }
 
 /** A row, with the data stored beside it. */
-export interface GrownRow extends RowPlace {
+export interface GrownRow extends KindIndex {
   readonly row: CheckedRow
   readonly position: number
   readonly node: Uint8Array
@@ -209,7 +209,7 @@ export const forkFault = (id: string, at: number, size: number): StoreFault | un
   Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
 
 /** The number of entries among the first `at` rows, given the last of them. */
-export const entriesBefore = (at: number, last: RowPlace | undefined): number =>
+export const entriesBefore = (at: number, last: KindIndex | undefined): number =>
   last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
 
 /** The description of a log. `appended` is the time of its last own row, if any. */

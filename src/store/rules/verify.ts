@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { checkArgument, isObject, describe, isLeft, left, right } from '../../json/index.ts'
 import type { CallbackThrew, Task } from '../../task/index.ts'
-import { emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
+import { emptyRange, equalBytes, peakEnds, type CompactRange } from '../../proof/internal.ts'
 import { storeTask, type LogFault, type VerifyFault } from '../fault.ts'
 import type { LogInfo, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
-import { emptyRange, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { emptyRange, type CompactRange, type Hash } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { CheckedAppend } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'

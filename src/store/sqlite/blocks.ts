@@ -1,6 +1,6 @@
 /** Blocks in the file. Each is stored once per scope, and is removed with the last row that mentions it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { blockIdOf, type BlockId, type Hash } from '../../proof/kit.ts'
+import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import type { Block } from '../port/driver.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
 import { prepareAllOnce } from './prepared.ts'

@@ -1,5 +1,5 @@
 /** Checks blocks, their bytes, and which rows mention them. */
-import { equalBytes } from '../../proof/kit.ts'
+import { equalBytes } from '../../proof/internal.ts'
 import { findingsOf, type Facts, type Finding, type Raw } from './check-facts.ts'
 import {
   namedBlocks,

@@ -1,8 +1,8 @@
 /** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompactRange, Hash } from '../../proof/kit.ts'
+import type { CompactRange, Hash } from '../../proof/internal.ts'
 import type { StoreFinding } from '../port/check.ts'
-import type { RowPlace } from '../rules/rules.ts'
+import type { KindIndex } from '../rules/rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
 import { Rows } from './rows.ts'
@@ -52,7 +52,7 @@ export interface SegmentRows {
   readonly beside: readonly Beside[]
 }
 
-export interface Beside extends RowPlace {
+export interface Beside extends KindIndex {
   readonly position: number
   readonly node: Uint8Array
 }

@@ -1,5 +1,5 @@
 /** Checks scopes, logs, their operations and leases against the rows of their segments. */
-import { equalBytes, rootOf, type Hash } from '../../proof/kit.ts'
+import { equalBytes, rootOf, type Hash } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
 import { findingsOf, isUnreadable, quoteValue, type Facts, type Finding, type SegmentRows } from './check-facts.ts'
 import { rowsOf } from './check-rows.ts'

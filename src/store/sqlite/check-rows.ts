@@ -2,7 +2,7 @@
  * Reads the rows of a store file, segment by segment, and computes from them what is stored beside them. A fork's
  * tree starts with what its parent's rows give, not with stored nodes: one pass finds what all of them hide.
  */
-import { appendLeaf, emptyRange, equalBytes, type CompactRange, type Hash } from '../../proof/kit.ts'
+import { appendLeaf, emptyRange, equalBytes, type CompactRange, type Hash } from '../../proof/internal.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
 import { placeOf } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'

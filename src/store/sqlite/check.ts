@@ -7,7 +7,7 @@
  * then.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Hash } from '../../proof/kit.ts'
+import type { Hash } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
 import { checkBlocks, checkContents, checkMentions } from './check-blocks.ts'
 import { Facts, findingsOf, isUnreadable, type Finding } from './check-facts.ts'

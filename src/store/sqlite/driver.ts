@@ -1,7 +1,7 @@
 /** The store driver for a SQLite file. Reads run immediately, in pieces; writes go through the single writer. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { Hash } from '../../proof/kit.ts'
+import type { Hash } from '../../proof/internal.ts'
 import type { CheckedAppend, ErasingDriver, IndexDriver, StoreDriver } from '../port/driver.ts'
 import { removalIncompleteFault } from '../rules/rules.ts'
 import { Appender } from './append.ts'

@@ -7,7 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { equalBytes, type BlockId, type Hash } from '../../proof/kit.ts'
+import { equalBytes, type BlockId, type Hash } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'

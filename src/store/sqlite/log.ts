@@ -1,6 +1,6 @@
 /** A log in the file. Its columns are checked, because a disk error may have changed anything in them. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompactRange, Hash } from '../../proof/kit.ts'
+import type { CompactRange, Hash } from '../../proof/internal.ts'
 import { latest } from '../port/clock.ts'
 import { Damaged } from '../port/damage-error.ts'
 import { logInfo } from '../rules/rules.ts'

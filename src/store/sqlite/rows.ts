@@ -1,8 +1,8 @@
 /** The rows of a log in the file: finds the segment that has them, and reads them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { equalBytes, peakEnds, type CompactRange } from '../../proof/kit.ts'
+import { equalBytes, peakEnds, type CompactRange } from '../../proof/internal.ts'
 import { Damaged } from '../port/damage-error.ts'
-import { decodePlace, entriesBefore, placeOf, type GrownRow, type RowPlace } from '../rules/rules.ts'
+import { decodePlace, entriesBefore, placeOf, type GrownRow, type KindIndex } from '../rules/rules.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { LogRow } from './log.ts'
@@ -133,7 +133,7 @@ export class Rows {
     return rows
   }
 
-  placeAt(segment: number, position: number): RowPlace {
+  placeAt(segment: number, position: number): KindIndex {
     const [stretch] = this.stretches(segment, position, position + 1)
     const found = this.#place.get(stretch?.segment ?? segment, position) as { readonly place: number } | undefined
     if (found === undefined) throw new Damaged(position, 'its row is missing')

@@ -8,7 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { BlockId } from '../../proof/kit.ts'
+import type { BlockId } from '../../proof/internal.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
 import type { Answer, CheckedAppend, IndexDriver } from '../port/driver.ts'
 import { encryptionMark, isEncrypted, isEncryptedMeta } from '../port/encrypted.ts'

@@ -5,18 +5,13 @@
  * to it, one at a time.
  */
 import { resolve } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
-import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, choice, type Task } from '../../task/index.ts'
-import { portableSha256 as sha256 } from '../../proof/kit.ts'
-import { findingText, type StoreFinding, type StoreRepair } from '../port/check.ts'
+import { portableSha256 as sha256 } from '../../proof/internal.ts'
 import { storeOf } from '../rules/handle.ts'
-import { nextTurn, sliceRows } from '../port/slices.ts'
-import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
+import { storeTask, type OpenStoreFault } from '../fault.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
-import { checkDatabase, type Finding } from './check.ts'
 import { sqliteDriver, type SqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
 import { networkFileSystem } from './network.ts'
@@ -97,8 +92,12 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const writer = new Writer(db, { path, durability, wait, onNotice })
       const driver: SqliteDriver = {
         ...sqliteDriver(db, writer, sha256, now),
-        check: () => checkFileOf(again),
-        repair: () => writer.write(() => right(repairStore(db))),
+        // Loaded when it is first called: most processes never check a file.
+        check: async () => (await import('./check-store.ts')).checkStore(again),
+        repair: async () => {
+          const { repairStore } = await import('./check-store.ts')
+          return writer.write(() => right(repairStore(db)))
+        },
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
       if (isLeft(store)) db.close()
@@ -108,51 +107,6 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       return left(faultOf(error, path, 'open the file'))
     }
   }, 'sqliteStore')
-}
-
-/**
- * The findings of a check, read through a separate connection in short pieces, because a long read
- * would keep the write-ahead log from being emptied. Pieces read at different times may contradict each
- * other. If others write meanwhile, only what is found twice is checked again in one transaction.
- */
-const checkFileOf = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
-  const db = open()
-  const pass = async (): Promise<readonly StoreFinding[]> => {
-    const findings: StoreFinding[] = []
-    let turns = 0
-    for (const found of checkDatabase(db, sha256)) {
-      if (found !== undefined) findings.push(findingOf(found))
-      if (++turns % sliceRows === 0) await nextTurn()
-    }
-    return Object.freeze(findings)
-  }
-  /** Changes when another connection has written. */
-  const version = (): unknown => db.prepare('pragma data_version').get()?.['data_version']
-  try {
-    const before = version()
-    const first = await pass()
-    if (first.length === 0 || version() === before) return right(first)
-    const texts = new Set((await pass()).map(findingText))
-    if (!first.some((found) => texts.has(findingText(found)))) return right([])
-    db.exec('begin')
-    return right(await pass())
-  } finally {
-    db.close()
-  }
-}
-
-const findingOf = ({ rebuild, ...found }: Finding): StoreFinding =>
-  Object.freeze({ ...found, repairable: rebuild !== undefined })
-
-/** Checks the file and repairs as it goes: each part is compared with what was repaired before. */
-const repairStore = (db: DatabaseSync): readonly StoreRepair[] => {
-  const repairs: StoreRepair[] = []
-  for (const finding of checkDatabase(db, sha256)) {
-    if (finding === undefined) continue
-    const { rebuild, ...found } = finding
-    repairs.push(Object.freeze({ ...found, done: rebuild?.() }))
-  }
-  return Object.freeze(repairs)
 }
 
 const optionNames = {

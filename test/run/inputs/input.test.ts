@@ -19,7 +19,7 @@ import {
 } from 'indelible/run'
 import { createSession, eraseMessages, forkSession, openSession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
-import { storeTask } from '../../../src/store/kit.ts'
+import { storeTask } from '../../../src/store/internal.ts'
 import { rounds } from '../../rounds.ts'
 import { thawed } from '../../thawed.ts'
 import type { Clock } from '../../../src/task/index.ts'

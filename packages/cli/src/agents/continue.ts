@@ -5,10 +5,10 @@ import { isAbsolute } from 'node:path'
 import { deriveContext, estimateTokens } from 'indelible/context'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { faultMessage } from 'indelible'
-import { isLeft, isObject } from 'indelible/json/kit'
+import { isLeft, isObject } from 'indelible/internal/json'
 import type { Message, Sequence } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
-import { workFolderOf } from '@indelible/view/kit'
+import type { Note } from 'indelible/internal/notes'
+import { workFolderOf } from '@indelible/view/internal'
 import { nativePrograms, writeNative, type NativeProgram, type Transcript } from '@indelible/transcripts'
 import {
   Misuse,

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, rmSync, statSync } from
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
 import { folderOf, homeOf, isByProject, projectRoot, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'

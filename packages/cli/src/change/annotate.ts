@@ -1,5 +1,5 @@
 /** `indelible note`, `pin`, `retag` and `rename`: notes about a record. Messages don't change. */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession } from 'indelible/session'
 import { Misuse, wholeNumber, type Command } from '../terminal/command.ts'

@@ -1,8 +1,8 @@
 /** `indelible append SESSION`: appends messages from the command line or standard input. */
 import { faultMessage } from 'indelible'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import { decodeMessage, openCalls, text, type Message, type Role } from 'indelible/message'
-import { isRole, roles } from 'indelible/message/kit'
+import { isRole, roles } from 'indelible/internal/message'
 import { isPageKind, pageKinds } from 'indelible/pages'
 import { openSession, pending, type Session } from 'indelible/session'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'

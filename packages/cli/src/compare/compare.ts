@@ -1,6 +1,6 @@
 /** `indelible context --compare`: what each policy would have sent for each answer of a recording. */
 import { modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
-import { dollarsText, policies, type ComparedPolicy } from '@indelible/view/kit'
+import { dollarsText, policies, type ComparedPolicy } from '@indelible/view/internal'
 import { Misuse, policyOf, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'

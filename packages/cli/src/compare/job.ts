@@ -1,6 +1,6 @@
 /** One job of a comparison, a policy at a budget: its input for a thread, and its work. */
 import type { ModelPrices } from 'indelible/context'
-import { policies } from '@indelible/view/kit'
+import { policies } from '@indelible/view/internal'
 import { replay, type Replay } from './replay.ts'
 import { createHistory, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'

@@ -4,9 +4,9 @@
  * message's text names it. The context's own claims do not count.
  */
 import type { ContextSource, DerivedContext, Estimator } from 'indelible/context'
-import { indexIn, isSpoken } from 'indelible/context/kit'
+import { indexIn, isSpoken } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
-import { isLeft, jsonEqual } from 'indelible/json/kit'
+import { isLeft, jsonEqual } from 'indelible/internal/json'
 import { isText, settle, type Message, type Part } from 'indelible/message'
 import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from 'indelible/pages'
 

@@ -7,15 +7,15 @@ import {
   type Estimator,
   type Prices,
 } from 'indelible/context'
-import { defaultPrices, memoizeEstimator } from 'indelible/context/kit'
+import { defaultPrices, memoizeEstimator } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
-import { isLeft, sortKeys } from 'indelible/json/kit'
+import { isLeft, sortKeys } from 'indelible/internal/json'
 import { toolCallsOf, type Message, type ToolCallPart } from 'indelible/message'
-import { foldPages, type Note } from 'indelible/notes/kit'
+import { foldPages, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { Sequence } from 'indelible/sequence/kit'
+import type { Sequence } from 'indelible/internal/sequence'
 import { absentRank, judgeOf, rankOf, type ContextFaults } from './judge.ts'
-import { paged, type ComparedPolicy } from '@indelible/view/kit'
+import { paged, type ComparedPolicy } from '@indelible/view/internal'
 
 /** Options of a replay. */
 export interface ReplayOptions {

@@ -1,6 +1,6 @@
 /** `indelible import FILE…`: imports recorded conversations as sessions. */
 import { basename } from 'node:path'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'

@@ -1,5 +1,5 @@
 /** Keeps the sessions of this machine in a store: bytes first, rows after. */
-import { isLeft, type JsonObject } from 'indelible/json/kit'
+import { isLeft, type JsonObject } from 'indelible/internal/json'
 import { isErased } from 'indelible/message'
 import type { Redactor } from 'indelible/redact'
 import { openSession } from 'indelible/session'

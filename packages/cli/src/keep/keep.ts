@@ -1,7 +1,7 @@
 /** `indelible keep`: keeps the sessions of all programs on this machine. */
 import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
-import { isArray } from 'indelible/json/kit'
+import { isArray } from 'indelible/internal/json'
 import { memoryStore } from 'indelible/store'
 import { folderOf, homeOf, programs, titleOf } from '../sources/agent-sessions.ts'
 import { tellLastFailure } from './last-result.ts'

@@ -1,7 +1,7 @@
 /** The files that a session's notes name: their versions, and their bytes. */
 import { createHash } from 'node:crypto'
 import { zstdDecompressSync } from 'node:zlib'
-import type { KeptFileNote, Note } from 'indelible/notes/kit'
+import type { KeptFileNote, Note } from 'indelible/internal/notes'
 import type { Store } from 'indelible/store'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable } from '../sources/place.ts'

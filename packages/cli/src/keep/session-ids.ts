@@ -1,6 +1,6 @@
 /** The id of a file's session, from its first lines or its name, without a reader for its format. */
 import { closeSync, openSync, readSync } from 'node:fs'
-import { isObject, jsonIn } from 'indelible/json/kit'
+import { isObject, jsonIn } from 'indelible/internal/json'
 import { bytesOfFile } from '../sources/codex-base.ts'
 import { idOf } from '../sources/machine-sessions.ts'
 import type { FoundFile } from '../sources/agent-sessions.ts'

@@ -1,12 +1,12 @@
 /** Brings a session's messages up to date with a conversation that continues in another program. */
-import { isLeft, type Json, jsonEqual, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, type Json, jsonEqual, type JsonObject } from 'indelible/internal/json'
 import { isErased, type Message } from 'indelible/message'
-import { erasedMessage } from 'indelible/message/kit'
+import { erasedMessage } from 'indelible/internal/message'
 import { forkSession, openSession, type Session } from 'indelible/session'
-import { appendRows } from 'indelible/session/kit'
+import { appendRows } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'
-import { recordOf } from '@indelible/transcripts/kit'
+import { recordOf } from '@indelible/transcripts/internal'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable, unreadableOf, faultText } from '../sources/place.ts'
 import type { ErasedMessages } from './erased-messages.ts'
@@ -65,6 +65,7 @@ export const bringRows = async (
       if (isWhole || from === transcript.messages.length || place.grown !== undefined) {
         const done = await append(store, session, transcript, place, erased)
         if (done === undefined) return await bringRows(store, id, transcript, metadata, erased)
+        if (done > 0 && place.len > 0) await describeFile(store, id, transcript)
         const kind = done === 0 ? 'unchanged' : place.len === 0 ? 'stored' : 'continued'
         return { id: name, done: kind, messages: done, len: session.len + done }
       }
@@ -142,6 +143,20 @@ const hasGrown = (last: Message, now: Message): boolean => {
 
 const textOf = (part: Message['content'][number] | undefined): string | undefined =>
   part !== undefined && (part.type === 'text' || part.type === 'reasoning') ? part.text : undefined
+
+/** The first session of a file has the file's own data, such as the tokens of all its calls: they grow with the file. */
+const describeFile = async (store: Store, id: string, transcript: Transcript): Promise<void> => {
+  const { from } = recordOf(transcript).metadata
+  const session = await openToAppend(store, id)
+  const before = session.metadata()['from']
+  if (isObject(before) && isObject(from) && !jsonEqual(before, from)) {
+    const updated = await session.update((metadata) => {
+      metadata['from'] = structuredClone(from) as (typeof metadata)[string]
+    })()
+    if (isLeft(updated)) throw new Unreadable(faultText(updated.left))
+  }
+  await valueOrUnreadable(session.close())
+}
 
 type Rows = ReturnType<typeof rowsFrom>
 

@@ -1,6 +1,6 @@
 /** `indelible show FILE --check`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
-import { isLeft, present } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/internal/json'
 import { createHistory, omitRanges } from 'indelible/history'
 import { mend, settle, type Message, type Sequence } from 'indelible/message'
 import { Unreadable, type Call } from '../terminal/command.ts'

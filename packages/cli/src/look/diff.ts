@@ -1,5 +1,5 @@
 /** `indelible diff A B`: shows where two conversations diverge, and what follows in each. */
-import { jsonEqual, type Json } from 'indelible/json/kit'
+import { jsonEqual, type Json } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
 import { Misuse, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { namedConversation, type NamedConversation } from '../sources/conversation.ts'

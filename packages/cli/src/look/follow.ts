@@ -1,17 +1,17 @@
 /** `indelible show SESSION --follow`: messages and notes as they are stored, by this process or any other. */
 import { FaultError } from 'indelible'
 import type { Message } from 'indelible/message'
-import { isLeft, present } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/internal/json'
 import { describeSession, follow, readRange, type SessionFault } from 'indelible/session'
 import type { Store, StoredRow, StoreFault } from 'indelible/store'
-import { isRecorded } from 'indelible/store/kit'
+import { isRecorded } from 'indelible/internal/store'
 import { Unreadable, wholeNumber, type Call, type Style, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, faultText, sessionToRead } from '../sources/place.ts'
 import { withSession } from '../sources/sessions.ts'
 import { fitColumns, oneLine, padEnd, padStart } from '../terminal/screen.ts'
 import { onStop } from '../terminal/program.ts'
 import { gistOf } from '../terminal/timeline.ts'
-import { placeText } from '@indelible/view/kit'
+import { placeText } from '@indelible/view/internal'
 
 export const followSession = async (call: Call): Promise<void> => {
   const named = sessionToRead('show --follow', call)

@@ -1,6 +1,6 @@
 /** `indelible list --machine`: the sessions that agents keep on this machine, from all programs. */
-import { isLeft } from 'indelible/json/kit'
-import { firstWordsOf, projectIn } from '@indelible/view/kit'
+import { isLeft } from 'indelible/internal/json'
+import { firstWordsOf, projectIn } from '@indelible/view/internal'
 import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'

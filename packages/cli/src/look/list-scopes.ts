@@ -3,7 +3,7 @@ import type { DamagedEntry } from 'indelible/store'
 import { Unreadable, type Call } from '../terminal/command.ts'
 import { valueOrUnreadable, scopeOf, withStore } from '../sources/place.ts'
 import { countText, groupedNumber, oneLine, padStart } from '../terminal/screen.ts'
-import { activityOf } from '@indelible/view/kit'
+import { activityOf } from '@indelible/view/internal'
 import { sessionsIn } from '../sources/sessions.ts'
 
 export const listScopes = async (call: Call): Promise<void> => {

@@ -2,7 +2,7 @@
 import type { SessionInfo } from 'indelible/session'
 import type { DamagedEntry } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'
-import { titleOf } from '@indelible/view/kit'
+import { titleOf } from '@indelible/view/internal'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { withStore } from '../sources/place.ts'
 import { countText, fitColumns, oneLine } from '../terminal/screen.ts'

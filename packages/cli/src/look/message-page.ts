@@ -1,9 +1,9 @@
 /** Shows one whole message as lines for people. */
 import type { Range, View } from 'indelible/history'
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { isLeft, parseJson } from 'indelible/internal/json'
 import { estimateTokens } from 'indelible/context'
 import type { pairCalls, Message, Part, ResultPart } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from '../terminal/command.ts'

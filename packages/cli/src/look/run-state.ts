@@ -1,8 +1,8 @@
 /** The lines of `show` below a session's timeline: unfinished runs, failed model calls, and where to look at calls. */
-import { isObject } from 'indelible/json/kit'
-import type { Note } from 'indelible/notes/kit'
+import { isObject } from 'indelible/internal/json'
+import type { Note } from 'indelible/internal/notes'
 import { pending, type OpenStep, type ReadonlySession, type SealedSession, type Session } from 'indelible/session'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import type { Lease } from 'indelible/store'
 import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
 

@@ -1,6 +1,6 @@
 /** `indelible search`: finds words in all sessions of a store. `indelible index`: builds an index that speeds it up. */
-import { present } from 'indelible/json/kit'
-import { isRole, roles } from 'indelible/message/kit'
+import { present } from 'indelible/internal/json'
+import { isRole, roles } from 'indelible/internal/message'
 import {
   dropIndex,
   indexStore,

@@ -1,7 +1,7 @@
 /** `indelible show SESSION --calls` and `--call N`: what model calls cost, why the cache broke, and how one differs from the call before. */
-import { present } from 'indelible/json/kit'
+import { present } from 'indelible/internal/json'
 import { isErased, type Message } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import type { Store } from 'indelible/store'
 import { sourceTimeOf } from '@indelible/transcripts'
 import { isThere, sessionIn, storedConversation, type NamedConversation } from '../sources/conversation.ts'
@@ -39,7 +39,7 @@ import {
   sentCall,
   sentRequest,
   type SentRequest,
-} from '@indelible/view/kit'
+} from '@indelible/view/internal'
 import {
   countText,
   fitColumns,

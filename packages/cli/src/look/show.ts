@@ -1,5 +1,5 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
-import { present } from 'indelible/json/kit'
+import { present } from 'indelible/internal/json'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
 import { pairCalls } from 'indelible/message'
 import { withPlace } from '../sources/advice.ts'

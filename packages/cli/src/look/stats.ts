@@ -1,16 +1,16 @@
 /** `indelible stats`: the tokens and cost of model calls, by model and day. */
-import { usageDollars } from 'indelible/context/kit'
-import { isLeft } from 'indelible/json/kit'
+import { usageDollars } from 'indelible/internal/context'
+import { isLeft } from 'indelible/internal/json'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
-import { readUsage, usesOf, type CallUse } from 'indelible/session/kit'
-import type { Usage } from 'indelible/notes/kit'
+import { readUsage, usesOf, type CallUse } from 'indelible/internal/session'
+import type { Usage } from 'indelible/internal/notes'
 import type { Store } from 'indelible/store'
 import { Misuse, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { isFile, sessionIn } from '../sources/conversation.ts'
 import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
-import { dollarsText } from '@indelible/view/kit'
+import { dollarsText } from '@indelible/view/internal'
 import { leftOutLines } from '../terminal/report.ts'
 import {
   countText,

@@ -1,8 +1,8 @@
 /** `indelible backup FILE`: copies a store while others write to it, and verifies the copy. */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isLeft } from 'indelible/json/kit'
-import { findingText } from 'indelible/store/kit'
+import { isLeft } from 'indelible/internal/json'
+import { findingText } from 'indelible/internal/store'
 import { Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'
 import { storeFile } from '../sources/store.ts'

@@ -1,5 +1,5 @@
 /** `indelible compact`: frees the unused space of a store file. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { faultText, wholeStoreOption } from '../sources/place.ts'
 import { countText } from '../terminal/screen.ts'

@@ -1,6 +1,6 @@
 /** `indelible copy --from A --to B`: copies the sessions of one store to another. */
 import type { CallbackThrew } from 'indelible'
-import { isRight } from 'indelible/json/kit'
+import { isRight } from 'indelible/internal/json'
 import { copySession, describeSession, type SessionFault } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'

@@ -1,8 +1,8 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf, identityAt, ledgerContent } from 'indelible/store/kit'
-import type { Note } from 'indelible/notes/kit'
-import { hasContent } from 'indelible/session/kit'
-import { isArray, isLeft } from 'indelible/json/kit'
+import { actionReasonOf, identityAt, ledgerContent } from 'indelible/internal/store'
+import type { Note } from 'indelible/internal/notes'
+import { hasContent } from 'indelible/internal/session'
+import { isArray, isLeft } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,

@@ -1,8 +1,8 @@
 /** `indelible hold`: sessions that may not be erased or removed. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { holdSession, listHolds, releaseSession, type Hold } from '@indelible/evidence'
 import type { Store } from 'indelible/store'
-import { actionReasonOf } from 'indelible/store/kit'
+import { actionReasonOf } from 'indelible/internal/store'
 import { becauseOptions, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { countText } from '../terminal/screen.ts'

@@ -1,6 +1,6 @@
 /** `indelible remove SESSION…`: removes sessions, with all their messages, from the store. */
-import { actionReasonOf } from 'indelible/store/kit'
-import { isLeft } from 'indelible/json/kit'
+import { actionReasonOf } from 'indelible/internal/store'
+import { isLeft } from 'indelible/internal/json'
 import { removeRecorded } from '@indelible/evidence'
 import { describeSession, listUnfinished, removeUnfinished, type ForkPoint } from 'indelible/session'
 import type { Store } from 'indelible/store'

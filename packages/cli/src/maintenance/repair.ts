@@ -1,5 +1,5 @@
 /** `indelible repair`: rebuilds the bookkeeping of a store from its rows. */
-import { findingText } from 'indelible/store/kit'
+import { findingText } from 'indelible/internal/store'
 import { Unreadable, type Command } from '../terminal/command.ts'
 import { valueOrUnreadable, wholeStoreOption, withStore } from '../sources/place.ts'
 import { countText } from '../terminal/screen.ts'

@@ -1,6 +1,6 @@
 /** The model for `indelible chat`: chosen by options and environment, or the local rules. */
 import { faultMessage } from 'indelible'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { OpenAI } from 'openai'
 import { modelFor, type Model, type ModelRegistry } from 'indelible/run'

@@ -1,6 +1,6 @@
 /** `indelible chat`: a small agent in a terminal, on a durable session. */
 import { randomUUID } from 'node:crypto'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { faultMessage } from 'indelible'
 import { assistant, system, textOf, toolCall, type Message } from 'indelible/message'
 import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from 'indelible/run'

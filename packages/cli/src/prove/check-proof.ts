@@ -1,6 +1,6 @@
 /** `indelible prove --check FILE`: checks a proof that `prove` printed. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, parseJson } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import { checkBundle, evidenceFaultMessage, readBundle, type AnyEvidenceFault } from '@indelible/evidence'
 import { checkErased, checkErasure, checkGrowth, checkProof } from 'indelible/session'
 import type { ErasedRow } from 'indelible/store'

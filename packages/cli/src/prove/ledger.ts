@@ -12,8 +12,8 @@ import {
   type Trust,
   evidenceFaultMessage,
 } from '@indelible/evidence'
-import { lastCheckpoint, verifierOf, mismatchText } from '@indelible/evidence/kit'
-import { isLeft } from 'indelible/json/kit'
+import { lastCheckpoint, verifierOf, mismatchText } from '@indelible/evidence/internal'
+import { isLeft } from 'indelible/internal/json'
 import type { Head, Store } from 'indelible/store'
 import { optionFile } from '../sources/input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'

@@ -1,5 +1,5 @@
 /** `indelible prove`: the head of a session, and proofs about its messages for somebody without the store. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { proveInLedger } from '@indelible/evidence'
 import { describeSession, proveEntry, proveErased, proveGrowth } from 'indelible/session'
 import type { Head } from 'indelible/store'

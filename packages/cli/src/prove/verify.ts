@@ -1,8 +1,8 @@
 /** `indelible verify`: checks that sessions are unchanged. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { describeSession, type VerifiedSession } from 'indelible/session'
 import type { DamagedEntry, Head, Store } from 'indelible/store'
-import { findingText } from 'indelible/store/kit'
+import { findingText } from 'indelible/internal/store'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import {
   allScopesOption,
@@ -17,7 +17,7 @@ import {
 } from '../sources/place.ts'
 import { namesOf, scopesBeside, sessionOrLatest, sessionsIn } from '../sources/sessions.ts'
 import { countText, ranges } from '../terminal/screen.ts'
-import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '@indelible/view/kit'
+import { damageOf, damageText, missingText, verifyStored, type VerdictFault } from '@indelible/view/internal'
 
 export const verify: Command = {
   name: 'verify',

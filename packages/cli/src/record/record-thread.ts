@@ -1,7 +1,7 @@
 /** The thread of `indelible record` that parses and stores calls, so that the forwarding thread never waits. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a thread's port has no origin
 import { parentPort, workerData } from 'node:worker_threads'
-import { FrameReader, framesIn } from '@indelible/recorder/proxy/kit'
+import { FrameReader, framesIn } from '@indelible/recorder/internal/proxy'
 import { Misuse, Unreadable, wholeNumber, type Call } from '../terminal/command.ts'
 import { terminalOf } from '../terminal/output.ts'
 import { withStore } from '../sources/place.ts'

@@ -1,15 +1,15 @@
 /** `indelible record`: records any agent, between it and its provider. */
 import { randomBytes } from 'node:crypto'
-import { isLoopback } from '@indelible/recorder/proxy/kit'
+import { isLoopback } from '@indelible/recorder/internal/proxy'
 import type { RecorderSummary } from '@indelible/recorder'
 import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy'
-import { vertexUrl } from '@indelible/recorder/proxy/kit'
+import { vertexUrl } from '@indelible/recorder/internal/proxy'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { storeOption } from '../sources/place.ts'
 import { onStop, runProgram } from '../terminal/program.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
-import { dollarsText, share } from '@indelible/view/kit'
+import { dollarsText, share } from '@indelible/view/internal'
 import { countText, shellWord } from '../terminal/screen.ts'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */

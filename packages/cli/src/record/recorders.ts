@@ -1,8 +1,8 @@
 /** The recorders of a command, one for each scope in use. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { Redactor } from 'indelible/redact'
 import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '@indelible/recorder'
-import { beginRun, decompress, type Run } from '@indelible/recorder/proxy/kit'
+import { beginRun, decompress, type Run } from '@indelible/recorder/internal/proxy'
 import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'

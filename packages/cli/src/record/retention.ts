@@ -1,6 +1,6 @@
 /** Removes recorded sessions after some time. */
 import { removeRecorded } from '@indelible/evidence'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { Store } from 'indelible/store'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { sessionsIn } from '../sources/sessions.ts'

@@ -13,12 +13,13 @@ import { realpath, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, left, parseJson, right, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, left, parseJson, right, type JsonObject } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { readTranscript, readTranscriptStream, type Transcript, type TranscriptEvent } from '@indelible/transcripts'
-import { assembleTranscript } from '@indelible/transcripts/kit'
+import { assembleTranscript } from '@indelible/transcripts/internal'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
+import { callsOfOriginal } from './copied-from.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { unreadable } from './input.ts'
 
@@ -372,7 +373,9 @@ const entriesOf = (folder: string, unread: string[]): readonly Dirent[] => {
 
 const readFileAt = async (path: string, pick: number): Promise<Either<TranscriptFault, Transcript>> => {
   const events: TranscriptEvent[] = []
-  for await (const event of readTranscriptStream(bytesOfFile(path), { pick })) events.push(event)
+  const countedElsewhere = await callsOfOriginal(path)
+  const options = { pick, ...(countedElsewhere && { countedElsewhere }) }
+  for await (const event of readTranscriptStream(bytesOfFile(path), options)) events.push(event)
   const read = assembleTranscript(events)
   return isLeft(read) ? read : right(await withResultFiles(path, read.right))
 }

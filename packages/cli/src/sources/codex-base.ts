@@ -9,7 +9,7 @@ import { readdir, realpath } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
-import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/json/kit'
+import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/internal/json'
 
 /** The bytes of a file: decompressed (`.zst`), and with its base for a Codex session. Throws read errors. */
 export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>

@@ -1,11 +1,11 @@
 /** The conversation that a command's argument names: in a file or a session. */
 import { existsSync, statSync } from 'node:fs'
 import { FaultError } from 'indelible'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { createHistory, omitRanges } from 'indelible/history'
 import { omittedRanges } from 'indelible/history'
 import { user, type Message, type Sequence } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import {
   describeSession,
   openSession,
@@ -18,7 +18,7 @@ import {
 } from 'indelible/session'
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
-import { claudeAgentText, placeText } from '@indelible/view/kit'
+import { claudeAgentText, placeText } from '@indelible/view/internal'
 import { readConversation, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'

@@ -1,6 +1,6 @@
 /** Compares the rows of an export with the Merkle root that it ends with. */
 import { faultMessage } from 'indelible'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { memoryStore } from 'indelible/store'
 import { importTranscript, type Transcript } from '@indelible/transcripts'
 

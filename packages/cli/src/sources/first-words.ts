@@ -1,9 +1,9 @@
 /** The first words of a stored session. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { readRange, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { oneLine } from '../terminal/screen.ts'
-import { firstWordsOf, hasOwnWords } from '@indelible/view/kit'
+import { firstWordsOf, hasOwnWords } from '@indelible/view/internal'
 
 /** The first words of its first messages, on one line. Empty if they can't be read. */
 export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'id' | 'len'>): Promise<string> => {

@@ -6,9 +6,9 @@ import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { createHistory, omitRanges, type Range, type View } from 'indelible/history'
-import { retractedBy } from 'indelible/notes/kit'
+import { retractedBy } from 'indelible/internal/notes'
 
 import { type Message } from 'indelible/message'
 import {
@@ -18,9 +18,10 @@ import {
   type TranscriptEvent,
   type TranscriptOptions,
 } from '@indelible/transcripts'
-import { assembleTranscript } from '@indelible/transcripts/kit'
+import { assembleTranscript } from '@indelible/transcripts/internal'
 import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
+import { callsOfOriginal } from './copied-from.ts'
 import { compareRoot } from './export-root.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
 import { leftOutLines } from '../terminal/report.ts'
@@ -78,7 +79,9 @@ export const transcriptIn = async (
 ): Promise<Transcript> => {
   if (path !== '-' && (await isDatabase(path, terminal))) return readDatabase(path, options, terminal)
   const events: TranscriptEvent[] = []
-  for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
+  const countedElsewhere = path === '-' ? undefined : await callsOfOriginal(terminal.path(path))
+  const allOptions = { ...options, ...(countedElsewhere && { countedElsewhere }) }
+  for await (const event of readTranscriptStream(bytesOf(path, terminal), allOptions)) events.push(event)
   const transcript = assembleTranscript(events)
   if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
   return path === '-' ? transcript.right : withResultFiles(terminal.path(path), transcript.right)
@@ -140,7 +143,10 @@ export const conversationsOf = async (path: string, terminal: Terminal): Promise
     if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(read.left)}`)
     return read.right
   }
-  const { count, at } = valueOf(readTranscripts(Buffer.concat(pieces)))
+  const countedElsewhere = isFile ? await callsOfOriginal(terminal.path(path)) : undefined
+  const { count, at } = valueOf(
+    readTranscripts(Buffer.concat(pieces), { ...(countedElsewhere && { countedElsewhere }) }),
+  )
   return { count, at: async (pick) => valueOf(at(pick)) }
 }
 

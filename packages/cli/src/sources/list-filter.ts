@@ -1,8 +1,8 @@
 /** The option `--where` of lists: filters sessions by their fields. */
-import { isObject, type Json } from 'indelible/json/kit'
+import { isObject, type Json } from 'indelible/internal/json'
 import type { SessionInfo } from 'indelible/session'
 import { Misuse, type Call } from '../terminal/command.ts'
-import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '@indelible/view/kit'
+import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '@indelible/view/internal'
 import type { Marks } from './session-badges.ts'
 
 export const whereHelp =

@@ -1,6 +1,6 @@
 /** Finds the sessions that agents keep on this machine, by their ids. */
 import { basename, dirname } from 'node:path'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { Transcript } from '@indelible/transcripts'
 import { programs, projectRoot, sourcesOf, type Source } from './agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'

@@ -1,11 +1,11 @@
 /** The store and the scope that a command works on. */
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, FaultError } from 'indelible'
 import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
 import type { SearchOnlyFault } from 'indelible/search'
 import type { Head, Store, StoreNotice } from 'indelible/store'
-import { storeNoticeText } from 'indelible/store/kit'
+import { storeNoticeText } from 'indelible/internal/store'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { storeOptionOf, keyFileOf, openStore, type OpenedStore } from './store.ts'

@@ -1,6 +1,6 @@
 /** The marks of a session in lists: on hold, encrypted, or with erased messages. */
 import { readLedger } from '@indelible/evidence'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Terminal } from '../terminal/command.ts'

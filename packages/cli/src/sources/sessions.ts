@@ -1,6 +1,6 @@
 /** The sessions of a store, and look-up by the text that a user typed. */
 import { existsSync } from 'node:fs'
-import { isLeft, present } from 'indelible/json/kit'
+import { isLeft, present } from 'indelible/internal/json'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
@@ -8,7 +8,7 @@ import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, headText, withStore } from './place.ts'
 import { idStart, isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
-import { activityOf } from '@indelible/view/kit'
+import { activityOf } from '@indelible/view/internal'
 
 /**
  * Sessions of a scope, newest first or in the order `by`, behind the cursor `after`; unreadable logs go into `damaged`.

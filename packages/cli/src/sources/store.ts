@@ -4,7 +4,7 @@ import { closeSync, createReadStream, existsSync, mkdirSync, openSync } from 'no
 import { stat } from 'node:fs/promises'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { type OnNotice, type Store, type StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
@@ -118,7 +118,7 @@ const notAStore = async (fault: StoreFault, path: string, location: string): Pro
 /** The format of a file that can be read as a conversation. */
 const formatOf = async (path: string): Promise<string | undefined> => {
   const { readTranscriptStream } = await import('@indelible/transcripts')
-  const { assembleTranscript } = await import('@indelible/transcripts/kit')
+  const { assembleTranscript } = await import('@indelible/transcripts/internal')
   const events = []
   for await (const event of readTranscriptStream(createReadStream(path))) events.push(event)
   const transcript = assembleTranscript(events)

@@ -1,7 +1,7 @@
 /** The option `--trust`: the keys whose signatures count, from a file. */
 import { evidenceFaultMessage, type Trust } from '@indelible/evidence'
-import { readTrust } from '@indelible/evidence/kit'
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { readTrust } from '@indelible/evidence/internal'
+import { isLeft, parseJson } from 'indelible/internal/json'
 import { optionFile } from './input.ts'
 import { Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 

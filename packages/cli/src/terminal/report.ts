@@ -1,5 +1,5 @@
 /** The problems of a conversation as lines for people. Problems of one kind share a line with their places. */
-import { formatPath } from 'indelible/json/kit'
+import { formatPath } from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
 import type { Repair } from 'indelible/message'
 import type { Damage, Transcript, TranscriptLoss } from '@indelible/transcripts'

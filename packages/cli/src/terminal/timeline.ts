@@ -1,9 +1,9 @@
 /** The timeline: a conversation as lines for people, or as one JSON object a line for programs. */
-import { present } from 'indelible/json/kit'
+import { present } from 'indelible/internal/json'
 import { estimateTokens } from 'indelible/context'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from 'indelible/message'
-import { erasedMark, isCut } from 'indelible/message/kit'
+import { erasedMark, isCut } from 'indelible/internal/message'
 import { pageKinds, type PageKind } from 'indelible/pages'
 import { sourceTimeOf } from '@indelible/transcripts'
 import type { Style, Terminal } from './command.ts'

@@ -5,9 +5,9 @@
  * `after:N` is a separate tool message after N tool messages with results; a plain `after` continues it. `in:N:I` is
  * index I of tool message N with results.
  */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import type { Part, ProviderPart } from 'indelible/message'
-import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from 'indelible/codecs/kit'
+import { keepResidual, residualOf, restoreResidual, mutableCopy, type MutableObject } from 'indelible/internal/codecs'
 import { format } from './format.ts'
 
 /** A tool message's parts other than results, marked. `follows`: the tool messages with results before it. */

@@ -10,7 +10,7 @@ import {
   type Json,
   type JsonObject,
   ownFields,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { FilePart, ImagePart, Message, Part, Role, ToolCallPart, ToolResultPart } from 'indelible/message'
 import {
   type Decode,
@@ -21,7 +21,7 @@ import {
   resultPart,
   stringIn,
   textPart,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import { isProvider, setAside } from './approval-parts.ts'
 import { format } from './format.ts'
 import { argumentsOf, inputToWrite } from './input.ts'

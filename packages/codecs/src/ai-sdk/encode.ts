@@ -1,5 +1,5 @@
 /** Encodes AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
-import { ownField } from 'indelible/json/kit'
+import { ownField } from 'indelible/internal/json'
 import {
   encoderFor,
   type Place,
@@ -9,10 +9,10 @@ import {
   restoreResidual,
   type Kept,
   type MutableObject,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Encode } from 'indelible/codecs'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { UnerasedMessage, UnerasedPart } from 'indelible/message/kit'
+import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { Aside } from './approval-parts.ts'
 import { format, translate, uiFormat, type Names } from './format.ts'
 import { inputOf } from './input.ts'

@@ -1,7 +1,7 @@
 /** The two formats of `ai`. A field kept by one is written by the other if it has a name for it. */
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
-import { residualOf, restoreResidual, type MutableObject } from 'indelible/codecs/kit'
+import { residualOf, restoreResidual, type MutableObject } from 'indelible/internal/codecs'
 
 export const format = 'ai-sdk'
 export const uiFormat = 'ai-sdk-ui'

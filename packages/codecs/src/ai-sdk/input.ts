@@ -4,8 +4,8 @@
  * Text that is not JSON stays a string, as in `ai` itself. A string that is not JSON text is
  * therefore read as the text, which also supports the free text of custom tools.
  */
-import { jsonIn, ownFields, type Json } from 'indelible/json/kit'
-import { parsedInput } from 'indelible/codecs/kit'
+import { jsonIn, ownFields, type Json } from 'indelible/internal/json'
+import { parsedInput } from 'indelible/internal/codecs'
 
 /** The arguments text of an input; empty if there is none. */
 export const argumentsOf = (input: Json | undefined): string => {

@@ -1,7 +1,7 @@
 /** Converts live values of `ai` to JSON: `URL` objects, bytes, dates and undefined fields. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, isLeft, type Json, maxDepth } from 'indelible/json/kit'
-import { decodeWire } from 'indelible/codecs/kit'
+import { base64Of, isLeft, type Json, maxDepth } from 'indelible/internal/json'
+import { decodeWire } from 'indelible/internal/codecs'
 import type { DecodeFault, Decoded } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
 

@@ -1,7 +1,7 @@
 /** Pictures and files: `ai` writes both as files, with several spellings for the data. */
-import { isObject, base64OfText, textOfBase64, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, base64OfText, textOfBase64, type Json, type JsonObject } from 'indelible/internal/json'
 import type { FilePart, ImagePart, Source } from 'indelible/message'
-import { stringIn, sourceOf, urlOf, type Resolved } from 'indelible/codecs/kit'
+import { stringIn, sourceOf, urlOf, type Resolved } from 'indelible/internal/codecs'
 
 declare const URL: new (url: string) => URL
 

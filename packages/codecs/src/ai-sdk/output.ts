@@ -9,7 +9,7 @@ import {
   type Json,
   type JsonObject,
   ownFields,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import {
   type Place,
   keepingOf,
@@ -21,7 +21,7 @@ import {
   type MutableObject,
   urlOf,
   type Resolved,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { ResultPart, TextPart, ToolResultPart } from 'indelible/message'
 import { format, uiFormat } from './format.ts'
 import { bytesSource, mediaOf, mediaTypeOf, readData, urlSource, writeTagged, type ReadData } from './media.ts'

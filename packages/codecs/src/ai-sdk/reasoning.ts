@@ -5,8 +5,8 @@
  * `reasoningEncryptedContent`
  *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
  */
-import { aString, isObject, readIn, type Json, type JsonObject, ownField, ownFields } from 'indelible/json/kit'
-import { type Place, keepResidual, residualOf } from 'indelible/codecs/kit'
+import { aString, isObject, readIn, type Json, type JsonObject, ownField, ownFields } from 'indelible/internal/json'
+import { type Place, keepResidual, residualOf } from 'indelible/internal/codecs'
 import type { ReasoningPart } from 'indelible/message'
 
 /** The field for provider options: UI messages call it metadata. */

@@ -1,6 +1,6 @@
 /** Parts that exist in both formats of `ai` under different names, but not in the message model. */
-import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
-import { mutableCopy, type MutableObject, urlOf } from 'indelible/codecs/kit'
+import { isObject, type Json, type JsonObject } from 'indelible/internal/json'
+import { mutableCopy, type MutableObject, urlOf } from 'indelible/internal/codecs'
 import { readData } from './media.ts'
 
 /** Whether it is a custom part or a reasoning file. */

@@ -14,9 +14,17 @@ import {
   type JsonObject,
   ownField,
   ownFields,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { FilePart, ImagePart, Message, Part, Role, ToolResultPart } from 'indelible/message'
-import { type Decode, joinMarks, keepingOf, type KeptMeta, messageOf, stringIn, textPart } from 'indelible/codecs/kit'
+import {
+  type Decode,
+  joinMarks,
+  keepingOf,
+  type KeptMeta,
+  messageOf,
+  stringIn,
+  textPart,
+} from 'indelible/internal/codecs'
 import { uiFormat as format } from './format.ts'
 import { decodeLive } from './live-values.ts'
 import { mediaOf, urlSource } from './media.ts'

@@ -8,10 +8,10 @@ import {
   type Kept,
   type MutableObject,
   urlOf,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Encode } from 'indelible/codecs'
 import type { FilePart, ImagePart, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { UnerasedMessage, UnerasedPart } from 'indelible/message/kit'
+import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { asUiPart, isShared } from './shared.ts'
 import { mediaTypeOf } from './media.ts'

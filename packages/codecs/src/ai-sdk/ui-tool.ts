@@ -1,5 +1,5 @@
 /** A tool part of a UI message: a call, its state, and its result. */
-import { aString, isObject, jsonIn, readIn, type JsonObject, ownField, ownFields } from 'indelible/json/kit'
+import { aString, isObject, jsonIn, readIn, type JsonObject, ownField, ownFields } from 'indelible/internal/json'
 import {
   type Place,
   keepResidual,
@@ -7,8 +7,8 @@ import {
   residualOf,
   restoreResidual,
   type MutableObject,
-} from 'indelible/codecs/kit'
-import { indelibleMetaOf } from 'indelible/message/kit'
+} from 'indelible/internal/codecs'
+import { indelibleMetaOf } from 'indelible/internal/message'
 import type { ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
 import { argumentsOf, inputToWrite, inputOf } from './input.ts'

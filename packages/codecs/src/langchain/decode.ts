@@ -9,7 +9,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import {
   type Decode,
   decodeWire,
@@ -24,7 +24,7 @@ import {
   textPart,
   sourceOf,
   type Resolved,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Message, Part, ReasoningPart, ResultPart, Role, ToolCallPart } from 'indelible/message'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'

@@ -1,5 +1,5 @@
 /** Encodes LangChain messages in JSON form: constructors, accepted by `load` and as graph input. */
-import { isObject, jsonIn } from 'indelible/json/kit'
+import { isObject, jsonIn } from 'indelible/internal/json'
 import {
   encoderFor,
   listWriter,
@@ -11,10 +11,10 @@ import {
   restoreResidual,
   type MutableObject,
   type Kept,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Encode } from 'indelible/codecs'
 import type { Message, Role, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { UnerasedMessage, UnerasedPart } from 'indelible/message/kit'
+import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 import type { LangChainMessage } from './wire.ts'

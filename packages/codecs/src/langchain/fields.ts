@@ -1,6 +1,6 @@
 /** The default form of LangChain messages: `encode` writes it, and `decode` keeps any difference. */
 import type { Role } from 'indelible/message'
-import { type MutableObject, urlOf, type Resolved } from 'indelible/codecs/kit'
+import { type MutableObject, urlOf, type Resolved } from 'indelible/internal/codecs'
 
 export const format = 'langchain'
 

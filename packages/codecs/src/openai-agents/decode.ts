@@ -9,7 +9,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import {
   type Decode,
   decodeWire,
@@ -28,7 +28,7 @@ import {
   stringIn,
   textPart,
   sourceOf,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from 'indelible/message'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'

@@ -1,5 +1,5 @@
 /** Encodes OpenAI Agents SDK items: one item per call, per result and per assistant text. */
-import { jsonIn, ownField } from 'indelible/json/kit'
+import { jsonIn, ownField } from 'indelible/internal/json'
 import {
   encoderFor,
   listWriter,
@@ -15,7 +15,7 @@ import {
   mutableCopy,
   type MutableObject,
   type Kept,
-} from 'indelible/codecs/kit'
+} from 'indelible/internal/codecs'
 import type { Encode } from 'indelible/codecs'
 import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import * as items from './items.ts'

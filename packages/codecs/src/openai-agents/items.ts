@@ -1,7 +1,7 @@
 /** The default form of items: `encode` writes it, and `decode` keeps any difference. */
 import type { ReasoningPart } from 'indelible/message'
-import { ownField } from 'indelible/json/kit'
-import { type MutableObject, urlOf, type Resolved } from 'indelible/codecs/kit'
+import { ownField } from 'indelible/internal/json'
+import { type MutableObject, urlOf, type Resolved } from 'indelible/internal/codecs'
 
 export const format = 'openai-agents'
 

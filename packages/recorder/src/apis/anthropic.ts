@@ -3,8 +3,8 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
-import { JoinedMessage } from 'indelible/codecs/kit'
-import { isObject, jsonIn } from 'indelible/json/kit'
+import { JoinedMessage } from 'indelible/internal/codecs'
+import { isObject, jsonIn } from 'indelible/internal/json'
 import { errorIn, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */

@@ -1,9 +1,9 @@
 /** The wire format of an API: its requests and answers. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
-import { ownField, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { ownField, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
+import type { Usage } from 'indelible/internal/notes'
 
 /** The APIs whose calls are recorded. */
 export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini'

@@ -1,7 +1,7 @@
 /** Gemini's `generateContent` and `streamGenerateContent` in the Gemini API, Vertex AI and Code Assist. */
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
-import { JoinedResponse } from 'indelible/codecs/kit'
-import { isObject } from 'indelible/json/kit'
+import { JoinedResponse } from 'indelible/internal/codecs'
+import { isObject } from 'indelible/internal/json'
 import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** The calls of this API that are recorded, and how to read them. */

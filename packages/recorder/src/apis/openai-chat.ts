@@ -1,7 +1,7 @@
 /** OpenAI Chat Completions. */
-import { JoinedCompletion, madeId, nextMadeId } from 'indelible/codecs/kit'
+import { JoinedCompletion, madeId, nextMadeId } from 'indelible/internal/codecs'
 import { openaiChat } from 'indelible/codecs/openai-chat'
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { errorIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'

@@ -1,7 +1,7 @@
 /** OpenAI Responses. */
-import { JoinedEvents } from 'indelible/codecs/kit'
+import { JoinedEvents } from 'indelible/internal/codecs'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
-import { ownField, ownFields, isObject } from 'indelible/json/kit'
+import { ownField, ownFields, isObject } from 'indelible/internal/json'
 import { errorIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 import { openaiUsage } from './usage.ts'
 

@@ -1,6 +1,6 @@
 /** Token counts in OpenAI's format. */
-import { present } from 'indelible/json/kit'
-import type { Usage } from 'indelible/notes/kit'
+import { present } from 'indelible/internal/json'
+import type { Usage } from 'indelible/internal/notes'
 import { numberIn, type Wire } from './api.ts'
 
 /** The token counts in an answer's `usage`. */

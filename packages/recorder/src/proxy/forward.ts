@@ -1,6 +1,6 @@
 /** Forwards one client request to its provider as it arrives, and the answer back. */
 import type { IncomingMessage, OutgoingMessage, ServerResponse } from 'node:http'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Connections } from './connections.ts'
 import { answerHeaders, framingOf, headerOf, headersFor, reasonIn, trailersOf } from './headers.ts'

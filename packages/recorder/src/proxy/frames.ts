@@ -5,7 +5,7 @@
  * the frame encrypted with AES-256-GCM, and a tag of 16 bytes. A frame is its kind in 1 byte, the number
  * of its call in 4, its time in 8 (milliseconds since 1970), and its data. Numbers are big endian.
  */
-import { jsonIn } from 'indelible/json/kit'
+import { jsonIn } from 'indelible/internal/json'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 export const kinds = {

@@ -1,7 +1,7 @@
 /** Headers for forwarding: without hop-by-hop headers, and with the proxy's own framing. */
 import type { IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/json/kit'
+import { left, right } from 'indelible/internal/json'
 import type { Refusal } from './target.ts'
 
 /**

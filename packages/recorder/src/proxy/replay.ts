@@ -1,8 +1,8 @@
 /** Reads frames, live or from a spool that a crash left, and passes the events of calls to recorders. */
-import { isLeft, isObject } from 'indelible/json/kit'
+import { isLeft, isObject } from 'indelible/internal/json'
 import { openSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { reasonOf } from 'indelible/task/kit'
+import { reasonOf } from 'indelible/internal/task'
 import { problem } from '../conversation.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Recorder } from '../recorder.ts'

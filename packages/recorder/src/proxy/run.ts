@@ -5,12 +5,12 @@
  * log whose lease has expired, or whose process on this machine is gone, belongs to a killed run.
  */
 import { hostname } from 'node:os'
-import { isLeft } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
+import { isLeft } from 'indelible/internal/json'
+import { digestOf } from 'indelible/internal/proof'
 import { listSessions, type SessionInfo } from 'indelible/session'
 import type { LogInfo, Store } from 'indelible/store'
-import { ownStore } from 'indelible/store/kit'
-import { pagesOf } from 'indelible/task/kit'
+import { ownStore } from 'indelible/internal/store'
+import { pagesOf } from 'indelible/internal/task'
 import { openConversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 

@@ -23,9 +23,9 @@ import {
 } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { isObject } from 'indelible/json/kit'
-import { reasonOf } from 'indelible/task/kit'
+import type { DatabaseSync } from 'node:sqlite'
+import { isObject } from 'indelible/internal/json'
+import { reasonOf } from 'indelible/internal/task'
 import {
   frameOf,
   jsonBytes,
@@ -40,6 +40,9 @@ import {
   type Frame,
   type FrameRecord,
 } from './frames.ts'
+
+/** Not an import: an older Node refuses it before the library can say which Node it needs. */
+const sqlite = process.getBuiltinModule('node:sqlite')
 
 /** The keys of a host. A spool is encrypted with a key of its own, wrapped by the current one. */
 export interface SpoolKeys {
@@ -354,7 +357,7 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
 const lockOf = (base: string): DatabaseSync | undefined => {
   let lock: DatabaseSync | undefined
   try {
-    lock = new DatabaseSync(`${base}.lock`, { timeout: 0 })
+    lock = new sqlite.DatabaseSync(`${base}.lock`, { timeout: 0 })
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (cause) {

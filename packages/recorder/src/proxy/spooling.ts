@@ -3,10 +3,10 @@
  * which parses it. Forwarding waits for neither, and its cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import { joinBytes } from 'indelible/json/kit'
+import { joinBytes } from 'indelible/internal/json'
 import { isIdentity, mostWaiting } from '../body.ts'
 import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
-import { reasonOf } from 'indelible/task/kit'
+import { reasonOf } from 'indelible/internal/task'
 import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'

@@ -1,6 +1,6 @@
 /** Resolves a path of the proxy to a provider and a path there. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'indelible/json/kit'
+import { left, right } from 'indelible/internal/json'
 
 /** A provider: the first part of the proxy's path, and the URL that replaces it. */
 export interface Upstream {

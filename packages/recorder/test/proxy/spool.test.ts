@@ -36,7 +36,7 @@ import {
   Spool,
   type Segment,
   type SpoolOptions,
-} from '../../src/proxy/kit.ts'
+} from '../../src/proxy/internal.ts'
 import { left } from '../../../../src/json/index.ts'
 import { jsonBytes, kinds, recordOf } from '../../src/proxy/frames.ts'
 import { leftSpools } from '../../src/proxy/spool.ts'

@@ -4,7 +4,7 @@
  *
  * Source  Claude Code 2.1.330 on loopback (2026-11)
  */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { idCounter, isoOf, linesOf, timeCounter, type Writer } from './program.ts'
 import type { TurnPart, Turn } from './turns.ts'

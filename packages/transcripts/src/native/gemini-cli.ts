@@ -4,7 +4,7 @@
  *
  * Source  Gemini CLI 0.61.0, chatRecordingService.ts and sessionUtils.ts, and on loopback (2026-11)
  */
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import { idCounter, isoOf, linesOf, timeCounter, textsOf, type Writer } from './program.ts'
 import type { Call, TurnPart, Turn } from './turns.ts'
 

@@ -1,8 +1,8 @@
 /** Writes a conversation as a new session of a program, for the program itself to resume. */
 import type { Loss } from 'indelible/codecs'
-import { optionsOf, type OptionNames } from 'indelible/json/kit'
+import { optionsOf, type OptionNames } from 'indelible/internal/json'
 import type { Message, Repair, Sequence } from 'indelible/message'
-import { choice } from 'indelible/task/kit'
+import { choice } from 'indelible/internal/task'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { geminiCli } from './gemini-cli.ts'

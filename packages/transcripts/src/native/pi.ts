@@ -3,7 +3,7 @@
  *
  * Source  pi 0.87.1, docs/session-format.md, and on loopback (2026-11)
  */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { idCounter, isoOf, linesOf, timeCounter, type Writer } from './program.ts'
 import type { Call, TurnPart, Turn } from './turns.ts'

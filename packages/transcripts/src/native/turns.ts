@@ -4,7 +4,7 @@
  * The conversation is settled first. Content that no provider accepts, or that the program keeps
  * elsewhere, is left out or becomes text; each such change is a loss.
  */
-import { isObject, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/json/kit'
+import { isObject, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
 import {
   mend,
@@ -20,7 +20,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from 'indelible/message'
-import { withErasedText } from 'indelible/message/kit'
+import { withErasedText } from 'indelible/internal/message'
 
 /** Consecutive content of one side. */
 export interface Turn {

@@ -1,6 +1,6 @@
 /** The sessions of Crush's database. */
 import type { DatabaseSync } from 'node:sqlite'
-import { right } from 'indelible/json/kit'
+import { right } from 'indelible/internal/json'
 import { crush } from '../crush.ts'
 import type { StoredEntries } from './entries.ts'
 import { jsonOf, otherTables, rowsOf, withColumn } from './rows.ts'

@@ -2,9 +2,9 @@
  * Conversations in the SQLite files of opencode, Goose, Crush and LangGraph's SqliteSaver. A file is opened
  * read-only and never written to.
  */
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'indelible/json/kit'
+import { isLeft, left, right } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { assembleTranscript } from '../assemble.ts'
 import { createLineImport } from '../line-import.ts'
@@ -15,6 +15,9 @@ import { gooseEntries } from './goose.ts'
 import { langgraphEntries } from './langgraph.ts'
 import { opencodeEntries } from './opencode.ts'
 import { countOf, rowsOf } from './rows.ts'
+
+/** Not an import: an older Node refuses it before the library can say which Node it needs. */
+const sqlite = process.getBuiltinModule('node:sqlite')
 
 /** A database of recorded conversations, opened for reading. */
 export interface TranscriptDatabase {
@@ -46,7 +49,7 @@ export interface TranscriptDatabase {
 export const openTranscriptDatabase = (path: string): Either<TranscriptFault, TranscriptDatabase> => {
   let db: DatabaseSync | undefined
   try {
-    db = new DatabaseSync(path, { readOnly: true })
+    db = new sqlite.DatabaseSync(path, { readOnly: true })
     const tables = new Set(rowsOf(db, "select name from sqlite_schema where type = 'table'").map(({ name }) => name))
     const has = (...names: readonly string[]): boolean => names.every((name) => tables.has(name))
     if (has('session', 'message', 'part') || has('session_message'))

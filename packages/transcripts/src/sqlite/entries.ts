@@ -1,6 +1,6 @@
 /** The result of the reader of each kind of database. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { LineFormat } from '../line-format.ts'
 

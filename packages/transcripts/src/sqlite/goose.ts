@@ -1,6 +1,6 @@
 /** The sessions of Goose's database. */
 import type { DatabaseSync } from 'node:sqlite'
-import { right } from 'indelible/json/kit'
+import { right } from 'indelible/internal/json'
 import { goose } from '../goose.ts'
 import type { StoredEntries } from './entries.ts'
 import { jsonOf, otherTables, parsedColumns, rowsOf, withColumn } from './rows.ts'

@@ -4,7 +4,7 @@
  *
  * Source  langchain-ai/langgraph, libs/langgraph/langgraph/graph/message.py, channels/delta.py (2026-11)
  */
-import { isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, type Json, type JsonObject } from 'indelible/internal/json'
 
 /**
  * Apply writes to messages. Cost: O(messages + writes).

@@ -1,6 +1,6 @@
 /** The conversations of opencode's database: in `session`, `message` and `part`, and in the later tables `session_message` and `session_v2`. */
 import type { DatabaseSync } from 'node:sqlite'
-import { type Json, type JsonObject, right } from 'indelible/json/kit'
+import { type Json, type JsonObject, right } from 'indelible/internal/json'
 import { opencode } from '../opencode.ts'
 import { opencodeRows } from '../opencode-rows.ts'
 import type { StoredConversation, StoredEntries } from './entries.ts'

@@ -9,7 +9,7 @@
  * Source  langchain-ai/langgraph, libs/checkpoint/langgraph/checkpoint/serde/jsonplus.py (2026-11)
  */
 import { decode, type DecoderOptions, ExtensionCodec } from '@msgpack/msgpack'
-import { base64Of, isObject, type Json, type JsonObject } from 'indelible/json/kit'
+import { base64Of, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import { checkItems } from './msgpack-items.ts'
 
 /** A decoded extension whose context is not known yet. */

@@ -1,6 +1,6 @@
 /** Rows of another program's SQLite file, as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/json/kit'
+import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Counts } from './entries.ts'
 
 export const otherTables = (db: DatabaseSync, read: readonly string[]): Counts => {

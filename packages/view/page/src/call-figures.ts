@@ -1,5 +1,5 @@
 /** The figures of a record's calls, worked out once, and what the file of an imported session counts. */
-import { usesOf } from 'indelible/session/kit'
+import { usesOf } from 'indelible/internal/session'
 import { spendingOf } from '../../src/texts/about.ts'
 import { figuresOf, isOwn, type CallFigures, type CallSums } from '../../src/calls/call-figures.ts'
 import { callsOf, type NoteAtRow } from '../../src/calls/model-calls.ts'

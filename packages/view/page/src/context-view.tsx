@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { residencyLevels } from 'indelible/pages'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
-import { defaultPrices } from 'indelible/context/kit'
+import { defaultPrices } from 'indelible/internal/context'
 import { residencyReason } from '../../src/texts/residency-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'

@@ -1,5 +1,5 @@
 /** Reading what an exported file carries. */
-import type { BlockId } from 'indelible/proof/kit'
+import type { BlockId } from 'indelible/internal/proof'
 import { exportedId, type ExportedView } from '../../src/protocol.ts'
 import { ReadFailure, type Source } from './source.ts'
 

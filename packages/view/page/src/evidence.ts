@@ -7,8 +7,8 @@ import {
   type Trust,
   evidenceFaultMessage,
 } from '@indelible/evidence'
-import { claimedHead, parseNote, parseTlogProof, readTrust, verifierOf } from '@indelible/evidence/kit'
-import { isLeft, parseJson, utf8Of } from 'indelible/json/kit'
+import { claimedHead, parseNote, parseTlogProof, readTrust, verifierOf } from '@indelible/evidence/internal'
+import { isLeft, parseJson, utf8Of } from 'indelible/internal/json'
 import { rootAt, type Proof } from './proof.ts'
 
 /** A signature below the checkpoint. */

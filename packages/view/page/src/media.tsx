@@ -1,6 +1,6 @@
 /** Images and files of a record, from their own bytes. Nothing is loaded from the web. */
 import type { FilePart, ImagePart } from 'indelible/message'
-import type { BlockId } from 'indelible/proof/kit'
+import type { BlockId } from 'indelible/internal/proof'
 import { createContext, type VNode } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import { Link } from './markdown.tsx'

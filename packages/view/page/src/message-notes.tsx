@@ -1,9 +1,9 @@
 /** What is written about a message, in its margin: its page kind, what became of it, and notes. */
 import { pricesOf } from 'indelible/context'
-import { callDollars } from 'indelible/context/kit'
-import { isObject, type Json } from 'indelible/json/kit'
-import type { Note, ReceiptNote, Usage } from 'indelible/notes/kit'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { callDollars } from 'indelible/internal/context'
+import { isObject, type Json } from 'indelible/internal/json'
+import type { Note, ReceiptNote, Usage } from 'indelible/internal/notes'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { breaksOf } from './call-figures.ts'

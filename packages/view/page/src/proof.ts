@@ -1,9 +1,16 @@
 /** The proof of what is shown: the Merkle root of the rows, computed here, beside the head that they came with. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { appendLeaf, emptyRange, portableSha256, treeRoot, type BlockId, type CompactRange } from 'indelible/proof/kit'
-import { recordedBlocks } from 'indelible/session/kit'
+import {
+  appendLeaf,
+  emptyRange,
+  portableSha256,
+  treeRoot,
+  type BlockId,
+  type CompactRange,
+} from 'indelible/internal/proof'
+import { recordedBlocks } from 'indelible/internal/session'
 import type { Head } from 'indelible/store'
-import { headOf, rowLeaf } from 'indelible/store/kit'
+import { headOf, rowLeaf } from 'indelible/internal/store'
 import type { ViewedRow } from '../../src/protocol.ts'
 import { blockDamage, type DamagedRow, type SessionRecord } from './record.ts'
 

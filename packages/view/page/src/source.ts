@@ -1,5 +1,5 @@
 /** Where the page reads: a server, or what an exported file carries. */
-import { blockIdOf, portableSha256, type BlockId } from 'indelible/proof/kit'
+import { blockIdOf, portableSha256, type BlockId } from 'indelible/internal/proof'
 import type {
   FoundBlock,
   FoundMessages,
@@ -68,7 +68,7 @@ export class ReadFailure extends Error {
 /** The server did not answer, or not to this page: it may yet. */
 export class NoAnswer extends ReadFailure {}
 
-export { reasonOf } from 'indelible/task/kit'
+export { reasonOf } from 'indelible/internal/task'
 
 /** Milliseconds until it is tried again. */
 const [firstWait, longestWait] = [500, 15_000]

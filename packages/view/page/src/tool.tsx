@@ -1,5 +1,5 @@
 /** A call with its result, as one line that opens. */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { VNode } from 'preact'
 import { Code, languageOf } from './code.tsx'

@@ -1,6 +1,6 @@
 /** The worker of the page: it derives contexts, so that the page itself never waits for one. */
 // oxlint-disable unicorn/require-post-message-target-origin -- a worker's messages have no origin
-import { reasonOf } from 'indelible/task/kit'
+import { reasonOf } from 'indelible/internal/task'
 import { Deriver } from '../../src/calls/derive-contexts.ts'
 import type { QuestionWithId, FromWorker, ToWorker } from './worker-client.ts'
 

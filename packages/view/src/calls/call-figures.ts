@@ -1,10 +1,10 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars, ratesAt } from 'indelible/context/kit'
+import { callDollars, ratesAt } from 'indelible/internal/context'
 import { pricesOf } from 'indelible/context'
-import type { ReceiptNote } from 'indelible/notes/kit'
-import { hasFailed } from 'indelible/session/kit'
+import type { ReceiptNote } from 'indelible/internal/notes'
+import { hasFailed } from 'indelible/internal/session'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
-import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/kit'
+import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/internal'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
 import {
   atLeast,

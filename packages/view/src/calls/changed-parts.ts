@@ -1,5 +1,5 @@
 /** What a request has beside its messages, compared with that of another call. */
-import { namedTools, promptText } from '@indelible/recorder/kit'
+import { namedTools, promptText } from '@indelible/recorder/internal'
 import { oneLine } from '../texts/format-text.ts'
 import { valueText } from './sent-pairs.ts'
 

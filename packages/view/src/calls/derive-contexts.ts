@@ -7,12 +7,12 @@ import {
   type DerivedBy,
   type DerivedContext,
 } from 'indelible/context'
-import { defaultPrices, design } from 'indelible/context/kit'
+import { defaultPrices, design } from 'indelible/internal/context'
 import { policies, type ComparedPolicy } from './policies.ts'
 import { createHistory, omitRanges, type View } from 'indelible/history'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { rangeDigest, retractedBy, type Note } from 'indelible/notes/kit'
+import { rangeDigest, retractedBy, type Note } from 'indelible/internal/notes'
 import { residencyLevels, type PageKind } from 'indelible/pages'
 import type { CallPlace, NoteAtRow } from './model-calls.ts'
 import type { ContextMessage } from './sent-pairs.ts'

@@ -1,7 +1,7 @@
 /** The model calls of a record: by their receipts; in a record without any, by its answers. */
 import { detailsOf } from '@indelible/recorder'
-import { callUsageOf, type CallUsage } from '@indelible/transcripts/kit'
-import type { Note, ReceiptNote } from 'indelible/notes/kit'
+import { callUsageOf, type CallUsage } from '@indelible/transcripts/internal'
+import type { Note, ReceiptNote } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
 import type { ViewedRow, ViewedSession } from '../protocol.ts'
 

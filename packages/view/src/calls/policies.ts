@@ -14,12 +14,12 @@ import {
   withOwnIds,
   type Group,
   type Shown,
-} from 'indelible/context/kit'
+} from 'indelible/internal/context'
 import { estimateTokens, usableTokens } from 'indelible/context'
-import { left, right } from 'indelible/json/kit'
+import { left, right } from 'indelible/internal/json'
 import type { View } from 'indelible/history'
 import { user, type Message } from 'indelible/message'
-import { foldPages } from 'indelible/notes/kit'
+import { foldPages } from 'indelible/internal/notes'
 import { minFidelity, type PageKind } from 'indelible/pages'
 
 /** A way to derive contexts. */

@@ -1,10 +1,10 @@
 /** What a call was sent, only where its receipt's digest proves it. */
 import type { DerivedBy } from 'indelible/context'
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import type { PageKind } from 'indelible/pages'
-import { toSentMessage } from '@indelible/recorder/kit'
+import { toSentMessage } from '@indelible/recorder/internal'
 import { Deriver } from './derive-contexts.ts'
 import { placeOf, type CallRecord, type ModelCall } from './model-calls.ts'
 import type { SentRequest } from './sent-request.ts'

@@ -1,5 +1,5 @@
 /** What a call was sent, in pairs: beside the record, or beside what the call before it was sent. */
-import { toSentMessage } from '@indelible/recorder/kit'
+import { toSentMessage } from '@indelible/recorder/internal'
 import { diffArrays } from 'diff'
 import type { Message } from 'indelible/message'
 import type { ContextSource } from 'indelible/context'

@@ -1,9 +1,9 @@
 /** The request of a call as a recorder saw it: its messages, tools, system text and parameters. */
-import { isLeft, parseJson } from 'indelible/json/kit'
+import { isLeft, parseJson } from 'indelible/internal/json'
 import { decodeMessage, type Message } from 'indelible/message'
-import { isBlockId, type BlockId } from 'indelible/proof/kit'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import { detailsOf } from '@indelible/recorder'
-import { sentEntries } from '@indelible/recorder/kit'
+import { sentEntries } from '@indelible/recorder/internal'
 import type { RequestParts } from './changed-parts.ts'
 import { notesOf, type CallRecord, type ModelCall } from './model-calls.ts'
 import type { FoundBlock } from '../protocol.ts'

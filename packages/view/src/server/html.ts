@@ -1,15 +1,15 @@
 /** A session as one file: the page with the session in it, which opens from disk and verifies itself. */
 import { createHash } from 'node:crypto'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/entry/kit'
+import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/internal/entry'
 import { createHistory } from 'indelible/history'
-import { base64Of, isLeft, parseJson } from 'indelible/json/kit'
+import { base64Of, isLeft, parseJson } from 'indelible/internal/json'
 import { decodeMessage, type Message } from 'indelible/message'
-import { isMark } from 'indelible/notes/kit'
-import { blockIdOf, isBlockId, type BlockId } from 'indelible/proof/kit'
+import { isMark } from 'indelible/internal/notes'
+import { blockIdOf, isBlockId, type BlockId } from 'indelible/internal/proof'
 import { createRedactor, type Redactor } from 'indelible/redact'
 import type { Store, StoredRow } from 'indelible/store'
-import { rowLeaf } from 'indelible/store/kit'
+import { rowLeaf } from 'indelible/internal/store'
 import { readAssets } from './assets.ts'
 import {
   exportedId,

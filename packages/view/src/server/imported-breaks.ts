@@ -1,8 +1,8 @@
 /** The cache breaks of an imported session, by the tokens that its file counts beside each answer. */
-import { CacheWatch } from '@indelible/recorder/kit'
-import { callUsageOf } from '@indelible/transcripts/kit'
+import { CacheWatch } from '@indelible/recorder/internal'
+import { callUsageOf } from '@indelible/transcripts/internal'
 import { readRange, type SessionInfo } from 'indelible/session'
-import { usesIn } from 'indelible/session/kit'
+import { usesIn } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import { importedFrom } from '../texts/about.ts'
 

@@ -1,13 +1,13 @@
 /** The data that a view reads from a store: sessions, rows, nodes and blocks, in the shapes that the page uses. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
-import { isLeft, parseJson, present } from 'indelible/json/kit'
-import { decodeNote, type Note } from 'indelible/notes/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { isLeft, parseJson, present } from 'indelible/internal/json'
+import { decodeNote, type Note } from 'indelible/internal/notes'
+import type { BlockId } from 'indelible/internal/proof'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { Store, StoredRow } from 'indelible/store'
-import { isEncrypted, readEncrypted } from 'indelible/store/kit'
-import { FaultError, reasonOf } from 'indelible/task/kit'
+import { isEncrypted, readEncrypted } from 'indelible/internal/store'
+import { FaultError, reasonOf } from 'indelible/internal/task'
 import type { FoundBlock, SessionList, ViewedEvidence, ViewedRow, ViewedSession } from '../protocol.ts'
 
 /** The number of sessions on the first page, which is small so that it shows quickly, and on the others. */

@@ -1,8 +1,8 @@
 /** Whether a session is what was appended: one verification, in the same words, for the command and the page. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { faultMessage, type CallbackThrew } from 'indelible'
-import { isLeft, left, present, right } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { isLeft, left, present, right } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import {
   describeSession,
   readSession,
@@ -13,7 +13,7 @@ import {
   type VerifyOptions,
 } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
-import { FaultError } from 'indelible/task/kit'
+import { FaultError } from 'indelible/internal/task'
 import { placeText } from '../texts/about.ts'
 import { importedBreaks } from './imported-breaks.ts'
 import type { Overview, Verdict } from '../protocol.ts'

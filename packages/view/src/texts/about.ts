@@ -1,9 +1,9 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
-import { isObject, type JsonObject } from 'indelible/json/kit'
+import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/context/kit'
+import { usageDollars } from 'indelible/internal/context'
 import type { SessionInfo } from 'indelible/session'
-import { usesOf, type CallUse } from 'indelible/session/kit'
+import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
 
 /** The information from an imported session's file. */

@@ -3,9 +3,9 @@
  * between the two causes a second end, never a missing one. So it is also published if the store
  * can't report whether it was, or can't take the note.
  */
-import { reasonOf as causeText } from 'indelible/task/kit'
+import { reasonOf as causeText } from 'indelible/internal/task'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { endStream, recordFailure, type Actions, type KnownAction } from './actions.ts'
 import type { StreamEvent } from './event.ts'
 import { ActivityFailed, faultOf } from './activity-errors.ts'

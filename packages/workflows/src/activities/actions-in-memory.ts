@@ -1,5 +1,5 @@
 /** Actions in the memory of one process, for stores that keep only blocks. Processes don't share them. */
-import { isLeft, right } from 'indelible/json/kit'
+import { isLeft, right } from 'indelible/internal/json'
 import type { Actions, KnownAction } from './actions.ts'
 
 /** Actions by id, at most `most`; the least recently noted is dropped first. */

@@ -6,9 +6,9 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/json/kit'
+import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/internal/json'
 import type { OnceStore, StoreFault } from 'indelible/store'
-import { digestOfName } from 'indelible/proof/kit'
+import { digestOfName } from 'indelible/internal/proof'
 import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
 
 interface Place {

@@ -3,7 +3,7 @@
  * it calls no model and publishes no second end. One that failed permanently repeats its first failure.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, type JsonObject } from 'indelible/json/kit'
+import { left, right, type JsonObject } from 'indelible/internal/json'
 import type { StoreFault } from 'indelible/store'
 import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'

@@ -4,11 +4,11 @@
  *
  * They throw `ActivityFailure`, or after a cancellation the engine's own reason.
  */
-import { digestOf } from 'indelible/proof/kit'
-import { formatPath, isLeft } from 'indelible/json/kit'
+import { digestOf } from 'indelible/internal/proof'
+import { formatPath, isLeft } from 'indelible/internal/json'
 import { decodeMessage, type MessageFault } from 'indelible/message'
 import { isPageKind } from 'indelible/pages'
-import { isPlaceholder } from 'indelible/entry/kit'
+import { isPlaceholder } from 'indelible/internal/entry'
 import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answerAction, whyRefused } from './actions.ts'
 import { checkAction, require } from './check.ts'

@@ -1,6 +1,6 @@
 /** Carries faults through the activities to their boundary. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import type { ActivityFault } from './fault.ts'
 
 /** A fault thrown inside an activity. Not an Error, because it never leaves the activity. */

@@ -12,7 +12,7 @@ import {
   Unexpected,
   type Json,
   type JsonObject,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
 import type { ToolDefinition } from 'indelible/run'
 import { parseHistoryJson, type ParsedHistory, type ParseFault } from '../refs/index.ts'

@@ -4,7 +4,7 @@
  *
  * Plain functions: no clock, no randomness, and no I/O except the activities, so any engine can host and replay it.
  */
-import { optionsOf, present, type OptionNames } from 'indelible/json/kit'
+import { optionsOf, present, type OptionNames } from 'indelible/internal/json'
 import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'

@@ -1,5 +1,5 @@
 /** Checks the inputs of activities. Reasons name the place, never the value found there. */
-import { isObject } from 'indelible/json/kit'
+import { isObject } from 'indelible/internal/json'
 import type { ContextLimit, StreamInput } from './input.ts'
 import { ActivityFailed } from './activity-errors.ts'
 

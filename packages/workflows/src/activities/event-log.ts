@@ -2,12 +2,12 @@
  * Events for people: a sink that numbers and stores events, so that a reader can join late or
  * reconnect, and continue after the last number it has.
  */
-import { FaultError, type SignalLike } from 'indelible/task/kit'
-import { isLeft, optionsOf, parseJson } from 'indelible/json/kit'
-import { RecentMap } from 'indelible/sequence/kit'
-import { digestOfName } from 'indelible/proof/kit'
+import { FaultError, type SignalLike } from 'indelible/internal/task'
+import { isLeft, optionsOf, parseJson } from 'indelible/internal/json'
+import { RecentMap } from 'indelible/internal/sequence'
+import { digestOfName } from 'indelible/internal/proof'
 import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
-import { ownStore, storeFaultText } from 'indelible/store/kit'
+import { ownStore, storeFaultText } from 'indelible/internal/store'
 import type { EventSink, StreamEvent } from './event.ts'
 
 /** An event with its number. */

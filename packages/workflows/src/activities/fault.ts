@@ -1,10 +1,10 @@
 /** The faults of activities, as data. */
-import { sentencesOf, type Sentences } from 'indelible/task/kit'
-import { contextSentences, type ContextFault } from 'indelible/context/kit'
-import { pairingSentences, type PairingFault } from 'indelible/message/kit'
+import { sentencesOf, type Sentences } from 'indelible/internal/task'
+import { contextSentences, type ContextFault } from 'indelible/internal/context'
+import { pairingSentences, type PairingFault } from 'indelible/internal/message'
 import { refsSentences, type RefsFault } from '../refs/fault.ts'
-import { runSentences, type RunFault } from 'indelible/run/kit'
-import type { StoreFault } from 'indelible/store/kit'
+import { runSentences, type RunFault } from 'indelible/internal/run'
+import type { StoreFault } from 'indelible/internal/store'
 import type { FailureNote } from './failure-note.ts'
 
 /** A fault of an activity. */

@@ -1,5 +1,5 @@
 /** The state that all activities share: the store with its scopes, the actions, and the callbacks. */
-import { isLeft, ownFields, right, type JsonObject, optionsOf, type OptionNames } from 'indelible/json/kit'
+import { isLeft, ownFields, right, type JsonObject, optionsOf, type OptionNames } from 'indelible/internal/json'
 import type { DeriveOptions } from 'indelible/context'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
@@ -20,7 +20,7 @@ import {
 } from '../refs/index.ts'
 import type { ModelRegistry, Tool } from 'indelible/run'
 import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from 'indelible/store'
-import { amount, choice, longestTimer } from 'indelible/task/kit'
+import { amount, choice, longestTimer } from 'indelible/internal/task'
 import type { Actions } from './actions.ts'
 import { actionsInLogs } from './actions-in-logs.ts'
 import { actionsInMemory } from './actions-in-memory.ts'

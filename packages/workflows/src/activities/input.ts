@@ -1,8 +1,8 @@
 /** The inputs and results of activities: JSON, so that an engine can carry them. */
 import type { Budget } from 'indelible/context'
-import type { JsonObject } from 'indelible/json/kit'
+import type { JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import type { Usage } from 'indelible/notes/kit'
+import type { Usage } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { MessageRef, RefHistory, RefHistoryJson, RefTree } from '../refs/index.ts'
 import type { FinishReason, ModelConfig, ToolDefinition } from 'indelible/run'

@@ -1,9 +1,9 @@
 /** Computes the part of the record that a prompt within a limit keeps, and the prompt as a history of refs. */
-import { hasField } from 'indelible/json/kit'
+import { hasField } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { manageHistory } from '../managed/manage-history.ts'
 import { createRefHistory, type MessageRef } from '../refs/index.ts'
-import { itemAt } from 'indelible/sequence/kit'
+import { itemAt } from 'indelible/internal/sequence'
 import { checkLimit } from './check.ts'
 import { storeMessage, type Host } from './host.ts'
 import type { ManageInput, ManageResult } from './input.ts'

@@ -1,9 +1,9 @@
 /** Reads a history for a model, with placeholders for lost content: one lost block must not block a chat forever. */
 import { createHistory, type View } from 'indelible/history'
-import { isLeft } from 'indelible/json/kit'
+import { isLeft } from 'indelible/internal/json'
 import { text, toolCallsOf, type Message } from 'indelible/message'
 import { hydrate, hydratePartial, type RefHistory } from '../refs/index.ts'
-import { itemAt } from 'indelible/sequence/kit'
+import { itemAt } from 'indelible/internal/sequence'
 import type { BlockStore } from 'indelible/store'
 import { rightOrFail } from './activity-errors.ts'
 import type { Host } from './host.ts'

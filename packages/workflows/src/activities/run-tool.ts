@@ -1,7 +1,7 @@
 /** Runs a tool that the model called. */
-import { digestOf } from 'indelible/proof/kit'
+import { digestOf } from 'indelible/internal/proof'
 import { openCalls, toolResult, type Message, type ToolCallPart } from 'indelible/message'
-import { itemAt } from 'indelible/sequence/kit'
+import { itemAt } from 'indelible/internal/sequence'
 import { invoke } from 'indelible/run'
 import { answerAction, beginAction } from './actions.ts'
 import { checkAction } from './check.ts'

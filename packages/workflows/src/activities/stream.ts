@@ -1,6 +1,6 @@
 /** Calls a model on a history, publishes its events, and stores the answer. */
-import { hasField, isLeft, right } from 'indelible/json/kit'
-import { digestOf } from 'indelible/proof/kit'
+import { hasField, isLeft, right } from 'indelible/internal/json'
+import { digestOf } from 'indelible/internal/proof'
 import { toolCallsOf } from 'indelible/message'
 import { growRefTree } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from 'indelible/run'

@@ -21,14 +21,14 @@ import {
   withOwnIds,
   type Group,
   type Shown,
-} from 'indelible/context/kit'
+} from 'indelible/internal/context'
 import type { View } from 'indelible/history'
-import { optionsOf } from 'indelible/json/kit'
+import { optionsOf } from 'indelible/internal/json'
 import { user, type Message } from 'indelible/message'
-import { foldPages, type Note } from 'indelible/notes/kit'
+import { foldPages, type Note } from 'indelible/internal/notes'
 import { minFidelity, type PageKind } from 'indelible/pages'
-import type { Sequence } from 'indelible/sequence/kit'
-import { amount } from 'indelible/task/kit'
+import type { Sequence } from 'indelible/internal/sequence'
+import { amount } from 'indelible/internal/task'
 import { markInMeta, type MarkOf } from './marks.ts'
 import { retainedPositions } from './retained.ts'
 

@@ -1,7 +1,7 @@
 /** Marks: a message's role in an application, set in its `meta` and never guessed from its text. */
-import { describe, ownFields } from 'indelible/json/kit'
+import { describe, ownFields } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
-import { indelibleMetaOf } from 'indelible/message/kit'
+import { indelibleMetaOf } from 'indelible/internal/message'
 
 /**
  * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`: `{

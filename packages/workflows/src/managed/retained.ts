@@ -1,11 +1,11 @@
 /** Selects the messages that a managed history keeps first, by their marks. */
 import type { View } from 'indelible/history'
 import { pairCalls, type Message } from 'indelible/message'
-import { foldPages, type Note } from 'indelible/notes/kit'
+import { foldPages, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { Sequence } from 'indelible/sequence/kit'
+import type { Sequence } from 'indelible/internal/sequence'
 import type { MessageMark, MarkOf } from './marks.ts'
-import { isSubstantive } from 'indelible/context/kit'
+import { isSubstantive } from 'indelible/internal/context'
 
 /** The positions to keep, in order, each with its matching calls and results. Cost: O(record). */
 export const retainedPositions = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {

@@ -3,8 +3,17 @@
  *
  * Source  sidedotdev/sidekick `llm2/types.go`
  */
-import { isObject, readEach, readIn, anObject, aList, aString, type Json, type JsonObject } from 'indelible/json/kit'
-import { sourceOf } from 'indelible/codecs/kit'
+import {
+  isObject,
+  readEach,
+  readIn,
+  anObject,
+  aList,
+  aString,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
+import { sourceOf } from 'indelible/internal/codecs'
 import { type Meta, type Part, type ResultPart } from 'indelible/message'
 import { marksByPurpose } from './purposes.ts'
 

@@ -6,15 +6,16 @@
  * The content of a `PendingHistory` is not in a store yet, so it has no refs. A `PartialHistory`
  * has placeholders for content that was not found, so it can't be continued or persisted.
  */
-import { describe, isLeft, type Immutable, optionsOf } from 'indelible/json/kit'
+import { describe, isLeft, type Immutable, optionsOf } from 'indelible/internal/json'
 import { createHistory, type History, type Paged, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
-import { messageFaultText } from 'indelible/message/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { messageFaultText } from 'indelible/internal/message'
+import type { BlockId } from 'indelible/internal/proof'
 import type { PageKind } from 'indelible/pages'
 import type { BlockStore } from 'indelible/store'
-import { defaultScope } from 'indelible/store/kit'
-import { isPlaceholder, pagedOf } from 'indelible/entry/kit'
+import { defaultScope } from 'indelible/internal/store'
+import { isPlaceholder } from 'indelible/internal/entry'
+import { pagedOf } from 'indelible/internal/history'
 import { isFlowId, type MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 

@@ -7,11 +7,11 @@ import {
   type TaskOfSteps,
   sentencesOf,
   type Sentences,
-} from 'indelible/task/kit'
-import { formatPath, type Path } from 'indelible/json/kit'
-import type { BlockId } from 'indelible/proof/kit'
+} from 'indelible/internal/task'
+import { formatPath, type Path } from 'indelible/internal/json'
+import type { BlockId } from 'indelible/internal/proof'
 import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
-import { storeSentences } from 'indelible/store/kit'
+import { storeSentences } from 'indelible/internal/store'
 
 /** A fault of refs. */
 export type RefsFault =

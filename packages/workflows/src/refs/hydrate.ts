@@ -4,8 +4,8 @@ import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from 'indelible/history'
 import type { Message, Role } from 'indelible/message'
-import { checkMessage } from 'indelible/message/kit'
-import type { BlockId } from 'indelible/proof/kit'
+import { checkMessage } from 'indelible/internal/message'
+import type { BlockId } from 'indelible/internal/proof'
 import type { BlockFault, BlockStore } from 'indelible/store'
 import {
   attachedTo,
@@ -14,7 +14,7 @@ import {
   decodeRow,
   takeMessage,
   type DecodedRow,
-} from 'indelible/entry/kit'
+} from 'indelible/internal/entry'
 import {
   partialOf,
   storedOf,
@@ -23,12 +23,12 @@ import {
   type PartialHistory,
   type StoredHistory,
 } from './content.ts'
-import { fail, need, type Steps, type Task } from 'indelible/task/kit'
+import { fail, need, type Steps, type Task } from 'indelible/internal/task'
 import { refsSteps, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
-import { isLeft, right, textOfUtf8 } from 'indelible/json/kit'
+import { isLeft, right, textOfUtf8 } from 'indelible/internal/json'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.

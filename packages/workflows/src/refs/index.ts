@@ -24,7 +24,7 @@ export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } fro
 export { parseHistoryJson, type ParseOptions } from './parse.ts'
 export type { ParsedHistory } from './parsed-history.ts'
 export { persist } from './persist.ts'
-export { isPlaceholder } from 'indelible/entry/kit'
+export { isPlaceholder } from 'indelible/internal/entry'
 export type { MessageRef } from './ref.ts'
 export { createRefHistory, type RefHistory, type RefHistoryJson, type RefHistoryOptions } from './ref-history.ts'
 export type { RefTree } from './ref-tree.ts'

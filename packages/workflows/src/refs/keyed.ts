@@ -13,13 +13,13 @@ import {
   textOfUtf8,
   Unexpected,
   present,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Message, Part, Role } from 'indelible/message'
 import type { KeyValueStore } from 'indelible/store'
-import { valuesOf } from 'indelible/store/kit'
+import { valuesOf } from 'indelible/internal/store'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingOfFlows, type PendingHistory } from './content.ts'
-import { callCallback, type Task } from 'indelible/task/kit'
+import { callCallback, type Task } from 'indelible/internal/task'
 import { refsTask, type AdoptFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
 

@@ -3,7 +3,16 @@
  * format, or its camel-case form with every field written out, as Go programs save it.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from 'indelible/json/kit'
+import {
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  left,
+  readEach,
+  right,
+  Unexpected,
+} from 'indelible/internal/json'
 import { codecs, type CodecFault, type Decoded } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import { marksByPurpose } from './purposes.ts'

@@ -15,9 +15,9 @@ import {
   type Replaced,
   right,
   Unexpected,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
-import { defaultScope } from 'indelible/store/kit'
+import { defaultScope } from 'indelible/internal/store'
 import { createPendingHistory } from './content.ts'
 import type { ParseFault } from './fault.ts'
 import { readLegacyChat } from './legacy-chat.ts'

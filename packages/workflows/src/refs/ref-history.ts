@@ -13,9 +13,9 @@ import {
   present,
   optionsOf,
   type OptionNames,
-} from 'indelible/json/kit'
+} from 'indelible/internal/json'
 import type { Position } from 'indelible/history'
-import { defaultScope, invalidId } from 'indelible/store/kit'
+import { defaultScope, invalidId } from 'indelible/internal/store'
 import { refOf, type MessageRef } from './ref.ts'
 import { isRefTree, type RefTree } from './ref-tree.ts'
 

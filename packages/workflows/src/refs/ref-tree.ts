@@ -1,5 +1,5 @@
 /** A reference to a tree of ref chunks. `tree.ts` reads and grows the tree itself. */
-import { isBlockId, type BlockId } from 'indelible/proof/kit'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
 
 /** A tree of ref chunks, as JSON. */
 export interface RefTree {

@@ -1,8 +1,8 @@
 /** A ref: a message as the ids of its blocks, without content. */
-import { fieldsBeside, isObject, Unexpected, type JsonObject } from 'indelible/json/kit'
-import { isBlockId, type BlockId } from 'indelible/proof/kit'
+import { fieldsBeside, isObject, Unexpected, type JsonObject } from 'indelible/internal/json'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import type { Role } from 'indelible/message'
-import { isRole } from 'indelible/message/kit'
+import { isRole } from 'indelible/internal/message'
 
 /**
  * A message by its blocks: first its text, then the long texts and files stored apart from it, and last the

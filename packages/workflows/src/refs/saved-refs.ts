@@ -9,11 +9,11 @@ import {
   type Json,
   type JsonObject,
   type Path,
-} from 'indelible/json/kit'
-import { isBlockId } from 'indelible/proof/kit'
-import { roles } from 'indelible/message/kit'
+} from 'indelible/internal/json'
+import { isBlockId } from 'indelible/internal/proof'
+import { roles } from 'indelible/internal/message'
 import { type Loss } from 'indelible/codecs'
-import { invalidId } from 'indelible/store/kit'
+import { invalidId } from 'indelible/internal/store'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
 import { refOf, refuseOtherFields } from './ref.ts'

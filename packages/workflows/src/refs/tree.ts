@@ -17,10 +17,10 @@ import {
   textOfUtf8,
   Unexpected,
   type Json,
-} from 'indelible/json/kit'
-import { isBlockId, type BlockId } from 'indelible/proof/kit'
+} from 'indelible/internal/json'
+import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import type { BlockStore } from 'indelible/store'
-import { fail, need, type Steps, type Task } from 'indelible/task/kit'
+import { fail, need, type Steps, type Task } from 'indelible/internal/task'
 import { refsSteps, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'

@@ -1,6 +1,6 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { keyValueBlocks } from 'indelible/store'
-import { storeTask } from '../../../../src/store/kit.ts'
+import { storeTask } from '../../../../src/store/internal.ts'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   assistant,
@@ -15,7 +15,7 @@ import {
   type Store,
 } from 'indelible'
 import { createRefHistory, hydrate } from '@indelible/workflows/refs'
-import type { BlockId } from '../../../../src/proof/kit.ts'
+import type { BlockId } from '../../../../src/proof/internal.ts'
 import { chatStep, historyActivities, type StreamEvent, type StreamInput } from '@indelible/workflows/activities'
 import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
 import { OpenAI } from 'openai'

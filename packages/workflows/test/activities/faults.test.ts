@@ -1,11 +1,11 @@
 /** What goes wrong leaves an activity as a failure that says whether to try again, and nothing of what was said. */
-import { storeTask } from '../../../../src/store/kit.ts'
+import { storeTask } from '../../../../src/store/internal.ts'
 import { spawnSync } from 'node:child_process'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, system, toolCall, toolResult, user, type Message, type Store } from 'indelible'
 import { createRefHistory, hydratePartial } from '@indelible/workflows/refs'
-import type { BlockId } from '../../../../src/proof/kit.ts'
+import type { BlockId } from '../../../../src/proof/internal.ts'
 import {
   chatStep,
   historyActivities,
@@ -22,7 +22,7 @@ import {
   type Change,
   type KnownAction,
 } from '../../src/activities/actions.ts'
-import { isRetryable } from '../../src/kit.ts'
+import { isRetryable } from '../../src/activities/failure.ts'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { programUrl } from '../../../../test/programs.ts'
 import { ok } from '../../../../test/task-results.ts'

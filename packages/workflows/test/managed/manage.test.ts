@@ -14,7 +14,7 @@ import {
   type View,
 } from 'indelible'
 import { pairCalls } from 'indelible/message'
-import type { Note } from 'indelible/notes/kit'
+import type { Note } from 'indelible/internal/notes'
 import { estimateTokens } from 'indelible/context'
 import { manageHistory, markMessage, type MessageMark } from '@indelible/workflows/activities'
 import { conversations, expectLawful, recordOf, tags } from '../../../../test/context/conversations.ts'

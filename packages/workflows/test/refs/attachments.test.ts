@@ -1,6 +1,6 @@
 /** Stored files that messages name as their sources: part of a ref, brought along, and never silently left behind. */
 import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
-import { storeTask } from '../../../../src/store/kit.ts'
+import { storeTask } from '../../../../src/store/internal.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { copySession, describeSession } from 'indelible/session'
@@ -24,7 +24,7 @@ import {
   exportSession,
   type Message,
 } from 'indelible'
-import { blockIdOf, type BlockId } from '../../../../src/proof/kit.ts'
+import { blockIdOf, type BlockId } from '../../../../src/proof/internal.ts'
 import { exportLines, importTranscript, readTranscript } from '@indelible/transcripts'
 import { fault, ok } from '../../../../test/task-results.ts'
 import { attachment, attachmentId } from '../../../../test/messages.ts'

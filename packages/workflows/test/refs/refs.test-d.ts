@@ -21,7 +21,7 @@ import {
   type StoredHistory,
 } from '@indelible/workflows/refs'
 import { user, type Task, type History, type Message, type Position, type View } from 'indelible'
-import type { BlockId } from '../../../../src/proof/kit.ts'
+import type { BlockId } from '../../../../src/proof/internal.ts'
 import { type BlockStore } from 'indelible/store'
 
 declare const store: BlockStore

@@ -5,7 +5,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, image, memoryStore, user } from 'indelible'
 import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
-import { sameBlocks } from '../../../../src/store/kit.ts'
+import { sameBlocks } from '../../../../src/store/internal.ts'
 import {
   refsFaultMessage,
   createPendingHistory,
@@ -18,8 +18,8 @@ import {
   type PendingHistory,
   type RefHistory,
 } from '@indelible/workflows/refs'
-import { isPlaceholder } from '../../../../src/entry/kit.ts'
-import type { BlockId } from '../../../../src/proof/kit.ts'
+import { isPlaceholder } from '../../../../src/entry/internal.ts'
+import type { BlockId } from '../../../../src/proof/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../../../../test/task-results.ts'
 import { attachment, conversation, everyPart } from '../../../../test/messages.ts'

@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { parseHistoryJson, refsFaultMessage, type ParsedHistory } from '@indelible/workflows/refs'
-import type { BlockId } from '../../../../src/proof/kit.ts'
+import type { BlockId } from '../../../../src/proof/internal.ts'
 
 export const id = (digit: string): BlockId => digit.repeat(64) as BlockId
 

@@ -2,7 +2,7 @@
 import { array, assert, asyncProperty, integer, oneof } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, memoryStore, user } from 'indelible'
-import { digestOf, type BlockId } from '../../../../src/proof/kit.ts'
+import { digestOf, type BlockId } from '../../../../src/proof/internal.ts'
 import {
   blocksOfTree,
   createPendingHistory,
@@ -15,7 +15,7 @@ import {
   type MessageRef,
   type RefTree,
 } from '@indelible/workflows/refs'
-import { refsOfTree } from '../../src/kit.ts'
+import { refsOfTree } from '../../src/refs/tree.ts'
 import { keyValueBlocks } from 'indelible/store'
 import { rounds } from '../../../../test/rounds.ts'
 import { ok } from '../../../../test/task-results.ts'

@@ -1,4 +1,4 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
 export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
@@ -40,7 +40,7 @@ export {
   withoutKeys,
 } from './port/encrypted.ts'
 export { holdsWithRowCounts } from './rules/erase.ts'
-export type { EraseResult, RemainingBlock, Residue, Sharing, TextPlaces } from './port/erasing.ts'
+export type { EraseResult, RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
 export {
   type OpenStoreFault,
   type StoreFault,
@@ -82,7 +82,7 @@ export {
   sessionMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
-export { planAppend } from './port/plan.ts'
+export { planAppend, type Plan } from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
@@ -91,7 +91,7 @@ export { countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
 export {
   type GrownRow,
   type GrownLog,
-  type RowPlace,
+  type KindIndex,
   changedFault,
   forkFault,
   conflict,

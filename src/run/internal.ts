@@ -1,5 +1,5 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
-export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { type AdapterOptions, checkInstructionsOnce, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export { deltaOf } from './model-event.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'

@@ -1,4 +1,4 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { checkNote, decodeNote } from './decode.ts'
 export { type NoteFault, noteFaultText } from './fault.ts'
 export { type PageFold, foldPage, foldPages, isMark, kindIn, noPages, rangeDigest, retractedBy } from './fold.ts'

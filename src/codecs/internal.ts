@@ -1,4 +1,4 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { decodeRecorded } from './anthropic/decode.ts'
 export { codecFaultText } from './fault.ts'
 export { decodeWire } from './admit.ts'

@@ -1,4 +1,4 @@
-/** Entry for the folders and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { imageTokens } from './counting/attachments.ts'
 export { callDollars, defaultPrices, ratesAt, unitsOf, usageDollars } from './counting/model-prices.ts'
 export { estimatorOf, memoizeEstimator, textTokens } from './counting/tokens.ts'

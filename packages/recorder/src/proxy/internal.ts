@@ -1,4 +1,4 @@
-/** For the packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { isLoopback, whyRefused } from '../guard/index.ts'
 export { decompress } from './decompress.ts'
 export { framesIn } from './frames.ts'

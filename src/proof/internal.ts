@@ -1,4 +1,4 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { type BlockId, blockIdOf, isBlockId } from './block-id.ts'
 export { type CompactRange, appendLeaf, emptyRange, peakEnds, rootOf, treeRoot } from './compact-range.ts'
 export { consistencyProof, subtreesBetween, verifyConsistency } from './consistency.ts'

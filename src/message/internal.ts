@@ -1,4 +1,4 @@
-/** Entry for the rooms and packages of this repository, which are released together. No stability promise. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { callsOf, cutAnswer, isCut, messageIn, indelibleMetaOf, resultMessages, withOwnCallId } from './answer.ts'
 export { noResult, toolResultPart } from './construct.ts'
 export { checkMessage } from './decode.ts'

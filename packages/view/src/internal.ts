@@ -1,4 +1,4 @@
-/** Names that the command uses. Other programs get no promise of them. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
   causes,
   dearestText,

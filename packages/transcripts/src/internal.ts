@@ -1,4 +1,4 @@
-/** For the packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { assembleTranscript } from './assemble.ts'
 export { callUsageOf, type CallUsage } from './call-usage.ts'
 export { recordOf } from './import.ts'

@@ -1,5 +1,4 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
-export { pagedOf } from '../history/kit.ts'
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { attachedTo, missingBlocks, mayHaveAttachments } from './attachments.ts'
 export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
 export { Recording, type RecordedEntry } from './recording.ts'

@@ -1,4 +1,4 @@
-/** For other packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
   type CallbackThrew,
   FaultError,

@@ -1,4 +1,4 @@
-/** For the packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { promptText } from './cache-break.ts'
 export { CacheWatch, missedText, otherModelText } from './cache-watch.ts'
 export { namedTools } from './named-tools.ts'

@@ -1,4 +1,4 @@
-/** For the packages of this repository, which are released together. Not a public API. */
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { claimedHead } from './bundle.ts'
 export { checkpointText, parseCheckpoint } from './checkpoint.ts'
 export { lastCheckpoint, listCheckpoints, signSession } from './checkpoints.ts'
@@ -7,4 +7,4 @@ export { verifierOf } from './keys.ts'
 export { type NoteSignature, noteText, openNote, parseNote, signNote, signatureLines } from './signed-note.ts'
 export { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 export { readTrust } from './trust.ts'
-export { ledgerId } from 'indelible/store/kit'
+export { ledgerId } from 'indelible/internal/store'

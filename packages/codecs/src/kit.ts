@@ -1,2 +1,0 @@
-/** Entry for the packages of this repository, which are released together. No stability promise. */
-export { readLangChainMessage } from './langchain/decode.ts'

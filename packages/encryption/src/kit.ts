@@ -1,2 +1,0 @@
-/** For other folders and packages of this repository, which are released together. Not a public API. */
-export { decryptBlock } from './row-cipher.ts'

@@ -1,2 +1,0 @@
-/** For other packages of this repository, which are released together. Not a public API. */
-export { countWhile, RecentMap, type Sequence, itemAt } from './index.ts'
