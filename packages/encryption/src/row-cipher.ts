@@ -47,7 +47,7 @@ export const encryptRows = (
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
-    for (const id of row.blocks ?? []) if (!given.has(id) || row.kind === 'note') attached.add(id)
+    for (const id of row.blocks ?? []) if (inside?.named.has(id) !== true) attached.add(id)
     const { kind, at = now(), salt, erased } = row
     const place = {
       kind,
@@ -97,7 +97,13 @@ const withBlocks = (
   given: ReadonlyMap<BlockId, Uint8Array>,
   scope: Uint8Array,
   hash: Hash,
-): { readonly body: string; readonly blocks: ReadonlyMap<BlockId, Uint8Array>; readonly missed: boolean } => {
+): {
+  readonly body: string
+  readonly blocks: ReadonlyMap<BlockId, Uint8Array>
+  /** The blocks that the text names. */
+  readonly named: ReadonlySet<BlockId>
+  readonly missed: boolean
+} => {
   const stored = new Map<BlockId, Uint8Array>()
   const named = new Set<BlockId>()
   const start = kind === 'note' ? -1 : body.indexOf(messageKey)
@@ -123,6 +129,7 @@ const withBlocks = (
   return {
     body: text,
     blocks: stored,
+    named,
     missed: kind === 'entry' && blocks.some((id) => given.has(id) && !named.has(id)),
   }
 }

@@ -148,7 +148,8 @@ const keepProgram = async (
   const { sessions, unread: unreadPlaces } = await sessionFilesOf(program, terminal.env, options.isExcluded)
   const isKept = ({ path, stamp }: FoundFile): boolean => {
     const state = before.get(path)
-    return state?.stamp === stampOf(stamp, options) && (state.unread === null || state.unread === version())
+    if (state === undefined || options.again.includes(state.session)) return false
+    return state.stamp === stampOf(stamp, options) && (state.unread === null || state.unread === version())
   }
   const news = sessions.filter(({ files }) => !files.every((one) => isKept(one)))
   const work: Work[] = news.map((one) => ({ ...one, id: '', changes: [], failure: undefined, unread: undefined, isSkipped: false, kept: [], results: [] })) // oxfmt-ignore

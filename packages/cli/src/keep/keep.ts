@@ -123,7 +123,11 @@ const printReports = async (
   options: KeepOptions,
 ): Promise<number> => {
   const shown = reports.filter(
-    (report) => report.sessions > 0 || report.deleted.length > 0 || notKept(report).length > 0,
+    (report) =>
+      report.sessions > 0 ||
+      Object.keys(report.changes).length > 0 ||
+      report.deleted.length > 0 ||
+      notKept(report).length > 0,
   )
   if (values['json'] === true) await terminal.printJson(shown)
   else {
