@@ -1,6 +1,6 @@
 /** Stores the rows of an exported record in a log, in pieces. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, describe, isLeft, left, right, ownFields, present } from '../../json/index.ts'
+import { hasField, describe, isLeft, left, right, ownField, ownFields, present } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
@@ -72,15 +72,15 @@ export async function* storeRows(
   const flush = async function* (): Steps<ImportFault, void> {
     const files = await keptBlocks(store, waiting, from, given)
     if (isLeft(files)) return yield* fail(files.left)
-    const { found, bytes } = files.right
+    const { found, lost, bytes } = files.right
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
     const texts = yield* instructionsIn(from, store, waiting)
     const encoded = waiting.map(({ row, instructions }) =>
       instructions !== undefined && texts.has(instructions)
         ? { ...row, blocks: [instructions] }
-        : row.kind === 'note' && row.blocks !== undefined
-          ? { ...row, blocks: row.blocks.filter((id) => found.has(id)) }
+        : row.kind === 'note' && found.size + lost > 0
+          ? { ...row, blocks: blocksOfNote(row).filter((id) => found.has(id)) }
           : row,
     )
     yield* refuseErased(erased, head.size, encoded, store)
@@ -115,6 +115,8 @@ export async function* storeRows(
   return head
 }
 
+const blocksOfNote = (row: TimedRow): readonly BlockId[] => ownField(row, 'blocks') ?? []
+
 /**
  * The blocks of kept files: those that the store gets or has, and the bytes that it lacks. An export has none; its rows
  * are stored without them.
@@ -124,8 +126,13 @@ const keptBlocks = async (
   rows: readonly TimedEncoded[],
   from: Store | undefined,
   given: ReadonlyMap<BlockId, Uint8Array>,
-): Promise<Either<ImportFault, { readonly found: ReadonlySet<BlockId>; readonly bytes: readonly Uint8Array[] }>> => {
-  const named = [...new Set(rows.flatMap(({ row }) => (row.kind === 'note' ? (row.blocks ?? []) : [])))]
+): Promise<
+  Either<
+    ImportFault,
+    { readonly found: ReadonlySet<BlockId>; readonly lost: number; readonly bytes: readonly Uint8Array[] }
+  >
+> => {
+  const named = [...new Set(rows.flatMap(({ row }) => (row.kind === 'note' ? blocksOfNote(row) : [])))]
   const other = named.filter((id) => !given.has(id))
   const bytes = named.flatMap((id) => given.get(id) ?? [])
   const found = new Set(named.filter((id) => given.has(id)))
@@ -142,7 +149,7 @@ const keptBlocks = async (
     found.add(id)
     bytes.push(block)
   }
-  return right({ found, bytes })
+  return right({ found, lost: named.length - found.size, bytes })
 }
 
 /**

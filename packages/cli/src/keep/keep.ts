@@ -18,7 +18,7 @@ export const keep: Command = {
   name: 'keep',
   synopsis: 'keep',
   purpose: 'keep the sessions of all programs on this machine',
-  usage: ['keep [options]'],
+  usage: ['keep [options]', 'keep --install [options]', 'keep --uninstall [options]'],
   about: `Keeps the sessions of every agent on this machine: first the bytes of their files,
 exactly as they are, then their messages. A session that was kept once stays, also
 if its program deletes, rewrites or moves its files; "indelible restore" writes them
@@ -35,6 +35,10 @@ files of each program.
 Messages that were erased ("indelible erase") are not stored again, nor are the files
 of a session that has them. A removed session is skipped until --again names it.
 
+--install lets it run by itself: at the end of each answer by a hook of Claude Code,
+Codex, Gemini CLI, Qwen Code, Copilot CLI and pi, and every 15 minutes by a timer. It
+shows the changes and asks. --uninstall removes them again, and no session.
+
 One run at a time keeps a store: another one asks it to look again, and ends.
 
 Exit code 1 if something is not kept; it is listed, and the next run tries again.`,
@@ -47,12 +51,22 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     },
     'dry-run': { help: 'only print what would be kept' },
     json: { help: 'one JSON object for each program' },
+    install: { help: 'run it by itself: hooks of programs, and a timer' },
+    uninstall: { help: 'remove these hooks and the timer' },
+    yes: { help: 'with --install, --uninstall: do not ask; required without a terminal' },
     ...storeOption,
+  },
+  forms: {
+    '': ['only', 'exclude', 'again', 'redact', 'dry-run', 'json', ...Object.keys(storeOption)],
+    install: ['only', 'exclude', 'redact', 'yes', ...Object.keys(storeOption)],
+    uninstall: ['yes', ...Object.keys(storeOption)],
   },
   examples: ['indelible keep', 'indelible keep --only claude-code --exclude ~/work/secret'],
   run: async (call) => {
     const { values, terminal } = call
     const options = optionsOf(call)
+    if (values['install'] === true) return (await import('./install.ts')).install(call)
+    if (values['uninstall'] === true) return (await import('./install.ts')).uninstall(call)
     const location = storeOptionOf(values, terminal)
     const isFile = location === undefined || !isAddress(location)
     const own = defaultStorePath(terminal.env)

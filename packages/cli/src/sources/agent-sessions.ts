@@ -145,19 +145,22 @@ const places: { readonly [program: string]: Place } = {
 }
 
 /** Whether pi keeps the sessions of each project in its own folder, as it does by default. */
-export const isByProject = (env: Env): boolean =>
-  piFolder(env) === join(inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env), 'sessions')
+export const isByProject = (env: Env): boolean => piFolder(env) === join(piAgentFolder(env), 'sessions')
 
 /**
  * The folder of pi's sessions: from its environment, its settings, or the default. Source: pi
  * 0.87.1, docs/configuration.md
  */
 const piFolder = (env: Env): string => {
-  const agent = inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
+  const agent = piAgentFolder(env)
   const own = env['PI_CODING_AGENT_SESSION_DIR'] || settingIn(join(agent, 'settings.json'), 'sessionDir')
   const folder = own === undefined ? join(agent, 'sessions') : inUserHome(own, env)
   return isAbsolute(folder) ? folder : join(agent, folder)
 }
+
+/** The folder of pi's settings. */
+export const piAgentFolder = (env: Env): string =>
+  inUserHome(env['PI_CODING_AGENT_DIR'] || join(homeOf(env), '.pi', 'agent'), env)
 
 const inUserHome = (path: string, env: Env): string =>
   path === '~' || path.startsWith('~/') ? join(homeOf(env), path.slice(1)) : path
@@ -283,7 +286,7 @@ const filesIn = async (
   }
   const visit = (inner: readonly string[], isLink: boolean, own: string): void => {
     const path = join(folder, ...inner)
-    const stats = statSync(path, { throwIfNoEntry: false })
+    const stats = statsOf(path)
     if (stats === undefined) {
       // Another file was removed in the meantime.
       if (isLink) unread.push(`${path}: is a link to something that can't be read`)
@@ -299,12 +302,14 @@ const filesIn = async (
     if (stats.isDirectory()) walk(inner, real)
     else found.push({ path, file: inner.join('/'), stats })
   }
+  const top = new Map(entriesOf(folder, unread).map((entry) => [entry.name, entry]))
   for (const root of roots) {
     const steps = root === '.' ? [] : root.split('/')
-    const path = join(folder, ...steps)
-    const stats = lstatSync(path, { throwIfNoEntry: false })
     if (root === '.') walk([], base)
-    else if (stats !== undefined) visit(steps, stats.isSymbolicLink(), join(base, ...steps))
+    else if (top.has(steps[0] ?? '') && statsOf(join(folder, ...steps)) !== undefined)
+      visit(steps, lstatSync(join(folder, ...steps)).isSymbolicLink(), join(base, ...steps))
+    else if (top.get(root)?.isSymbolicLink() === true)
+      unread.push(`${join(folder, root)}: is a link to something that can't be read`)
   }
   for (const { path, file, stats } of found) {
     const { size, mtimeMs: changed } = stats
@@ -348,9 +353,18 @@ const filesOfStorage = (root: string, unread: string[]): Pick<Found, 'sources' |
   return { sources, others }
 }
 
+/** Undefined for what is gone, or can't be reached. */
+const statsOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
 /** A file by its path; undefined if it is gone or no file. */
 const foundAt = (folder: string, path: string): FoundFile | undefined => {
-  const stats = statSync(path, { throwIfNoEntry: false })
+  const stats = statsOf(path)
   if (stats?.isFile() !== true) return undefined
   const { size, mtimeMs: changed } = stats
   return { path, file: relative(folder, path).split(sep).join('/'), stamp: stampOf(stats), changed, size }
