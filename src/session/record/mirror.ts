@@ -12,7 +12,7 @@ import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from 
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
+import { NamedBlocks, stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
   verifyLog,
   type Head,
@@ -174,8 +174,9 @@ export const readUpTo = async (
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
   let { range } = mirror
+  const named = new NamedBlocks()
   for (let from = mirror.head.size; from < head.size; from += piece) {
-    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), unread)
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), named, unread)
     if (isLeft(read)) return read
     range = read.right
   }
@@ -246,6 +247,7 @@ const readPiece = async (
   mirror: Mirror,
   range: CompactRange,
   to: number,
+  named: NamedBlocks,
   unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
@@ -253,7 +255,7 @@ const readPiece = async (
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right, unread)
+  const leaves = await takeRows(store, mirror, from, rows.right, named, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
@@ -263,6 +265,7 @@ export const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
+  named: NamedBlocks = new NamedBlocks(),
   unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
@@ -279,7 +282,7 @@ export const takeRows = async (
       read.kind === 'note'
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
         : unread === undefined
-          ? takeRow(mirror.history, read.entry, blocks.right, hash)
+          ? takeRow(mirror.history, read.entry, blocks.right, hash, named)
           : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
