@@ -45,7 +45,17 @@ const guide: DefaultTheme.SidebarItem[] = [
   },
   {
     text: 'The library',
-    items: pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'errors', 'view', 'command-line', 'packages']),
+    items: pages('docs/', [
+      'history',
+      'messages',
+      'sessions',
+      'tasks',
+      'errors',
+      'view',
+      'command-line',
+      'limits',
+      'packages',
+    ]),
   },
   {
     text: 'Storing and checking',

@@ -24,6 +24,7 @@ import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
+import { failureReason } from './failure-reason.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
@@ -401,7 +402,7 @@ export class Loop {
                 _tag: 'ModelFailed',
                 model: model.name,
                 step,
-                reason: reasonOf(error),
+                reason: failureReason(error),
                 ...statusOf(error),
                 ...present({ retryAfter: retryAfterOf(error) }),
                 partialText: partial.text,
@@ -539,7 +540,7 @@ export class Loop {
       const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
       if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
       const given = this.#open && resultGivenFor(token, decisions)
-      if (given !== undefined) return givenResult(call, given.output)
+      if (given !== undefined) return withDecision(givenResult(call, given.output), token, decisions)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
@@ -570,7 +571,13 @@ export class Loop {
     this.#toolCalls += todo.length - unstarted.length
     if (waiting.size + unstarted.length > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
-      const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
+      const left = [...waiting].map((call): WaitingCall =>
+        Object.freeze({
+          ...call,
+          approval: this.#tokenOf(call),
+          needs: isRunElsewhere(call, tools) ? 'result' : 'approval',
+        }),
+      )
       this.#open = Object.freeze({
         step: this.#deltaId,
         viewDigest: viewDigestOf(this.#work.view()),

@@ -1,7 +1,7 @@
 /** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
-import { createHistory, omitRanges, type Immutable, type History, type Range, type View } from '../../history/index.ts'
+import { createHistory, omitRanges, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/internal.ts'
 import { emptyRange, grow, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
@@ -12,7 +12,7 @@ import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from 
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
+import { NamedBlocks, stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
   verifyLog,
   type Head,
@@ -26,6 +26,7 @@ import {
 import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/internal.ts'
 import { FaultError } from '../../task/index.ts'
 import { sessionFaultText } from '../fault.ts'
+import type { Immutable } from '../../json/internal.ts'
 
 /** A log row that was altered after its append. */
 export interface DamagedRow {
@@ -178,8 +179,9 @@ export const readUpTo = async (
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
   let { range } = mirror
+  const named = new NamedBlocks()
   for (let from = mirror.head.size; from < head.size; from += piece) {
-    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), unread)
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), named, unread)
     if (isLeft(read)) return read
     range = read.right
   }
@@ -250,6 +252,7 @@ const readPiece = async (
   mirror: Mirror,
   range: CompactRange,
   to: number,
+  named: NamedBlocks,
   unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
@@ -257,7 +260,7 @@ const readPiece = async (
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right, unread)
+  const leaves = await takeRows(store, mirror, from, rows.right, named, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
@@ -267,6 +270,7 @@ export const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
+  named: NamedBlocks = new NamedBlocks(),
   unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
@@ -283,7 +287,7 @@ export const takeRows = async (
       read.kind === 'note'
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
         : unread === undefined
-          ? takeRow(mirror.history, read.entry, blocks.right, hash)
+          ? takeRow(mirror.history, read.entry, blocks.right, hash, named)
           : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right

@@ -7,7 +7,7 @@ import { nameOf, pickOf, readTranscriptFile, retractedIn } from '../sources/inpu
 import { writeOut } from '../sources/write-out.ts'
 import { damageLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
 import { countText } from '../terminal/screen.ts'
-import { encodeForProvider, withoutFeeds, type WrittenLines } from './written-formats.ts'
+import { writeMessages, withoutFeeds, type WrittenLines } from './written-formats.ts'
 
 /** @returns the exit code */
 export const exportFile = async (path: string, to: string, { values, terminal }: Call): Promise<number> => {
@@ -18,9 +18,10 @@ export const exportFile = async (path: string, to: string, { values, terminal }:
     terminal,
   )
   const { lines, written, repairs, losses } =
-    to === 'indelible' ? toExport(transcript) : encodeForProvider(conversationOf(transcript), to)
+    to === 'indelible' ? toExport(transcript) : writeMessages(conversationOf(transcript), to, transcript.origin.title)
 
   if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
+  else if (to === 'markdown') await terminal.printWhole(lines)
   else await terminal.printJsonLines(lines)
 
   const { format, damage } = transcript

@@ -1,17 +1,17 @@
 /** `indelible export`: writes a session or a file as a provider's request, or whole, to import elsewhere. */
 import { isLeft } from 'indelible/internal/json'
-import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
+import { describeSession, exportSession, readRange, readSession } from 'indelible/session'
 import { damageLines, isFile, isThere } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
 import type { Store } from 'indelible/store'
 import { refuseUndone } from 'indelible/internal/store'
 import { reasonOf } from 'indelible/internal/task'
 import { exportLines } from '@indelible/transcripts'
-import { claudeAgentText } from '@indelible/view/internal'
+import { claudeAgentText, titleOf } from '@indelible/view/internal'
 import { htmlOf } from '@indelible/view'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { exportFile } from './export-file.ts'
-import { encodeForProvider, formats, withoutFeeds, type WrittenLines } from './written-formats.ts'
+import { formats, withoutFeeds, writeMessages, type WrittenLines } from './written-formats.ts'
 import { writeOut } from '../sources/write-out.ts'
 import { valueOrUnreadable, faultText, storeOption } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
@@ -19,6 +19,7 @@ import { lossLines, repairLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { version } from '../terminal/version.ts'
+import type { DamagedRow } from 'indelible/internal/session'
 
 export const exportCommand: Command = {
   name: 'export',
@@ -32,6 +33,8 @@ session also html. FILE is any file that "show" reads, or - for standard input.
 head. Importing it gives the same record with the same head. Stored files are
 not in it, nor are the tools and instructions of recorded calls, so "verify"
 reports them as missing in another store. "indelible copy" copies them, too.
+
+"markdown" is for people: what was said, with reasoning, calls and results folded.
 
 The other formats are requests that a provider accepts: a call without a result
 gets an error result. The repairs, the content that the format can't hold, and the
@@ -98,8 +101,9 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
                 repairs: [],
                 losses: [],
               }
-            : encodeForProvider(readable(await valueOrUnreadable(readSession(store, id))).conversation(), to)
+            : await messageLines(store, id, to, readable)
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
+      else if (to === 'markdown') await terminal.printWhole(lines)
       else await terminal.printJsonLines(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
       if (typeof out === 'string')
@@ -117,6 +121,20 @@ and --until omit, or that --redact changes, are in the proof by their hash.`,
 /** The options that only a session takes, and those that only a file takes. */
 const htmlOptions = ['from', 'until', 'redact']
 const fileOptions = ['pick', 'strict', 'json']
+
+const messageLines = async (
+  store: Store,
+  id: string,
+  to: string,
+  readable: <T extends { readonly damaged?: readonly DamagedRow[] }>(session: T) => T,
+): Promise<WrittenLines> => {
+  const session = readable(await valueOrUnreadable(readSession(store, id)))
+  return writeMessages(
+    session.conversation(),
+    to,
+    to === 'markdown' ? titleOf({ metadata: session.metadata() }) : undefined,
+  )
+}
 
 const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
   const { len, encrypted } = await valueOrUnreadable(describeSession(store, id))

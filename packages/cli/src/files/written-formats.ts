@@ -5,9 +5,10 @@ import { allCodecs } from '@indelible/codecs'
 import type { Codec, Loss } from 'indelible/codecs'
 import { mend, type Message, type Repair, type Sequence, type Settled } from 'indelible/message'
 import { Unreadable } from '../terminal/command.ts'
+import { markdownOf } from './markdown.ts'
 
 /** The formats that a conversation of a file or a session can be written in. */
-export const formats: readonly string[] = [...Object.keys(allCodecs), 'indelible']
+export const formats: readonly string[] = [...Object.keys(allCodecs), 'indelible', 'markdown']
 
 export interface WrittenLines {
   readonly lines: Iterable<string>
@@ -20,8 +21,10 @@ export function* withoutFeeds(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield line.slice(0, -1)
 }
 
-/** A conversation as a request that a provider accepts. Throws Unreadable. */
-export const encodeForProvider = (messages: Sequence<Message>, to: string): WrittenLines => {
+/** A conversation as Markdown, or as a request that a provider accepts. Throws Unreadable. */
+export const writeMessages = (messages: Sequence<Message>, to: string, title?: string): WrittenLines => {
+  if (to === 'markdown')
+    return { lines: markdownOf(messages, title), written: messages.length, repairs: [], losses: [] }
   const mended = mend(messages)
   const codec = (allCodecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
   const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)
