@@ -50,8 +50,8 @@ import {
   rowLeaf,
   storeTask,
   withoutKeys,
-  byteFinderOf,
-  finderOf,
+  byteFinderInSlices,
+  finderInSlices,
   type TimedRow,
 } from 'indelible/internal/store'
 import { hex, randomBytes } from './aes.ts'
@@ -602,8 +602,8 @@ class EncryptingStore {
   async *#containing(texts: readonly string[]): Steps<StoreFault, TextPlaces> {
     const found = yield* need(this.#inner.containing(texts))
     const looking: TextSearch = {
-      isIn: finderOf(texts),
-      isInBytes: byteFinderOf(texts),
+      isIn: await finderInSlices(texts),
+      isInBytes: await byteFinderInSlices(texts),
       blocks: new Map(),
       places: new Map(),
     }
