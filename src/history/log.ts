@@ -126,12 +126,12 @@ class Handle<M> {
 
   /** Also of an object made with `Object.create(history)`. */
   get len(): number {
-    return lenOf(Handle.#handleIn(this).#log.content)
+    return lenOf(Handle.#logIn(this).content)
   }
 
-  static #handleIn(value: object): Handle<unknown> {
+  static #logIn(value: object): Log<unknown> {
     for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
-      if (#log in at) return at
+      if (#log in at) return at.#log as Log<unknown>
     throw new TypeError('expected a history')
   }
 

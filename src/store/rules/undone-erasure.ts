@@ -79,8 +79,8 @@ const readableRows = async (
   if (!isLeft(read)) return read
   if (read.left._tag === 'Io' || read.left._tag === 'Busy') return read
   const rows: StoredRow[] = []
-  const several = end - start > 1
-  for (let at = start; several && at < end; at++) {
+  if (end - start === 1) return right([])
+  for (let at = start; at < end; at++) {
     const one = await readableRows(store, id, { start: at, end: at + 1 })
     if (isLeft(one)) return one
     for (const row of one.right) rows.push(row)
