@@ -3,7 +3,7 @@ import type { JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Note, Usage } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { RowMoment, ExportedHead } from 'indelible/session'
+import type { RowMoment, ExportedHead } from 'indelible/internal/session'
 
 /** A format that `readTranscript` knows. */
 export type TranscriptFormat =

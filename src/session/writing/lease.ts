@@ -11,8 +11,8 @@ import {
   type Task,
   type Timer,
 } from '../../task/index.ts'
-import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask } from '../../store/internal.ts'
+import type { Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import { storeTask, type LeaseFault } from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,
@@ -30,10 +30,10 @@ import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from '
 export interface Holding {
   /** The store, with the lease added to appends, updates and erasures. */
   readonly store: Store
-  /** @param refresh reads the previous holder's rows; if it fails, the lease is released */
+  /** @param refresh reads the previous holder's rows, up to the head of the log; if it fails, the lease is released */
   readonly take: (
     options: LeaseOptions,
-    refresh: () => Promise<Either<RefreshFault, unknown>>,
+    refresh: (head: Head) => Promise<Either<RefreshFault, unknown>>,
   ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
   /** The last lease taken, unless it was released. */
@@ -42,7 +42,8 @@ export interface Holding {
 
 /** @param ended called with a number once no lease up to that number is held */
 export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
-  const claims = new Set<Claim>()
+  let claims: readonly Claim[] = []
+  const drop = (claim: Claim): void => void (claims = claims.filter((other) => other !== claim))
   let current: Claim | undefined
   let given: SessionLease | undefined
   let closed = false
@@ -73,9 +74,9 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
         return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
       }),
   }
-  const release = async (claim: Claim): Promise<Either<LogFault, void>> => {
+  const release = async (claim: Claim): Promise<Either<LogFault, Head | undefined>> => {
     const released = await claim.release()
-    claims.delete(claim)
+    drop(claim)
     if (current === claim) current = given = undefined
     ended(claim.number)
     return released
@@ -87,17 +88,17 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
       clockOf(options.clock)
       return sessionTask(async () => {
         const claim = new Claim(store, id, options)
-        claims.add(claim)
+        claims = [...claims, claim]
         const taken = await claim.take()
         if (closed && !isLeft(taken)) await claim.release()
-        if (isLeft(taken) || closed) claims.delete(claim)
+        if (isLeft(taken) || closed) drop(claim)
         if (closed) return left({ _tag: 'SessionClosed', id })
         if (isLeft(taken)) return taken
         current?.end()
         current = claim
         given = undefined
         ended(claim.number - 1)
-        const refreshed = await refresh()
+        const refreshed = await refresh(taken.right)
         if (isLeft(refreshed)) {
           await release(claim)
           return refreshed
@@ -119,7 +120,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     held: () => given,
     release: async () => {
       closed = true
-      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be released expires
+      await Promise.all(claims.map((claim) => claim.release())) // a lease that can't be released expires
       if (current !== undefined) ended(current.number)
       current = given = undefined
     },
@@ -176,7 +177,8 @@ class Claim {
     return command
   }
 
-  async take(): Promise<Either<TakeFault, void>> {
+  /** Returns the head of the log when the lease was taken. */
+  async take(): Promise<Either<TakeFault, Head>> {
     const { holder, wait = 0 } = this.#options
     const until = this.#clock.now() + wait
     this.#on('wanted')
@@ -186,7 +188,7 @@ class Claim {
         this.#number = answer.right.number
         if (this.#on('granted') === 'release') await this.#give()
         else this.#renewIn(this.#ttl / 3)
-        return right(undefined)
+        return right(answer.right.head)
       }
       const { left: fault } = answer
       if (fault._tag !== 'LeaseHeld') {
@@ -213,15 +215,15 @@ class Claim {
     })
   }
 
-  /** Release the lease. A pending take is released once it is granted. */
-  async release(): Promise<Either<LogFault, void>> {
+  /** Release the lease. A pending take is released once it is granted. Returns the head of the log, if it was held. */
+  async release(): Promise<Either<LogFault, Head | undefined>> {
     const command = this.#on('unwanted')
     this.#wake()
     this.#timer?.cancel()
     return command === 'release' ? this.#give() : right(undefined)
   }
 
-  async #give(): Promise<Either<LogFault, void>> {
+  async #give(): Promise<Either<LogFault, Head>> {
     this.isGivenBack = true
     const released = await guardStore('release', () => this.#store.release(this.#id, this.#number)())
     this.#on('gone')
