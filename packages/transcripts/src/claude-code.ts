@@ -231,8 +231,7 @@ class Reader implements LineReader {
         return this.#readPiece({ entry, message: objectAt(entry['message'], ['message']), line, index })
       case 'user': {
         const messages = this.#readUser(entry)
-        if (!holdsResults(entry) && this.#isSame(index, this.#queue.message(messages.map(textOf).join('\n'), index)))
-          return
+        if (!holdsResults(entry) && this.#isSame(index, this.#queue.message(spokenIn(messages), index))) return
         if (entry['isCompactSummary'] === true) return this.#readSummary(messages, entry, line, index)
         if (!holdsResults(entry)) this.#flush()
         return this.#hold(() => this.#put(messages, line, [index]))
@@ -283,7 +282,7 @@ class Reader implements LineReader {
 
   #readSummary(messages: readonly Message[], entry: JsonObject, line: number, index: number): void {
     this.#flush()
-    const text = messages.map(textOf).join('\n')
+    const text = spokenIn(messages)
     const { message } = entry
     const said = isObject(message) ? difference(message, { role: 'user', content: text }) : undefined
     const beside = { ...fieldsBeside(entry, ['message']), ...(said && { message: said }) }
@@ -371,6 +370,10 @@ class Reader implements LineReader {
     return { ...own, ...(said && { message: said }) }
   }
 }
+
+/** What the user says in messages that may also hold results. */
+const spokenIn = (messages: readonly Message[]): string =>
+  messages.flatMap((message) => (message.role === 'tool' ? [] : textOf(message))).join('\n')
 
 /** The fields that every line repeats. */
 const repeatedFields = [
