@@ -126,10 +126,13 @@ class Handle<M> {
 
   /** Also of an object made with `Object.create(history)`. */
   get len(): number {
-    let at: object | null = this
-    while (at !== null && !(#log in at)) at = Object.getPrototypeOf(at) as object | null
-    if (at === null) throw new TypeError('expected a history')
-    return lenOf((at as Handle<M>).#log.content)
+    return lenOf(Handle.#logIn(this).content)
+  }
+
+  static #logIn(value: object): Log<unknown> {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#log in at) return at.#log as Log<unknown>
+    throw new TypeError('expected a history')
   }
 
   static log(value: unknown): Log<unknown> | undefined {

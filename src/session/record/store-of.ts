@@ -41,10 +41,13 @@ class Handle {
 
   /** Also of an object made with `Object.create(session)`. */
   get len(): number {
-    let at: object | null = this
-    while (at !== null && !(#parts in at)) at = Object.getPrototypeOf(at) as object | null
-    if (at === null) throw new TypeError('expected a session')
-    return (at as Handle).#parts.mirror.history.len
+    return Handle.#handleIn(this).#parts.mirror.history.len
+  }
+
+  static #handleIn(value: object): Handle {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#parts in at) return at
+    throw new TypeError('expected a session')
   }
 
   static parts(value: unknown): SessionParts | undefined {
