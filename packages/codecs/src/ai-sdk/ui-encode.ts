@@ -11,6 +11,7 @@ import {
   type Encode,
   mutableCopy,
 } from 'indelible/internal/codecs'
+import { ownFields } from 'indelible/internal/json'
 import type { FilePart, ImagePart, Part, ProviderPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
@@ -103,7 +104,7 @@ class UiWriter {
     if ('resultOf' in shown) {
       const call = this.#ran.get(shown.resultOf)
       if (call === undefined) return undefined
-      const { output, error } = shown
+      const { output, error } = ownFields(shown)
       Object.assign(
         call,
         error === undefined
@@ -113,7 +114,7 @@ class UiWriter {
     }
     place.lose(`is shown as a tool that the provider ran: its own fields are known only to ${provider}`)
     if ('resultOf' in shown) return []
-    const { call, name, input, output, file } = shown
+    const { call, name, input, output, file } = ownFields(shown)
     const part: MutableObject = {
       type: `tool-${name}`,
       toolCallId: call,
