@@ -12,7 +12,7 @@ import { areBundled, command } from './programs.ts'
 import { anthropicEvents } from './run/wire.ts'
 
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const source = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? ''
+const source = /^```ts\n(import Anthropic.*?)^```$/ms.exec(readme)?.[1] ?? ''
 const shown = /^```\n(\$ node agent\.mjs\n.*?)^```$/ms.exec(readme)?.[1] ?? ''
 
 it('the README program does what README shows: the tool runs once and the changed word is found', async () => {

@@ -125,6 +125,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     started: texts,
     results: objects,
     waiting: texts,
+    external: texts,
     closed: optional(['true', (value) => value === true]),
   },
   input: {

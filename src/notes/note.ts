@@ -143,8 +143,10 @@ export interface JournalNote {
   readonly started?: readonly string[]
   /** Results of calls: `tool_result` parts. */
   readonly results?: readonly JsonObject[]
-  /** The ids of calls that wait for an approval. */
+  /** The ids of calls that wait for an approval, or for a result. */
   readonly waiting?: readonly string[]
+  /** The ids of those of `waiting` whose tools others run: they wait for a result. */
+  readonly external?: readonly string[]
   /** From here on the record contains the whole step. */
   readonly closed?: true
 }

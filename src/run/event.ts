@@ -1,5 +1,4 @@
 /** The events of a run as they happen: one flat union with stable names, in `seq` order. */
-import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, Repair, ToolCallPart, ToolResultPart } from '../message/index.ts'
@@ -7,6 +6,7 @@ import type { ModelEvent } from './model.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
+import type { DerivedBy } from '../context/internal.ts'
 
 /** An event of a run. `seq` counts them from 0. */
 export type RunEvent = {

@@ -9,10 +9,11 @@ import {
   sentencesOf,
   type Sentences,
 } from '../task/index.ts'
-import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
+import type { SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
+import type { LeaseSessionFault } from '../session/internal.ts'
 
 /** Why a run ended without a result. `partial` has the messages and usage so far. */
 export type RunFault = NoModel | RunFailure
@@ -145,16 +146,27 @@ export interface InputMismatch {
   readonly id: string
 }
 
+/** Decisions of `resume` name calls that don't wait. Nothing was run. */
+export interface NotWaiting {
+  readonly _tag: 'NotWaiting'
+  /** The session. */
+  readonly session: string
+  /** The tokens of the calls. */
+  readonly tokens: readonly string[]
+}
+
 /**
  * Why a turn or a resumed run has no result. If the run started, `partial` has the result so far. `CallbackThrew`: the
  * function `unfinished` threw, or returned no choice.
  */
-export type TurnFault = RunFailure | LeaseSessionFault | InputMismatch | CallbackThrew
+export type TurnFault = RunFailure | LeaseSessionFault | InputMismatch | NotWaiting | CallbackThrew
 
 export const turnSentences: Sentences<TurnFault> = {
   ...runSentences,
   ...sessionSentences,
   CallbackThrew: callbackFaultText,
+  NotWaiting: ({ session, tokens }) =>
+    `${tokens.length === 1 ? 'the call' : 'the calls'} ${tokens.join(', ')} of a decision ${tokens.length === 1 ? "doesn't" : "don't"} wait in session ${JSON.stringify(session)}: decided otherwise before, denied by a later input, or of another session; nothing was run; listWaiting(store) has the calls that wait`,
   InputMismatch: (fault) =>
     `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} already has a different message; nothing was recorded; use a new id for the new message`,
 }

@@ -539,7 +539,7 @@ export class Loop {
       const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
       if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
       const given = this.#open && resultGivenFor(token, decisions)
-      if (given !== undefined) return givenResult(call, given.output)
+      if (given !== undefined) return withDecision(givenResult(call, given.output), token, decisions)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#tell({ type: 'tool_call_start', step, call })
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
@@ -570,7 +570,13 @@ export class Loop {
     this.#toolCalls += todo.length - unstarted.length
     if (waiting.size + unstarted.length > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
-      const left = [...waiting].map((call): WaitingCall => Object.freeze({ ...call, approval: this.#tokenOf(call) }))
+      const left = [...waiting].map((call): WaitingCall =>
+        Object.freeze({
+          ...call,
+          approval: this.#tokenOf(call),
+          needs: isRunElsewhere(call, tools) ? 'result' : 'approval',
+        }),
+      )
       this.#open = Object.freeze({
         step: this.#deltaId,
         viewDigest: viewDigestOf(this.#work.view()),

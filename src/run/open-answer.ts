@@ -1,15 +1,17 @@
 /** An answer with unanswered calls: a run ended for approval or died, and another run continues it. */
-import { isLeft, present, snapshot, sortKeys, type JsonObject } from '../json/index.ts'
+import { isLeft, isObject, ownFields, present, snapshot, sortKeys, type JsonObject } from '../json/index.ts'
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import { indelibleMetaOf } from '../message/internal.ts'
+import { callsOf, indelibleMetaOf } from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
 import { interruptedTool } from '../session/internal.ts'
 import type { ModelResponse } from './response.ts'
 
-/** A call that waits for approval. */
+/** A call that waits for approval, or for its result. */
 export interface WaitingCall extends ToolCallPart {
-  /** The token for `approve` and `deny`. It covers this call of this step and no other. */
+  /** The token for `approve`, `deny` and `results`. It covers this call of this step and no other. */
   readonly approval: string
+  /** What it waits for: an approval; or, if its tool has no `run`, the result. */
+  readonly needs: 'approval' | 'result'
 }
 
 /** A step that waits. Plain JSON: it can be stored for days. */
@@ -68,8 +70,8 @@ const prefix = 'approval_'
 export const approvalOf = (step: string, { id, name, arguments: input }: ToolCallPart): string =>
   prefix + rangeDigest([step, id, name, input])
 
-export const withApproval = (step: string, call: ToolCallPart): WaitingCall =>
-  Object.freeze({ ...call, approval: approvalOf(step, call) })
+export const withApproval = (step: string, call: ToolCallPart, needs: WaitingCall['needs']): WaitingCall =>
+  Object.freeze({ ...call, approval: approvalOf(step, call), needs })
 
 /** A copy of decisions. Throws a TypeError for values that are not tokens; call ids may not be unique. */
 export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions): Required<Decisions> => {
@@ -85,13 +87,27 @@ export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions
   return { approve: [...approve], deny: [...deny], results: [...results] }
 }
 
-/** A result with the decision about its call in `meta.indelible.approval`; the same result if nobody decided. */
+/**
+ * A result with the decision about its call in `meta.indelible`: as `approval`; or as `answered`, the token, if others gave
+ * the result. The same result if nobody decided.
+ */
 export const withDecision = (result: ToolResultPart, token: string, decisions: Decisions): ToolResultPart => {
+  if (resultGivenFor(token, decisions) !== undefined) return withMeta(result, { answered: token })
   const denied = decisions.deny?.find((denial) => (typeof denial === 'string' ? denial : denial.approval) === token)
   if (denied === undefined && approvedBy(token, decisions) === undefined) return result
   const reason = typeof denied === 'object' ? denied.reason : undefined
-  const approval = { id: token, approved: denied === undefined, ...present({ reason }) }
-  return snapshot({ ...result, meta: { ...result.meta, indelible: { ...indelibleMetaOf(result), approval } } })
+  return withMeta(result, { approval: { id: token, approved: denied === undefined, ...present({ reason }) } })
+}
+
+const withMeta = (result: ToolResultPart, decision: JsonObject): ToolResultPart =>
+  snapshot({ ...result, meta: { ...result.meta, indelible: { ...indelibleMetaOf(result), ...decision } } })
+
+/** The decision that `withDecision` wrote, as a word and the token; undefined if there is none. */
+export const recordedDecision = (result: ToolResultPart): string | undefined => {
+  const { approval, answered } = ownFields(indelibleMetaOf(result))
+  if (typeof answered === 'string') return `answered ${answered}`
+  const { id, approved } = isObject(approval) ? ownFields(approval) : {}
+  return typeof id === 'string' ? `${approved === true ? 'approved' : 'denied'} ${id}` : undefined
 }
 
 /** The digest of the messages before a step; that of equal messages is equal, whatever the order of their fields. */
@@ -109,6 +125,14 @@ export const checkOpen = (
     )
   if (open === undefined) return
   checkStep('run', open)
+  const known = new Set([
+    ...open.calls.map(({ approval }) => approval),
+    ...callsOf(open.response.message).map((call) => approvalOf(open.step, call)),
+  ])
+  const other = [...approve, ...deny, ...results]
+    .map((one) => (typeof one === 'string' ? one : one.approval))
+    .find((token) => !known.has(token))
+  if (other !== undefined) throw new TypeError(`run: ${other} is the token of no call of \`open\`; nothing was run`)
   if (open.viewDigest !== viewDigestOf(view))
     throw new TypeError(
       'run: `view` is not the record before the step of `open`: it has that step already, has grown or differs. Pass the `messages` of the result that has `open`; nothing was run',

@@ -10,6 +10,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import {
   isLeft,
   jsonEqual,
+  left,
   ownField,
   right,
   type Json,
@@ -23,13 +24,14 @@ import type { Message, Part, Repair } from '../message/index.ts'
 import { callsOf } from '../message/internal.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, NewReceipt, Session, WriteFault } from '../session/index.ts'
-import { openStepsOf, redactorOf } from '../session/internal.ts'
+import type { Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf, type LeaseSessionFault, type NewReceipt } from '../session/internal.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent, SentRequest } from './event.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
 import { acquireRunLease, checkRunLease, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+import { hasWaited, markWaiting, unmarkWaiting } from './waiting-marker.ts'
 
 /** How a run is recorded in a session. */
 export interface SessionHandlerOptions {
@@ -116,6 +118,7 @@ interface Entry {
   readonly started: string[]
   readonly results: JsonObject[]
   waiting?: readonly string[]
+  external?: readonly string[]
 }
 
 const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
@@ -237,8 +240,14 @@ class Recording {
         if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
         if (this.#step === undefined) return right(undefined)
         return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
-      case 'approval':
-        return this.#write((entry) => (entry.waiting = event.open.calls.map(({ id }) => id)))
+      case 'approval': {
+        const marked = await markWaiting(this.#opened)
+        if (isLeft(marked)) return marked as Answer
+        return this.#write((entry) => {
+          entry.waiting = event.open.calls.map(({ id }) => id)
+          entry.external = event.open.calls.filter(({ needs }) => needs === 'result').map(({ id }) => id)
+        })
+      }
       case 'history_delta': // a step whose run failed stays in the journal, so that `resume` can finish it
         return ahead?.unfinished === true && this.#step !== undefined ? right(undefined) : this.#delta(event)
       default: {
@@ -457,12 +466,14 @@ class Recording {
           { operation, expectedLen, ...expected },
         )(),
       )
+    const waited = hasWaited(this.#opened)
     let answer = await add(close)
     // An earlier attempt at the same delta may have had a journal that this one lacks, or the other way round.
     if (isLeft(answer) && answer.left._tag === 'OperationMismatch') {
       const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
       if (!isLeft(other)) answer = other
     }
+    if (waited && !isLeft(answer)) await unmarkWaiting(this.#opened) // a marker that stays is not a waiting call
     if (isLeft(answer) && answer.left._tag === 'SessionConflict' && step !== undefined)
       await (answer.left.len > expectedLen ? this.#save(step, messages) : this.#close())
     return answer
@@ -499,7 +510,7 @@ class Recording {
 
   /** Skips writes once another holder has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
-    return this.#lease?.lost === true ? this.#lease.fault() : work()
+    return this.#lease?.lost === true ? left(this.#lease.fault) : work()
   }
 }
 

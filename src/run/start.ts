@@ -1,10 +1,10 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, jsonEqual, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
+import { isLeft, jsonEqual, left, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/internal.ts'
 import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
-import { pending, type OpenStep, type Session, type WriteFault } from '../session/index.ts'
+import { pending, type Session, type WriteFault, type SessionReader } from '../session/index.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
@@ -12,6 +12,7 @@ import {
   remindedPosition,
   unansweredReminder,
   whyUnanswered,
+  type OpenStep,
 } from '../session/internal.ts'
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
@@ -19,6 +20,7 @@ import { inputOfStep, inputsIn, type Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
 import {
   approvalOf,
+  recordedDecision,
   viewDigestOf,
   withApproval,
   type Decisions,
@@ -27,6 +29,7 @@ import {
 } from './open-answer.ts'
 import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
+import { hasWaited, unmarkWaiting } from './waiting-marker.ts'
 
 /**
  * What to do with a call that a dead run had started but has no result. `retry`: run it again if its tool is
@@ -62,10 +65,14 @@ export const appendExpected = async (
   lease: RunLease | undefined,
   rows: Rows,
 ): Promise<Either<WriteFault, Retry | undefined>> => {
-  if (lease?.lost === true) return lease.fault()
+  if (lease?.lost === true) return left(lease.fault)
   if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
+  const waited = hasWaited(session)
   const answer = await session.append(rows, { expectedHead: session.head() })()
-  if (!isLeft(answer)) return right(undefined)
+  if (!isLeft(answer)) {
+    if (waited) await unmarkWaiting(session)
+    return right(undefined)
+  }
   return answer.left._tag === 'SessionConflict' ? right('anew') : answer
 }
 
@@ -172,6 +179,7 @@ const retractCopy = (session: Session, kept: OpenStep, from: number): readonly (
     started: [...kept.started],
     results: [...kept.results.values()] as unknown as JsonObject[],
     waiting: [...kept.waiting],
+    external: [...kept.external],
     ...present({ lease: kept.lease }),
   },
 ]
@@ -223,7 +231,7 @@ const lastAsked = (session: Session): number | undefined => {
 
 /** The step that waits for approval, in the form of a run's result. */
 export const waitingStepOf = (
-  session: Session,
+  session: SessionReader,
   { tools, unfinished, decisions }: Continuation,
   input: Input | undefined,
 ): OpenAnswer | undefined => {
@@ -238,7 +246,7 @@ export const waitingStepOf = (
  *
  * Cost    O(notes)
  */
-export const waitingStep = (session: Session): OpenAnswer | undefined => {
+export const waitingStep = (session: SessionReader): OpenAnswer | undefined => {
   const last = pending(session).steps.at(-1)
   if (last === undefined) return undefined
   const input = inputOfStep(session.notes(), last.step)
@@ -247,10 +255,47 @@ export const waitingStep = (session: Session): OpenAnswer | undefined => {
 }
 
 /**
+ * The tokens of decisions about calls that don't wait: of other sessions, or decided otherwise. A decision that was recorded
+ * before is none of them, so that a request can be sent again; nor is one about a call of the step that waits.
+ */
+export const unknownTokens = (
+  session: Session,
+  { decisions, ...continuation }: Continuation,
+  input: Input | undefined,
+): readonly string[] => {
+  const { approve = [], deny = [], results = [] } = decisions
+  const tokenOf = (one: string | { readonly approval: string }): string =>
+    typeof one === 'string' ? one : one.approval
+  const asked = [
+    ...approve.map((one) => ({ token: tokenOf(one), decided: 'approved' })),
+    ...deny.map((one) => ({ token: tokenOf(one), decided: 'denied' })),
+    ...results.map((one) => ({ token: tokenOf(one), decided: 'answered' })),
+  ]
+  if (asked.length === 0) return []
+  if (isCancelled(session)) return [] // the result says so
+  const waiting = new Set(
+    waitingStepOf(session, { ...continuation, decisions: {} }, input)?.calls.map(({ approval }) => approval),
+  )
+  const step = pending(session).steps.at(-1)
+  if (step?.answer !== undefined)
+    for (const call of callsOf(step.answer)) {
+      waiting.add(approvalOf(step.step, call))
+      for (let starts = startsOf(session, step, call); starts > 0; starts--)
+        waiting.add(approvalOf(`${step.step} ${starts}`, call)) // as in `continuationOf`
+    }
+  const late = asked.filter(({ token }) => !waiting.has(token))
+  if (late.length === 0) return []
+  const recorded = new Set<string | undefined>()
+  for (const { content } of session.conversation())
+    for (const part of content) if (part.type === 'tool_result') recorded.add(recordedDecision(part))
+  return late.filter(({ token, decided }) => !recorded.has(`${decided} ${token}`)).map(({ token }) => token)
+}
+
+/**
  * The step to continue: the last one, if its answer is complete and has tool calls, and it answers this input. Nobody
  * continues the step of an input that was cancelled.
  */
-const stepToContinue = (session: Session, input: Input | undefined): OpenStep | undefined => {
+const stepToContinue = (session: SessionReader, input: Input | undefined): OpenStep | undefined => {
   const last = pending(session).steps.at(-1)
   if (last?.answer === undefined || callsOf(last.answer).length === 0) return undefined
   const answered = inputOfStep(session.notes(), last.step)
@@ -258,15 +303,19 @@ const stepToContinue = (session: Session, input: Input | undefined): OpenStep | 
 }
 
 /** How often runs have started a call. */
-const startsOf = (session: Session, { step }: OpenStep, { id }: ToolCallPart): number => {
+const startsOf = (session: SessionReader, { step }: OpenStep, { id }: ToolCallPart): number => {
   let starts = 0
   for (const note of session.notes())
     if (note.type === 'journal' && note.step === step && note.started?.includes(id) === true) starts += 1
   return starts
 }
 
+/** What a waiting call waits for. */
+const needsOf = ({ external }: OpenStep, { id }: ToolCallPart): WaitingCall['needs'] =>
+  external.has(id) ? 'result' : 'approval'
+
 const continuationOf = (
-  session: Session,
+  session: SessionReader,
   step: OpenStep,
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
@@ -281,14 +330,14 @@ const continuationOf = (
   for (const call of callsOf(answer)) {
     if (step.results.has(call.id)) continue
     if (!step.started.has(call.id)) {
-      if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call))
+      if (step.waiting.has(call.id)) waiting.push(withApproval(step.step, call, needsOf(step, call)))
       continue
     }
     const tool = tools.find(({ name }) => name === call.name)
     const chosen = chosenBy(policy, call, tool)
     if (chosen === 'ask' || step.waiting.has(call.id)) {
       // What was approved before it started does not run it again: that is another decision, with a token of its own.
-      waiting.push(withApproval(`${step.step} ${startsOf(session, step, call)}`, call))
+      waiting.push(withApproval(`${step.step} ${startsOf(session, step, call)}`, call, needsOf(step, call)))
       started.push(call.id)
     } else if (chosen === 'retry' && tool?.idempotent === true) {
       retried.push(approvalOf(step.step, call))

@@ -479,7 +479,10 @@ describe('turn', () => {
       expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`).toSorted()).toEqual(['a answered', 'b cancelled', 'c answered']) // oxfmt-ignore
   })
 
-  it('that is queued just when the session is released is answered under a lease again', async () => {
+  it.each([
+    ['after other inputs', ['a', 'b', 'c']],
+    ['with no other input', ['a', 'c']],
+  ])('that is queued just when the session is released, %s, is answered under a lease again', async (_, ids) => {
     const memory = memoryStore()
     await createSession(memory, { id: 's' })
     const other = await openSession(memory, 's')
@@ -499,10 +502,11 @@ describe('turn', () => {
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
     const first = turn(one, 'a', { model: slow, id: 'a' })
     await upTo(first, ({ type }) => type === 'step_start')
-    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result() // the background run answers it, and releases
+    // A background run answers it, and releases.
+    if (ids.includes('b')) await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
     open()
     await first.result()
-    const answers = ['a', 'b', 'c'].flatMap((id) => [`user: ${id}`, `assistant: re: ${id}`])
+    const answers = ids.flatMap((id) => [`user: ${id}`, `assistant: re: ${id}`])
     await vi.waitFor(async () => expect(messageTexts(await openSession(memory, 's'))).toEqual(answers), 60_000)
     expect(fences).not.toContain(false)
   })
@@ -1076,10 +1080,12 @@ describe('tool approvals', () => {
       'tool: Not run: this call was denied. Reason: Too much.',
       'assistant: Paid one.',
     ])
-    expect([
-      pending(session).steps,
-      (await resume(session, { model, tools, approve: [d] }).result()).stopReason,
-    ]).toEqual([[], 'end_turn'])
+    expect(pending(session).steps).toEqual([])
+    const repeated = await resume(session, { model, tools, deny: [d], approve: [c] }).result()
+    expect(repeated.stopReason).toBe('end_turn')
+    const changed = await resume(session, { model, tools, approve: [d], deny: [c] }).result()()
+    expect(changed).toEqual(left({ _tag: 'NotWaiting', session: 's', tokens: [d, c] }))
+    expect(ran).toEqual(['look', 'pay', 'pay'])
   })
 
   it('apply to one call, not to another with the same id', async () => {
@@ -1092,13 +1098,9 @@ describe('tool approvals', () => {
     const second = await turn(session, 'pay B', { model: asking(5000), tools }).result()
     expect([first.stopReason, second.stopReason]).toEqual(['approval', 'approval'])
     const model = scriptedModel([assistant('Paid.')])
-    const late = await resume(session, { model, tools, approve: [approval] }).result()
-    expect([late.stopReason, late.open?.calls.map(({ arguments: input }) => input), ran]).toEqual([
-      'approval',
-      ['{"sum":5000}'],
-      [],
-    ])
-    const tokens = late.open?.calls.map((call) => call.approval) ?? []
+    const late = await resume(session, { model, tools, approve: [approval] }).result()()
+    expect([late, ran]).toEqual([left({ _tag: 'NotWaiting', session: 's', tokens: [approval] }), []])
+    const tokens = second.open?.calls.map((call) => call.approval) ?? []
     expect((await resume(session, { model, tools, approve: tokens }).result()).stopReason).toBe('end_turn')
     expect(ran).toEqual(['pay'])
   })
@@ -1158,7 +1160,8 @@ describe('tool approvals', () => {
       const again = await turn(session, earlier, { model: scriptedModel([assistant('Mine.')]), tools, id: earlier }).result() // oxfmt-ignore
       expect([again.stopReason, again.response]).toEqual(['end_turn', assistant('Mine.')])
       const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
-      await resume(session, { model: scriptedModel([]), tools, approve }).result()
+      const late = await resume(session, { model: scriptedModel([]), tools, approve }).result()()
+      expect(late).toMatchObject({ left: { _tag: 'NotWaiting', tokens: approve } })
     }
     expect(ran).toEqual(['look', 'pay', 'look', 'pay']) // none of 50 and 60
     expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`)).toEqual([

@@ -1,4 +1,5 @@
 /** Every public function that returns a task, and the methods of a store and a session that do, with valid arguments. */
+import { listWaiting } from 'indelible/run'
 import {
   createSession,
   exportSession,
@@ -145,6 +146,7 @@ export const functions: readonly Case[] = [
   ['listHolds', [aStore, anId], listHolds],
   ['listSessions', [aStore, none], listSessions],
   ['listUnfinished', [aStore], listUnfinished],
+  ['listWaiting', [aStore, none], listWaiting],
   ['openCallLog', [['options', { store, id: 'calls' }]], openCallLog],
   ['openOrCreateSession', [aStore, anId, none], openOrCreateSession],
   ['openSession', [aStore, anId, none], openSession],

@@ -3,27 +3,33 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { choice, fail, need, pagesOf, untilFault, type Steps, type Task } from 'indelible/internal/task'
-import { hasField, isLeft, isObject, left, optionsOf, parseJson, right, type JsonObject } from 'indelible/internal/json'
+import {
+  hasField,
+  isLeft,
+  isObject,
+  left,
+  optionsOf,
+  parseJson,
+  present,
+  right,
+  type JsonObject,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import { stubFault, attachedTo, decodeRow } from 'indelible/internal/entry'
 import type {
   Append,
   AppendedRows,
-  DamagedEntry,
   EraseResult,
   EraseRequest,
-  Fork,
   LogInfo,
   NewLog,
-  RowsToErase,
   Store,
   StoredRow,
-  StoreEncryption,
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
-import type { RemainingBlock, RowPlace, TextPlaces } from 'indelible/store/driver'
+import type { RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
   ownIdFault,
   copyArgument,
@@ -43,6 +49,11 @@ import {
   byteFinderOf,
   finderOf,
   type TimedRow,
+  type DamagedEntry,
+  type Fork,
+  type RowsToErase,
+  type StoreEncryption,
+  type RemainingBlock,
 } from 'indelible/internal/store'
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
@@ -609,6 +620,7 @@ class EncryptingStore {
     }
     return Object.freeze({
       rows: Object.freeze([...found.rows, ...looking.places.values()]),
+      ...present({ operations: found.operations }),
       blocks: found.blocks,
       unread: Object.freeze(unread),
     })

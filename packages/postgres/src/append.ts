@@ -116,8 +116,9 @@ export const appendStatement = (
         const { body, at, salt, erased, blocks: named } = row
         const place = placeOf({ kind, index })
         const [salted, leaf] = [salt, erased].map((digits) => (digits === undefined ? null : bytesOf(digits)))
-        rows.push([before.key, position, place, node, escapeBody(body), at, salted, leaf])
-        for (const block of new Set(named)) mentions.push([before.key, position, bytesOf(block)])
+        const blocks = new Set(named)
+        rows.push([before.key, position, place, node, escapeBody(body), at, salted, leaf, blocks.size || null])
+        for (const block of blocks) mentions.push([before.key, position, bytesOf(block)])
       }
       for (const block of append.blocks) blocks.push([before.key, block])
       if (claims(append)) claimed.push([before.key, append.lease?.number ?? null])
@@ -140,13 +141,14 @@ export const appendStatement = (
       at: 'bigint',
       salt: 'bytea',
       erased: 'bytea',
+      blocks: 'bigint',
     },
     rows,
   )
   const after = [
     `added as (
-      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased)
-      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased
+      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased, blocks)
+      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased, r.blocks
       from ${added} join grown on grown.key = r.log
     )`,
   ]

@@ -3,6 +3,7 @@ import { isLeft, type JsonObject } from 'indelible/internal/json'
 import { countIn, type Store, storeFaultText, type StoreFinding, tokensIn, verifyLog } from 'indelible/internal/store'
 import type { Query } from './database.ts'
 import { sizedAt, usedAt } from './log.ts'
+import { addLost, findLost } from './mentions.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -16,6 +17,10 @@ interface Rule {
 
 const lastUsed = usedAt('coalesce(appended, created)')
 const sizeKey = sizedAt('entries')
+
+const countOfMentions = (s: string): string =>
+  `(select count(*) from ${s}.mention m where m.scope = r.scope and m.segment = r.segment and m.position = r.position)`
+const miscounted = (s: string): string => `r.erased is null and coalesce(r.blocks, 0) < ${countOfMentions(s)}`
 
 const rules: readonly Rule[] = [
   {
@@ -102,6 +107,21 @@ const rules: readonly Rule[] = [
     what: 'no row references it, and it was not stored on its own',
     find: (s) =>
       `select b.scope, encode(b.id, 'hex') as name from ${s}.block b where not b.kept and not exists (select 1 from ${s}.mention m where m.scope = b.scope and m.block = b.id)`,
+  },
+  {
+    table: 'mention',
+    what: 'the row names more blocks than are mentioned',
+    find: findLost,
+    repair: { text: addLost, done: 'they were read from the row again' },
+  },
+  {
+    table: 'row',
+    what: 'it counts fewer blocks than it names',
+    find: (s) => `select r.scope, r.segment || ' at ' || r.position as name from ${s}.row r where ${miscounted(s)}`,
+    repair: {
+      text: (s) => `update ${s}.row r set blocks = ${countOfMentions(s)} where ${miscounted(s)}`,
+      done: 'they were counted again',
+    },
   },
   {
     table: 'mention',

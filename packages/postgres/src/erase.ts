@@ -32,6 +32,7 @@ import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
+import type { Mentions } from './mentions.ts'
 import { escapeBody, LogRows } from './rows.ts'
 import { hash } from './sum.ts'
 
@@ -67,17 +68,20 @@ export class Eraser {
   readonly #db: Database
   readonly #logs: Logs
   readonly #leases: Leases
+  readonly #mentions: Mentions
 
-  constructor(db: Database, logs: Logs, leases: Leases) {
+  constructor(db: Database, logs: Logs, leases: Leases, mentions: Mentions) {
     this.#db = db
     this.#logs = logs
     this.#leases = leases
+    this.#mentions = mentions
   }
 
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<ErasedExceptRows> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
     try {
-      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure))
+      const isWhole = await this.#mentions.restore(scope)
+      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure, isWhole))
       return right({ ...done, residue: [deadRows] })
     } catch (error) {
       if (error instanceof EraseRefused) return left(error.fault)
@@ -129,7 +133,9 @@ export class Eraser {
        order by p.segment, p.position`,
       [scope, places.map(({ segment }) => segment), places.map(({ position }) => position), blocks.map(({ id }) => id)],
     )
+    const operations = await this.#operationsWith(scope, texts)
     return right({
+      ...(operations.length > 0 && { operations }),
       rows: rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })),
       blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [(id as Buffer).toString('hex') as BlockId] : [])),
     })
@@ -156,6 +162,23 @@ export class Eraser {
         for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
       }
     return found
+  }
+
+  /** The logs with a text in the id of an operation. */
+  async #operationsWith(scope: string, texts: readonly string[]): Promise<readonly string[]> {
+    const { schema } = this.#db.place
+    const isIn = finderOf(texts)
+    const logs = new Set<string>()
+    for (let [log, id, many] = ['-1', '', rowPiece]; many === rowPiece;) {
+      const found = await this.#db.read(
+        `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
+         where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${rowPiece}`,
+        [scope, log, id],
+      )
+      for (const { id: operation, name } of found) if (isIn(String(operation))) logs.add(String(name))
+      ;[log, id, many] = [String(found.at(-1)?.['log']), String(found.at(-1)?.['id']), found.length]
+    }
+    return [...logs]
   }
 
   /** The blocks with a text, read in pieces. */
@@ -188,6 +211,7 @@ export class Eraser {
     query: Query,
     scope: string,
     { logs, ledger }: CheckedErasure,
+    isWhole: boolean,
   ): Promise<Omit<ErasedExceptRows, 'residue'>> {
     const { schema } = this.#db.place
     // Erasures and removals of a scope run one at a time: two that drop the last two mentions of a block must see each other.
@@ -216,7 +240,7 @@ export class Eraser {
     const head = await this.#record(query, scope, ledger)
     const places = [scope, gone.map(({ segment }) => segment), gone.map(({ position }) => position)]
     await query(
-      `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf
+      `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf, blocks = null
        from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) as w (segment, position, stub, leaf)
        where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
       [...places, gone.map(({ stub }) => escapeBody(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
@@ -238,11 +262,12 @@ export class Eraser {
     )
     if (unspoken.length === 0) return { head, blocks: [] }
     const ids = [scope, unspoken.map(({ block }) => block)]
-    await query(
-      `delete from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[]) and not b.kept
-       and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id)`,
-      ids,
-    )
+    if (isWhole)
+      await query(
+        `delete from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[]) and not b.kept
+         and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id)`,
+        ids,
+      )
     const left = await query(
       `select b.id, b.kept, (select count(*) from ${schema}.mention m where m.scope = $1::text and m.block = b.id) as rows
        from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[])`,

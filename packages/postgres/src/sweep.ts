@@ -6,16 +6,19 @@
 import type { Database } from './database.ts'
 import { forgetRows, forgetSegment } from './documents.ts'
 import { retryUntil } from './fault.ts'
+import type { Mentions } from './mentions.ts'
 
 /** The number of rows that one transaction deletes. */
 const piece = 1000
 
 export class Sweeper {
   readonly #db: Database
+  readonly #mentions: Mentions
   #tidied = false
 
-  constructor(db: Database) {
+  constructor(db: Database, mentions: Mentions) {
     this.#db = db
+    this.#mentions = mentions
   }
 
   /** Finish the work of crashed removals, once, after a removal. Reads never delete. */
@@ -30,14 +33,15 @@ export class Sweeper {
 
   /** Delete the rows of a removed log that no fork shares, and its segment if none remain. */
   async sweep(scope: string, key: number): Promise<void> {
+    const isWhole = await this.#mentions.restore(scope)
     for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
-      next = await retryUntil(this.#db.place.timeout, () => this.#piece(scope, segment))
+      next = await retryUntil(this.#db.place.timeout, () => this.#piece(scope, segment, isWhole))
     }
   }
 
   /** Runs one transaction. Returns the segment to continue with, if any. */
-  #piece(scope: string, key: number): Promise<number | undefined> {
+  #piece(scope: string, key: number, isWhole: boolean): Promise<number | undefined> {
     const { schema } = this.#db.place
     return this.#db.transaction(async (query) => {
       // One at a time in a scope: two that drop the last two mentions of a block must see each other. This
@@ -63,9 +67,9 @@ export class Sweeper {
            ), unspoken as (
              delete from ${schema}.mention where scope = $1::text and segment = $2::bigint and position >= $3::bigint returning block
            )
-           delete from ${schema}.block b where b.scope = $1::text and not b.kept and b.id in (select block from unspoken)
+           delete from ${schema}.block b where $4::boolean and b.scope = $1::text and not b.kept and b.id in (select block from unspoken)
              and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id and not (m.segment = $2::bigint and m.position >= $3::bigint))`,
-          [scope, key, start],
+          [scope, key, start, isWhole],
         )
         await forgetRows(query, schema, scope, key, start)
         if (start > from) return key

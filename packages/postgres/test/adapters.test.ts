@@ -7,6 +7,7 @@ import { claudeCases } from '../../claude-agent/test/claude-agent-cases.ts'
 import { langgraphCases } from '../../langgraph/test/langgraph-cases.ts'
 import { agentsCases } from '../../openai-agents/test/openai-agents-cases.ts'
 import type { Place } from '../../../test/session/adapter-stores.ts'
+import { inboxCases } from '../../../test/run/inbox-cases.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
@@ -38,3 +39,4 @@ describe('openai-agents, in PostgreSQL', leftOutIf(server === undefined, noPostg
 describe('ai-sdk, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => aiSdkCases(place, 4))
 describe('claude-agent, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => claudeCases(place, 4))
 describe('langgraph, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => langgraphCases(place, 4))
+describe('the inbox, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => inboxCases(place))

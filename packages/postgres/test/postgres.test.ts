@@ -1,4 +1,4 @@
-import { createSession, faultMessage, memoryStore, orThrow, user, verifySession } from 'indelible'
+import { createSession, faultMessage, memoryStore, openSession, orThrow, user, verifySession } from 'indelible'
 import { copySession, createFork, exportSession, eraseMessages } from 'indelible/session'
 import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -339,7 +339,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
-  it.each([1, 2])('opens a schema of format %i and appends to it', async (format) => {
+  it.each([1, 2, 3])('opens a schema of format %i and appends to it', async (format) => {
     const schema = fresh()
     await sql(
       readFileSync(new URL(`../../../test/fixtures/store-${format}.sql`, import.meta.url), 'utf8').replaceAll(
@@ -392,10 +392,10 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     }
     const other = await made()
     await sql(`update ${quoted(other)}.indelible set fingerprint = 'other'`)
-    expect(await tagOf(other)).toMatchObject({ _tag: 'OlderStore', found: 2, fingerprint: 'other' })
+    expect(await tagOf(other)).toMatchObject({ _tag: 'OlderStore', found: 3, fingerprint: 'other' })
     const newer = await made()
-    await sql(`update ${quoted(newer)}.indelible set format = 3, fingerprint = 'other'`)
-    expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 3, supported: 2 })
+    await sql(`update ${quoted(newer)}.indelible set format = 4, fingerprint = 'other'`)
+    expect(await tagOf(newer)).toMatchObject({ _tag: 'NewerStore', found: 4, supported: 3 })
   })
 
   it('finds in a check metadata and creation times changed in the tables', async () => {
@@ -952,6 +952,56 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(again.remove('another'))
     await done(again.close())
     expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
+  })
+
+  describe('a text that two sessions share, after its mention by one of them was lost', () => {
+    const text = 'a text that is stored as a block '.repeat(200)
+    const damagedBy = async (change: string): Promise<{ readonly schema: string; readonly store: Store }> => {
+      const schema = fresh()
+      const store = await open({ schema })
+      for (const id of ['a', 'b']) await createSession(store, { id, messages: [user(text)] })
+      await done(store.close())
+      await sql(change.replaceAll('@', `${quoted(schema)}.`))
+      return { schema, store: await open({ schema }) }
+    }
+    const lost = 'delete from @mention where segment = 2'
+    const isThere = async (store: Store): Promise<boolean> =>
+      JSON.stringify((await openSession(store, 'b')).view().at(0)).includes(text)
+    it('stays when the other one is removed or erased, with and without a repair', async () => {
+      for (const isRepaired of [false, true])
+        for (const isErased of [false, true]) {
+          const { schema, store } = await damagedBy(lost)
+          expect((await done(store.check())).map(findingText)).toEqual([
+            'mention "2 at 0" of scope "default": the row names more blocks than are mentioned',
+          ])
+          if (isRepaired) {
+            expect((await done(store.repair())).map((repair) => repair.done)).toEqual([
+              'they were read from the row again',
+            ])
+            expect(await done(store.check())).toEqual([])
+          }
+          if (isErased) await eraseMessages(store, 'a', [0], { reason: 'asked to' })
+          else await done(store.remove('a'))
+          expect(await isThere(store)).toBe(true)
+          expect(await done(store.check())).toEqual([])
+          await done(store.remove('b'))
+          expect(await sql(`select count(*)::int as blocks from ${quoted(schema)}.block`)).toEqual([{ blocks: 0 }])
+          await done(store.close())
+        }
+    })
+    it('stays when nobody can say which block a row names, or its count was lost, too', async () => {
+      const { store } = await damagedBy(`${lost}; update @row set blocks = 2 where segment = 2`)
+      await done(store.remove('a'))
+      expect(await isThere(store)).toBe(true)
+      await done(store.close())
+      const { store: other } = await damagedBy('update @row set blocks = null where segment = 2')
+      expect((await done(other.check())).map(findingText)).toEqual([
+        'row "2 at 0" of scope "default": it counts fewer blocks than it names',
+      ])
+      expect((await done(other.repair())).map((repair) => repair.done)).toEqual(['they were counted again'])
+      expect(await done(other.check())).toEqual([])
+      await done(other.close())
+    })
   })
 
   it('compares all tables in a check, and repair fixes what the rest proves', async () => {

@@ -165,6 +165,15 @@ export const eraseCases: StoreCases = casesOfErasing({
     }
     mustEqual(await store.containing(['nothing of it']), { rows: [], blocks: [] })
   },
+  'texts are found in the ids of operations': async (store) => {
+    const { head } = await createLogWith(store, 'a')
+    await valueOrThrow(store.append('a', { expected: head, rows: [entry('x')], operation: 'for Grace Hopper' }))
+    const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`)
+    for (const texts of [['Grace'], [...many, 'Grace Hopper']])
+      mustEqual(await store.containing(texts), { rows: [], blocks: [], operations: ['a'] })
+    await valueOrThrow(store.remove('a'))
+    mustEqual(await store.containing(['Grace']), { rows: [], blocks: [] })
+  },
   'a retry of an append whose row was erased returns the first result': async (store) => {
     const { head } = await createLogWith(store, 'a')
     const append = { expected: head, rows: [entry('hello'), entry('there')], operation: 'op' }

@@ -1,13 +1,12 @@
 /** Imports a transcript as a session. */
 import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/internal/json'
-import { checkStore } from 'indelible/internal/session'
+import { checkStore, type RowMoment } from 'indelible/internal/session'
 import type { Redact } from 'indelible/redact'
 import {
   importRecord,
   type ImportFault,
   type ImportOptions,
   type RecordExport,
-  type RowMoment,
   type SessionInfo,
 } from 'indelible/session'
 import type { Store } from 'indelible/store'

@@ -2,3 +2,5 @@
 export { assembleTranscript } from './assemble.ts'
 export { callUsageOf, type CallUsage } from './call-usage.ts'
 export { recordOf } from './import.ts'
+export type { Damage, TranscriptLoss } from './transcript.ts'
+export type { NativeOptions } from './native/native.ts'

@@ -6,7 +6,7 @@ import type { PageKind } from 'indelible/pages'
 import type { TreeReader } from './parent-first.ts'
 import type { OriginDraft } from './origin.ts'
 import type { TranscriptFormat } from './transcript.ts'
-import type { RowMoment } from 'indelible/session'
+import type { RowMoment } from 'indelible/internal/session'
 
 export interface LineFormat {
   readonly format: TranscriptFormat

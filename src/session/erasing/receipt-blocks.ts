@@ -2,9 +2,10 @@
 import { isObject, ownField, type Json } from '../../json/index.ts'
 import type { Note } from '../../notes/internal.ts'
 import { isBlockId, type BlockId } from '../../proof/internal.ts'
-import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
+import type { Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
+import type { AppendFault, BlockFault } from '../../store/internal.ts'
 
 /** A receipt's instructions, and all strings in its details that have the form of a block id. */
 export const blocksNamedBy = (note: Note): readonly BlockId[] =>

@@ -5,8 +5,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
 import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
-import type { LogPage, EraseResult, Erasure, ErasedRow, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
-import type { Residue, RowPlace } from '../../store/internal.ts'
+import type { LogPage, EraseResult, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
+import type { Residue, RowPlace, Erasure, ErasedRow } from '../../store/internal.ts'
 import {
   sameHead,
   identityAt,
@@ -37,6 +37,8 @@ export type RemainingData =
   | { readonly what: 'metadata'; readonly session: string }
   /** The name of the holder of the session's lease has the same text. It stays until another lease is taken. */
   | { readonly what: 'lease'; readonly session: string }
+  /** An operation id of the session or log has the same text. It stays, because a retry of the append must find it. */
+  | { readonly what: 'operation'; readonly session: string }
   /** The name of a scope of the store has the same text. */
   | { readonly what: 'scope'; readonly scope: string }
   /** The session is encrypted without a key here, or its rows are damaged, so its texts can't be compared. */
@@ -201,6 +203,7 @@ async function* remainsOf(
     const found = yield* need(store.containing(long.flatMap(spellings)))
     for (const row of found.rows) same.set(`${row.id} ${row.position}`, row)
     for (const block of found.blocks) blocks.set(block, true)
+    for (const session of found.operations ?? []) remains.push({ what: 'operation', session })
     for (const session of found.unread ?? []) unread.add(session)
   }
   const naming = yield* rowsNaming(store, [...blocks.keys()])

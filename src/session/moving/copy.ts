@@ -2,17 +2,18 @@
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type {
-  Head,
-  LogInfo,
-  Store,
-  NewLogFault,
-  LogFault,
-  StoreFaultOf,
-  UpdateFault,
-  VerifyFault,
-} from '../../store/index.ts'
-import { ownIdFault, headOf, isEncryptedLog, maxMissed, ownStore, rangeAt, refuseUndone } from '../../store/internal.ts'
+import type { Head, LogInfo, Store, LogFault, StoreFaultOf, VerifyFault } from '../../store/index.ts'
+import {
+  ownIdFault,
+  headOf,
+  isEncryptedLog,
+  maxMissed,
+  ownStore,
+  rangeAt,
+  refuseUndone,
+  type NewLogFault,
+  type UpdateFault,
+} from '../../store/internal.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {
   sessionSteps,

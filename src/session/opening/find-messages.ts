@@ -14,7 +14,7 @@ import { checkStore } from '../record/store-of.ts'
 export interface MessageQuery {
   /**
    * A pattern that one text of the message must match: of its parts, its name, its `meta`, and its files and images
-   * that are in it as base64. Default: any message.
+   * that are in it as base64, or their addresses. Default: any message.
    */
   readonly matching?: RegExp
   /** Only messages appended before this time, in milliseconds since 1970. Default: any. */
@@ -44,7 +44,7 @@ export const findMessages = (
   const matches = (message: Message): boolean =>
     pattern === undefined ||
     textsOf(message).some((text) => pattern.test(text)) ||
-    textsInFiles(message).some((text) => pattern.test(text))
+    textsInSources(message).some((text) => pattern.test(text))
   return sessionSteps(async function* () {
     const { mirror } = yield* need(readMirror(store, id))
     const found: number[] = []
@@ -58,15 +58,25 @@ export const findMessages = (
   }, 'findMessages')
 }
 
-/** The texts of files and images that are in a message as base64. */
-const textsInFiles = ({ content }: Pick<Message, 'content'>): readonly string[] =>
+/** The texts of files and images: those that are in a message as base64, and addresses without percent-encoding. */
+const textsInSources = ({ content }: Pick<Message, 'content'>): readonly string[] =>
   (content as readonly Part[]).flatMap((part) => {
-    if (part.type === 'tool_result') return textsInFiles(part)
-    if ((part.type !== 'file' && part.type !== 'image') || part.source.type !== 'base64') return []
+    if (part.type === 'tool_result') return textsInSources(part)
+    if (part.type !== 'file' && part.type !== 'image') return []
+    if (part.source.type === 'url') return decoded(part.source.url)
+    if (part.source.type !== 'base64') return []
     const { data } = part.source
     const text = textOfBase64(data)
     const bytes = text === undefined ? bytesOfBase64(data) : undefined
     return text !== undefined ? [text] : bytes === undefined ? [] : [charactersOf(bytes)]
   })
+
+const decoded = (url: string): readonly string[] => {
+  try {
+    return [decodeURIComponent(url)]
+  } catch {
+    return []
+  }
+}
 
 const optionNames = { matching: true, before: true } as const

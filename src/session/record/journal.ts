@@ -42,8 +42,12 @@ export interface OpenStep {
   readonly started: ReadonlySet<string>
   /** The known results, by call id. */
   readonly results: ReadonlyMap<string, ToolResultPart>
-  /** The ids of the calls waiting for an approval. */
+  /** The ids of the calls waiting for an approval or a result. */
   readonly waiting: ReadonlySet<string>
+  /** The ids of those whose tools others run: they wait for a result. */
+  readonly external: ReadonlySet<string>
+  /** Whether calls of it have waited, also if they were decided since. */
+  readonly waited: boolean
 }
 
 /** The number of folded notes and messages, and the steps that are open after them. */
@@ -63,6 +67,8 @@ interface Draft {
   readonly started: Set<string>
   readonly results: Map<string, ToolResultPart>
   waiting: Set<string>
+  external: Set<string>
+  waited: boolean
 }
 
 export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
@@ -102,7 +108,7 @@ const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
 }
 
 const addToDraft = (draft: Draft, note: JournalNote): void => {
-  const { said = [], answer, started = [], results = [], waiting, lease, together } = ownFields(note)
+  const { said = [], answer, started = [], results = [], waiting, external = [], lease, together } = ownFields(note)
   draft.lease = lease ?? draft.lease
   draft.together ||= together === true
   for (const one of said) {
@@ -123,7 +129,10 @@ const addToDraft = (draft: Draft, note: JournalNote): void => {
     const [part] = partsOf([result])
     if (part?.type === 'tool_result') draft.results.set(part.callId, part)
   }
-  if (waiting !== undefined) draft.waiting = new Set(waiting)
+  if (waiting === undefined) return
+  draft.waiting = new Set(waiting)
+  draft.external = new Set(external)
+  draft.waited ||= waiting.length > 0
 }
 
 /** A note, and the number of messages before it. */
@@ -196,9 +205,12 @@ const newDraft = (step: string): Draft => ({
   started: new Set(),
   results: new Map(),
   waiting: new Set(),
+  external: new Set(),
+  waited: false,
 })
 
-const openStep = ({ step, lease, answer, together, blocks, started, results, waiting }: Draft): OpenStep => {
+const openStep = (draft: Draft): OpenStep => {
+  const { step, lease, answer, together, blocks, started, results, waiting, external, waited } = draft
   const said = [...blocks]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, block]): readonly (Part | string)[] =>
@@ -213,6 +225,8 @@ const openStep = ({ step, lease, answer, together, blocks, started, results, wai
     started: new Set(started),
     results: new Map(results),
     waiting: new Set(waiting),
+    external: new Set(external),
+    waited,
   })
 }
 

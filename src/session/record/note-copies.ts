@@ -1,6 +1,6 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { isArray, isLeft, isObject, parseJson } from '../../json/index.ts'
+import { base64Of, isArray, isLeft, isObject, joinBytes, parseJson, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { contentsOf, finderOf, isProgramName } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
@@ -22,7 +22,10 @@ export interface Subject {
   readonly files: boolean
   /** Their texts. */
   readonly texts: readonly string[]
-  /** Strings inside texts that are JSON, such as a call's arguments. Used only for searching. */
+  /**
+   * Strings inside texts that are JSON, such as a call's arguments, and the texts of their names and `meta`. Used only for
+   * searching: a note with one of them may be about something else.
+   */
   readonly inner: readonly string[]
   /** The ids of all calls in the session's messages, whether from a call or a result. */
   readonly recorded: ReadonlySet<string>
@@ -69,6 +72,7 @@ export const subjectOf = (
     const step = stepOf(messages, position)
     if (step !== undefined) steps.add(step)
   }
+  for (const text of ownTextsBeside(messages, positions)) inner.add(text)
   const discardedCalls = new Set<string>()
   for (const { step: over, answers } of ended) {
     const { step, answer, said, started, results } = over
@@ -93,6 +97,29 @@ export const subjectOf = (
   }
 }
 
+/**
+ * The texts beside the contents of messages: in their names and `meta`. Without those that several messages of the
+ * session have, such as the name of a model or a folder, which stand in many rows.
+ */
+const ownTextsBeside = (messages: View<Message>, positions: readonly number[]): readonly string[] => {
+  const beside = ({ name, meta }: Partial<Message>): ReadonlySet<string> => {
+    if (name === undefined && meta === undefined) return none
+    const { indelible: _, ...rest } = meta ?? {}
+    return new Set([...textsOf(name ?? '', false), ...textsOf(rest, true, true)].filter(({ length }) => length >= longEnough)) // oxfmt-ignore
+  }
+  const found = new Map<string, number>()
+  for (const at of positions) for (const text of beside(messages.at(at) as Message)) found.set(text, 0)
+  if (found.size === 0) return []
+  for (const message of messages)
+    for (const text of beside(message)) {
+      const count = found.get(text)
+      if (count !== undefined) found.set(text, count + 1)
+    }
+  return [...found].flatMap(([text, count]) => (count === 1 ? [text] : []))
+}
+
+const none: ReadonlySet<string> = new Set()
+
 /** The texts of a part, without a tool's name, which every call of the tool has. */
 const saidIn = (part: unknown): readonly string[] =>
   textsOf(isObject(part) && toolParts.has(part['type']) ? { ...part, name: undefined } : part, false)
@@ -111,19 +138,19 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
 
 /**
  * The content of a value, as texts: without ids, and without member names that look like those of a program, which
- * every call of a tool has. With `inside`, also the content of texts that are JSON.
+ * every call of a tool has. With `inside`, also the content of texts that are JSON. `isForeign`: see `contentsOf`.
  */
-export const textsOf = (value: unknown, inside = true): readonly string[] =>
-  contentsOf(value).flatMap(({ what, text }) => {
+export const textsOf = (value: unknown, inside = true, isForeign = false): readonly string[] =>
+  contentsOf(value, isForeign).flatMap(({ what, text }) => {
     if (what === 'id' || (what === 'name' && isProgramName(text))) return []
     return inside && what === 'text' ? [text].concat(nestedTextsIn(text)) : [text]
   })
 
-/** All strings in a text that is a JSON array or object, recursively. */
+/** All strings in a text that is a JSON array, object or string, recursively. */
 const nestedTextsIn = (text: string): readonly string[] => {
-  if (!/^\s*[[{]/.test(text)) return []
+  if (!/^\s*["[{]/.test(text)) return []
   const parsed = parseJson(text)
-  return isLeft(parsed) ? [] : textsOf(parsed.right)
+  return isLeft(parsed) ? [] : textsOf(parsed.right, true, true)
 }
 
 /** All field names in a value. */
@@ -135,14 +162,22 @@ export const namesIn = (value: unknown): readonly string[] =>
       : []
 
 /**
- * The spellings of a text in rows and blocks: plain, JSON-escaped once, twice and three times, and
- * with non-ASCII characters escaped.
+ * The spellings of a text in rows and blocks: plain, JSON-escaped once, twice and three times, with non-ASCII
+ * characters escaped, and in the base64 of a file, where it has three spellings.
  */
 export const spellings = (text: string): readonly string[] => {
   const once = escapeText(text)
   const ascii = once.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return [...new Set([text, once, escapeText(once), escapeText(escapeText(once)), ascii, escapeText(ascii)])]
+  const base64 = [0, 1, 2].map((before) => base64In(utf8Of(text), before))
+  return [...new Set([text, once, escapeText(once), escapeText(escapeText(once)), ascii, escapeText(ascii), ...base64])]
 }
+
+/** The characters of base64 that depend on these bytes alone, after a number of other bytes. */
+const base64In = (bytes: Uint8Array, before: number): string =>
+  base64Of(joinBytes([new Uint8Array(before), bytes])).slice(
+    Math.ceil((before * 8) / 6),
+    Math.floor(((before + bytes.length) * 8) / 6),
+  )
 
 const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
 

@@ -29,7 +29,7 @@ import type { EraseResult, RowPlace, Sharing, TextPlaces } from '../port/erasing
 import { byteFinderOf, finderOf } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
-import { claimFault, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
+import { claimFault, changeLease, type LeaseAnswer, type LeaseChange, type LeaseRow } from '../port/lease.ts'
 import { matches, positionsOf } from '../rules/lookup.ts'
 import {
   changedFault,
@@ -256,12 +256,12 @@ const remove = ({ info, segment }: Log, scope: Scope): void => {
   release(segment, scope.blocks)
 }
 
-const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, Lease | undefined> => {
+const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, LeaseAnswer> => {
   const outcome = changeLease(log.info.id, log.lease, change, momentOf(memory.now), memory.latestLease)
   if (isLeft(outcome)) return outcome
   log.lease = outcome.right.row ?? log.lease
   memory.latestLease = Math.max(memory.latestLease, log.lease?.number ?? 0)
-  return right(outcome.right.lease)
+  return right({ lease: outcome.right.lease, head: log.info.head })
 }
 
 /** Copies of those blocks that exist. */
@@ -507,7 +507,16 @@ const placesWithTexts = async (scope: Scope, texts: readonly string[]): Promise<
     await slices.next(bytes.length)
   }
   const rows = await placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
-  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
+  const operations: string[] = []
+  for (const { info, operations: done } of [...scope.logs.values()]) {
+    if ([...done.keys()].some(isIn)) operations.push(info.id)
+    await slices.next(done.size)
+  }
+  return {
+    rows,
+    blocks: [...hits].filter((id) => blocks.get(id)?.kept === true),
+    ...(operations.length > 0 && { operations }),
+  }
 }
 
 /** The rows of a scope that match a condition on the row and the blocks that it references. */

@@ -23,7 +23,7 @@ const ownNames: ReadonlySet<string> = new Set([
     'said',
     'sourceDigest',
   ],
-  ...['started', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
+  ...['started', 'external', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
   ...['program', 'file', 'digest', 'key'],
 ])
 
@@ -55,6 +55,11 @@ const idNames: ReadonlySet<string> = new Set(['id', 'callId', 'step'])
 /** Members of a typed object with a short technical value. */
 const technicalNames: ReadonlySet<string> = new Set(['mediaType'])
 
+/** Members with data of an application, a tool or a provider, in which ids and types are content like all else. */
+const foreignNames: ReadonlySet<string> = new Set([
+  ...['meta', 'raw', 'parameters', 'details', 'value', 'before', 'patches'],
+])
+
 /** A piece of content. */
 export interface Content {
   /** A text, a member name, a number in its JSON form, or the id of a call, a step or a block. */
@@ -62,27 +67,32 @@ export interface Content {
   readonly text: string
 }
 
-/** All content of a JSON value, in order. */
-export const contentsOf = (value: unknown): readonly Content[] => {
+/**
+ * All content of a JSON value, in order.
+ *
+ * @param isForeign whether the value is data of an application, a tool or a provider. Default: false
+ */
+export const contentsOf = (value: unknown, isForeign = false): readonly Content[] => {
   const found: Content[] = []
-  const collect = (inner: unknown): void => {
+  const collect = (inner: unknown, foreign: boolean): void => {
     if (typeof inner === 'string') found.push({ what: 'text', text: inner })
     else if (typeof inner === 'number') found.push({ what: 'number', text: JSON.stringify(inner) })
-    else if (isArray(inner)) for (const item of inner) collect(item)
-    else if (isObject(inner)) collectMembers(inner)
+    else if (isArray(inner)) for (const item of inner) collect(item, foreign)
+    else if (isObject(inner)) collectMembers(inner, foreign)
   }
-  const collectMembers = (inner: object): void => {
+  const collectMembers = (inner: object, foreign: boolean): void => {
     const type = ownField(inner as { readonly type?: unknown }, 'type')
-    const isTyped = typeof type === 'string' && listedValues.has(type)
+    const isTyped = !foreign && typeof type === 'string' && listedValues.has(type)
     for (const [name, item] of Object.entries(inner)) {
       if (!ownNames.has(name)) found.push({ what: 'name', text: name })
-      if (typeof item !== 'string') collect(item)
+      if (typeof item !== 'string')
+        collect(item, foreign || foreignNames.has(name) || (name === 'content' && type === 'application'))
       else if (listedNames.has(name) && listedValues.has(item)) continue
       else if (isTyped && technicalNames.has(name)) continue
       else found.push({ what: isTyped && idNames.has(name) ? 'id' : 'text', text: item })
     }
   }
-  collect(value)
+  collect(value, isForeign)
   return found
 }
 

@@ -66,6 +66,8 @@ export interface TextPlaces {
   readonly rows: readonly RowPlace[]
   /** Blocks with one of the texts that were stored on their own, by `putBlocks`. */
   readonly blocks: readonly BlockId[]
+  /** The ids of logs with one of the texts in the id of an operation, which a retry must find. Default: none. */
+  readonly operations?: readonly string[]
   /** The ids of logs with unreadable rows, which may have a text. Default: none. */
   readonly unread?: readonly string[]
 }

@@ -64,6 +64,13 @@ interface BodyRow {
   readonly body: string | Uint8Array
 }
 
+/** An operation of a log. */
+interface Operation {
+  readonly key: number
+  readonly id: string
+  readonly log: string
+}
+
 interface Content extends Packed {
   readonly id: Uint8Array
   readonly kept: number
@@ -133,7 +140,17 @@ export class Eraser {
       }
       await slices.next(whole.length)
     }
-    return { rows: [...rows.values()], blocks }
+    const operations = new Set<string>()
+    for (let last: Operation | undefined = { key: 0, id: '', log: '' }; last !== undefined;) {
+      const { key: log, id } = last
+      const found = this.#sql.operations().all({ scope: key, log, id }) as unknown as readonly Operation[]
+      for (const operation of found) {
+        if (isIn(operation.id)) operations.add(operation.log)
+        await slices.next(operation.id.length)
+      }
+      last = found.at(-1)
+    }
+    return { rows: [...rows.values()], blocks, ...(operations.size > 0 && { operations: [...operations] }) }
   }
 
   async erased(scope: string): Promise<readonly RowPlace[]> {
@@ -303,6 +320,9 @@ const statements = (db: DatabaseSync) =>
     erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? and row.erased is not null order by row.id`,
+    operations: `select operation.log as key, operation.id, log.id as log from operation join log on log.key = operation.log
+        where log.scope = :scope and (operation.log, operation.id) > (:log, :id)
+        order by operation.log, operation.id limit ${sliceRows}`,
     naming: `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
         left join log on log.segment = mention.row >> 32 where mention.block = ?`,
   })

@@ -23,7 +23,7 @@ export function* markdownOf(messages: Sequence<Message>, title?: string): Genera
     if (next !== speaker) yield* [`## ${next}`, '']
     speaker = next
     const isFolded = role === 'system' || role === 'developer'
-    const lines = shown.flatMap((part) => [...part, ''])
+    const lines = shown.flatMap((part) => part.concat(''))
     yield* isFolded ? [...folded('Instructions', unfolding(lines)), ''] : lines
   }
 }

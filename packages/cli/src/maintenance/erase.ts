@@ -1,7 +1,7 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf, identityAt, ledgerContent } from 'indelible/internal/store'
+import { actionReasonOf, identityAt, ledgerContent, type DamagedEntry, type ErasedRow } from 'indelible/internal/store'
 import type { Note } from 'indelible/internal/notes'
-import { hasContent } from 'indelible/internal/session'
+import { hasContent, type RemainingData } from 'indelible/internal/session'
 import { isArray, isLeft } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
@@ -11,10 +11,9 @@ import {
   openSession,
   type ErasureReceipt,
   type MessageQuery,
-  type RemainingData,
   type EraseTarget,
 } from 'indelible/session'
-import type { DamagedEntry, ErasedRow, Store } from 'indelible/store'
+import type { Store } from 'indelible/store'
 import {
   parseAge,
   mustConfirm,
@@ -397,6 +396,8 @@ const remainsText = (remains: RemainingData): string => {
       return `the same text in the metadata or the id of ${remains.session}; "indelible rename ${shellWord(remains.session)} TITLE" replaces a title`
     case 'lease':
       return `the same text in the name of who has or had the lease of ${remains.session}`
+    case 'operation':
+      return `the same text in the id of an operation of ${remains.session}, which stays for retries`
     case 'scope':
       return `the same text in the name of the scope ${remains.scope}`
     case 'unread':

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { actionReasonOf } from 'indelible/internal/store'
 import { isLeft } from 'indelible/internal/json'
 import { removeRecorded } from '@indelible/evidence'
-import { describeSession, listUnfinished, removeUnfinished, type ForkPoint } from 'indelible/session'
+import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { mustConfirm, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
 import { sourceOf } from '../keep/remaining-text.ts'
@@ -11,6 +11,7 @@ import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { countText } from '../terminal/screen.ts'
 import { waitForSpools } from '../record/spools.ts'
+import type { ForkPoint } from 'indelible/internal/session'
 
 export const remove: Command = {
   name: 'remove',

@@ -5,9 +5,10 @@ import { stat } from 'node:fs/promises'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'indelible/internal/json'
-import { type OnNotice, type Store, type StoreFault } from 'indelible/store'
+import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
+import type { OnNotice } from 'indelible/internal/store'
 
 /**
  * The default store if `--store` is not given.
