@@ -1,7 +1,7 @@
 /** `indelible restore SESSION`: writes the kept files of a session back, byte for byte. */
 import { createReadStream, lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { link, open, unlink } from 'node:fs/promises'
-import { basename, dirname, join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { createHash, randomUUID } from 'node:crypto'
 import type { Note } from 'indelible/internal/notes'
 import { readSession } from 'indelible/session'
@@ -145,7 +145,7 @@ const write = async (store: Store, { version, root, steps, path }: Target): Prom
   }
   if (realpathSync(folder) !== join(realpathSync(root), ...steps.slice(0, -1)))
     throw new Unreadable(`${folder}: leads to another folder; it was not written`)
-  const partial = join(folder, `.${basename(path)}.${randomUUID()}`)
+  const partial = join(folder, `.indelible-${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600).catch((error: unknown) => {
     throw unwritable(partial, error)
   })
