@@ -10,6 +10,7 @@ export {
   encodeRow,
   erasedBody,
   isRowText,
+  NamedBlocks,
   type ReadRow,
   readRow,
   takeMessage,

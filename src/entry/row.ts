@@ -207,11 +207,64 @@ const envelopeOf = (page: PageKind, tagged: boolean, out: readonly ExtractedText
   return `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}`
 }
 
-/** Turns a block back into its text. Throws TypeError if the bytes are not valid. */
-const fillOf = ({ path, as }: ExtractedText, bytes: Uint8Array): Fill => ({
-  path,
-  text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes),
-})
+/** A copy of a block, because bytes can change before they are read; or its text once that was read. */
+class NamedBlock {
+  #content: Uint8Array | string
+  #as: ExtractedText['as'] | undefined
+
+  constructor(bytes: Uint8Array) {
+    this.#content = new Uint8Array(bytes) // a Buffer's `slice` is no copy
+  }
+
+  get bytes(): Uint8Array {
+    const content = this.#content
+    if (typeof content !== 'string') return content
+    return this.#as === 'base64' ? (bytesOfBase64(content) as Uint8Array) : utf8Of(content)
+  }
+
+  /** The text for which the block stands. Throws TypeError if the bytes are not valid. */
+  textAs(as: ExtractedText['as']): string {
+    if (typeof this.#content === 'string' && this.#as === as) return this.#content
+    const text = as === 'base64' ? base64Of(this.bytes) : textOfUtf8(this.bytes)
+    if (this.#as === undefined) [this.#content, this.#as] = [text, as]
+    return text
+  }
+}
+
+/**
+ * The blocks that rows name. Many rows may name one: it is checked, copied and decoded once, so that reading them takes
+ * no more memory than their blocks.
+ */
+export class NamedBlocks {
+  readonly #known = new Map<BlockId, NamedBlock>()
+
+  /**
+   * The blocks of a row.
+   *
+   * @param bytes the blocks that are not known yet, by id
+   * @param hash checks that the bytes are those of the id. Default: they were checked
+   * @returns the blocks; or the reason why one is not
+   */
+  of(
+    { blocks }: DecodedRow,
+    bytes: ReadonlyMap<BlockId, Uint8Array>,
+    hash?: Hash,
+  ): Either<string, readonly NamedBlock[]> {
+    const found: NamedBlock[] = []
+    for (const { id, key } of blocks) {
+      let block = this.#known.get(id)
+      if (block === undefined) {
+        block = new NamedBlock(bytes.get(id) as Uint8Array) // the caller has found all blocks
+        // Encrypted blocks have an authentication tag instead.
+        if (hash !== undefined && key === undefined && blockIdOf(block.bytes, hash) !== id)
+          return left(`block ${id} is not what was appended`)
+        this.#known.set(id, block)
+      }
+      found.push(block)
+    }
+    return right(found)
+  }
+}
 
 /**
  * Append the message of a row to a history.
@@ -220,15 +273,27 @@ const fillOf = ({ path, as }: ExtractedText, bytes: Uint8Array): Fill => ({
  * @param row the decoded row
  * @param bytes the blocks of the row, by id
  * @param check checks the message, as for `appendText`
+ * @param named the blocks of other rows
  * @returns the reason why the message could not be appended; undefined if it was
  */
 export const takeMessage = (
   history: History<Message>,
-  { page, text, blocks }: DecodedRow,
+  row: DecodedRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   check: (message: unknown) => unknown = checkMessage,
+  named: NamedBlocks = new NamedBlocks(),
 ): string | undefined => {
-  const fills = fillsOf(blocks, bytes)
+  const own = named.of(row, bytes)
+  return isLeft(own) ? own.left : takeText(history, row, own.right, check)
+}
+
+const takeText = (
+  history: History<Message>,
+  { page, text, blocks }: DecodedRow,
+  own: readonly NamedBlock[],
+  check: (message: unknown) => unknown,
+): string | undefined => {
+  const fills = fillsOf(blocks, own)
   if (fills === undefined) return blockMismatch
   const added = appendText(history, text, { page, fills, check })
   return isLeft(added) ? textFaultText(added.left) : undefined
@@ -236,13 +301,10 @@ export const takeMessage = (
 
 const blockMismatch = 'a block of the row does not decode to its text'
 
-/** The texts in blocks. The caller has found all blocks. Undefined if one is not valid text. */
-const fillsOf = (
-  blocks: readonly ExtractedText[],
-  bytes: ReadonlyMap<BlockId, Uint8Array>,
-): readonly Fill[] | undefined => {
+/** The texts in blocks. Undefined if one is not valid text. */
+const fillsOf = (blocks: readonly ExtractedText[], own: readonly NamedBlock[]): readonly Fill[] | undefined => {
   try {
-    return blocks.map((block) => fillOf(block, bytes.get(block.id) as Uint8Array))
+    return blocks.map(({ path, as }, index) => ({ path, text: (own[index] as NamedBlock).textAs(as) }))
   } catch {
     return undefined
   }
@@ -250,16 +312,9 @@ const fillsOf = (
 
 /** A separate function, so that the closure keeps only these two values alive. */
 const fillsLater =
-  (blocks: readonly ExtractedText[], bytes: ReadonlyMap<BlockId, Uint8Array>): ChunkText['fills'] =>
+  (blocks: readonly ExtractedText[], own: readonly NamedBlock[]): ChunkText['fills'] =>
   () =>
-    fillsOf(blocks, bytes)
-
-/** Copies of the blocks that a row names: bytes can change before they are read. */
-const copiesOf = (
-  blocks: readonly ExtractedText[],
-  bytes: ReadonlyMap<BlockId, Uint8Array>,
-): ReadonlyMap<BlockId, Uint8Array> =>
-  new Map(blocks.map(({ id }) => [id, new Uint8Array(bytes.get(id) as Uint8Array)])) // a Buffer's `slice` is no copy
+    fillsOf(blocks, own)
 
 /** The reason why a message's text can't be read. */
 const textFaultText = (fault: TextFault): string => sentenceOf(historySentences(textOfMessageFault), fault)
@@ -299,12 +354,13 @@ const contentOf = (row: RowContent): RowContent => ({
 /**
  * Append the message of a stored row to a history, and compute the leaf of its text.
  *
- * Cost    that of `takeMessage`, and a digest of the row and of each text in a block
+ * Cost    that of `takeMessage`, and a digest of the row and of each text in a new block
  *
  * @param history the history to append to
  * @param row the result of `readRow`
  * @param bytes the blocks of the row, by id
  * @param hash the hash function: SHA-256
+ * @param named the blocks of other rows
  * @returns the leaf; or the reason why the message could not be appended
  */
 export const takeRow = (
@@ -312,22 +368,12 @@ export const takeRow = (
   row: ReadRow,
   bytes: ReadonlyMap<BlockId, Uint8Array>,
   hash: Hash,
+  named: NamedBlocks = new NamedBlocks(),
 ): Either<string, Uint8Array> => {
-  const reason = blockFaultOf(row, bytes, hash) ?? takeMessage(history, row, bytes)
+  const own = named.of(row, bytes, hash)
+  if (isLeft(own)) return own
+  const reason = takeText(history, row, own.right, checkMessage)
   return reason === undefined ? right(rowLeaf(row.content, hash)) : left(reason)
-}
-
-/** The reason why the blocks of a row don't match their ids. */
-const blockFaultOf = (
-  { blocks }: DecodedRow,
-  bytes: ReadonlyMap<BlockId, Uint8Array>,
-  hash: Hash,
-): string | undefined => {
-  for (const { id, key } of blocks) {
-    const found = key === undefined ? bytes.get(id) : undefined // encrypted blocks have an authentication tag instead
-    if (found !== undefined && blockIdOf(found, hash) !== id) return `block ${id} is not what was appended`
-  }
-  return undefined
 }
 
 /**
@@ -338,6 +384,7 @@ export class UnreadRows {
   readonly #history: History<Message>
   readonly #reader: ChunkReader
   #texts: ChunkText[] = []
+  #named = new NamedBlocks()
 
   /**
    * @param history the history to append to
@@ -355,7 +402,7 @@ export class UnreadRows {
   /**
    * Append the message of a stored row, and compute the leaf of its text.
    *
-   * Cost    a digest of the row and of each text in a block
+   * Cost    a digest of the row and of each text in a new block
    *
    * @param row the result of `readRow`
    * @param bytes the blocks of the row, by id
@@ -364,14 +411,13 @@ export class UnreadRows {
    */
   take(row: ReadRow, bytes: ReadonlyMap<BlockId, Uint8Array>, hash: Hash): Either<string, Uint8Array> {
     const { page, blocks, content } = row
-    const own = blocks.length === 0 ? bytes : copiesOf(blocks, bytes)
-    const problem = blockFaultOf(row, own, hash)
-    if (problem !== undefined) return left(problem)
+    const own = this.#named.of(row, bytes, hash)
+    if (isLeft(own)) return own
     if (this.#texts.length === chunkLength) {
       appendChunk(this.#history, this.#texts, this.#reader)
       this.#texts = []
     }
-    const fills = blocks.length === 0 ? readNoFills : fillsLater(blocks, own)
+    const fills = blocks.length === 0 ? readNoFills : fillsLater(blocks, own.right)
     this.#texts.push({ stored: content.body, page, fills })
     return right(rowLeaf(content, hash))
   }
@@ -390,6 +436,7 @@ export class UnreadRows {
       if (isLeft(added)) return { position, reason: textFaultText(added.left) }
     }
     this.#texts = []
+    this.#named = new NamedBlocks() // each row keeps its own
     return undefined
   }
 }

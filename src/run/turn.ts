@@ -113,6 +113,8 @@ export const runSettings = (
     tools: given = [],
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
+  if (typeof (Object(session) as Partial<Session>).conversation !== 'function')
+    throw new TypeError(`turn and resume take a session, found ${describe(session)}`)
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   journalEveryOf(options.journalEvery)
   checkTools(given)

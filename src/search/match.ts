@@ -144,6 +144,7 @@ const spansIn = async (
       if (isFirst && phrases.size === wanted.length) enough = (spans[0] as Span).start + rankedUnits
     }
   }
+  await slices.next(text.length - counted)
   return { phrases, spans }
 }
 

@@ -27,6 +27,7 @@ import {
   isRowText,
   missingBlocks,
   messageIn,
+  NamedBlocks,
   placeholderOf,
   readRow,
   Recording,
@@ -60,6 +61,34 @@ const long: Message = {
     toolResult('c', [text('c '.repeat(2048)), text('ä'.repeat(4096))]).content[0] as never,
   ],
 }
+
+it('a block that many rows name is checked, copied and decoded once', () => {
+  const message = user('a long text '.repeat(1000))
+  const { row, blocks } = orThrow(encodeRow(message, 'conversation', false, hash))
+  const id = idOf(blocks[0] as Uint8Array)
+  let [read, hashed] = [0, 0]
+  const bytes = new Map([[id, blocks[0] as Uint8Array]])
+  const get = bytes.get.bind(bytes)
+  bytes.get = (key) => {
+    read += 1
+    return get(key)
+  }
+  const counting = (given: Uint8Array): Uint8Array => {
+    if (given.length > 1000) hashed += 1
+    return hash(given)
+  }
+  const history = createHistory<Message>()
+  const unread = new UnreadRows(history, (position, reason) => new RangeError(`${position}: ${reason}`))
+  const content = { ...row, at: 5 }
+  for (let count = 0; count < 300; count++) orThrow(unread.take(orThrow(readRow(content)), bytes, counting))
+  expect(unread.end()).toBeUndefined()
+  const eager = createHistory<Message>()
+  const named = new NamedBlocks()
+  for (let count = 0; count < 300; count++) orThrow(takeRow(eager, orThrow(readRow(content)), bytes, counting, named))
+  expect([read, hashed]).toEqual([2, 2])
+  for (const view of [history.view(), eager.view()])
+    expect(new Set([...view].map((one) => JSON.stringify(one)))).toEqual(new Set([JSON.stringify(message)]))
+})
 
 it('a row stores texts from 4,096 characters and base64 from 1,024 as blocks, and decodes back', () => {
   const { row, blocks, attachments } = orThrow(encodeRow(long, 'evidence', true, hash))

@@ -1,5 +1,4 @@
 /** Every public function that returns a task, and the methods of a store and a session that do, with valid arguments. */
-import { listWaiting } from 'indelible/run'
 import {
   createSession,
   exportSession,
@@ -16,6 +15,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
+import { listWaiting } from 'indelible/run'
 import { prepareSummaries } from 'indelible/context'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys } from '@indelible/encryption'
 import {

@@ -5,7 +5,7 @@ import { didYouMean, withPlace } from './sources/advice.ts'
 import { formOf, Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
 import { formerNames, formerOptions } from './former-names.ts'
-import { commandHelp, firstHelp, programHelp } from './help.ts'
+import { commandHelp, firstHelp, programHelp } from './terminal/help.ts'
 import { version } from './terminal/version.ts'
 import { terminalOf, type Surroundings } from './terminal/output.ts'
 

@@ -165,7 +165,7 @@ describe('indelible context', () => {
       "the user's latest question stays",
       "the user's latest question stays; its middle is cut",
     ])
-    expect(reason('full', 4)).toBe("the user's first message stays, what `keep` names, and what belongs to either")
+    expect(reason('full', 4)).toBe("the user's first message and what `keep` names stay")
     expect([reason('full', 11), reason('compressed', 12)]).toEqual([
       'among the newest messages, which are sent as recorded',
       'among the newest messages, but cut: it takes more of the budget than one message may',

@@ -442,6 +442,24 @@ it('keep reads the earlier JSON files of opencode, and names the tables of a lat
   const { status, stdout } = from('opencode')
   expect(status).toBe(0)
   expect(stdout).toContain("opencode.db: 2 rows of the table session_v3 can't be read")
+  const file = join(home, 'alone.db')
+  const alone = new DatabaseSync(file)
+  alone.exec(`create table session (id text, title text, version text, time_created integer, time_updated integer);
+    create table message (id text, session_id text, time_created integer, data text);
+    create table part (id text, message_id text, session_id text, data text);
+    create table session_v3 (id text);
+    insert into session values ('ses_9', 'A', '1', 1, 1); insert into session_v3 values ('a');
+    insert into message values ('m1', 'ses_9', 1, '{"role":"user"}');
+    insert into part values ('p1', 'm1', 'ses_9', '{"type":"text","text":"hi"}')`)
+  alone.close()
+  for (const args of [
+    ['show', file, '--check'],
+    ['import', file, '--store', join(home, 'new.db')],
+  ]) {
+    const named = indelible(args)
+    expect([args[0], named.status]).toEqual([args[0], 1])
+    expect(named.stderr).toContain("alone.db: 1 row of the table session_v3 can't be read")
+  }
 })
 
 it('an imported session is listed by the time of its conversation', () => {

@@ -3,9 +3,16 @@
  *
  *     group ──▶ size ──▶ plan ──▶ select ──▶ render
  *
- * Messages and calls with their results are groups; their sizes say where a rewrite starts; from there epochs follow each other;
- * an epoch selects summary lines for what it shortens; markers and messages are rendered. Nothing is stored: a context is a function
- * of the view, the notes and the options, and `previous` only saves work.
+ * 1. `group.ts`   messages, and calls with their results, are groups: sent or left out together.
+ * 2. `size.ts`    their sizes say where the latest rewrite starts (`rewriteAt`): it depends on the record only.
+ * 3. `plan.ts`    from there `followEpochs` adds group by group, a large one cut (`shownNew`), until the context is full.
+ *                 Then an epoch starts (`epochFrom`): all but the newest becomes one more range.
+ * 4. `render.ts`  of a range rules, questions and kept messages stay (`mustStay`); the rest is a marker (`renderRange`),
+ * 5. `select.ts`  with a line for each group whose score for its tokens is high enough (`selectLines`).
+ *
+ * So message 40 is shortened because `shownNew` cut it, or because an epoch started after it and it did not have to stay: then it
+ * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`readFrom`).
+ * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'

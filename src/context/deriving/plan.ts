@@ -230,13 +230,19 @@ export const epochFrom = (
   const cutRecent = groupsIn(view, recentAt, start).flatMap((group) =>
     cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)),
   )
-  for (const kept of facts.kept.size > 0 ? [room / 8, 0] : [0]) {
-    const squeezed = render(whole, { ...least, kept }, 0)
+  const limits = facts.kept.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
+  for (const limit of limits) {
+    const squeezed = render(whole, limit, 0)
     if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
   }
   // The least: everything but rules and questions is in markers.
-  const all = render(rangeOf(0, start, true), least, 0)
-  return all.tokens <= room ? done([all], [all.shown]) : { needed: all.tokens, shown: all.shown }
+  let needed: Unfit = { needed: Infinity, shown: [] }
+  for (const limit of limits) {
+    const all = render(rangeOf(0, start, true), limit, 0)
+    if (all.tokens <= room) return done([all], [all.shown])
+    needed = { needed: all.tokens, shown: all.shown }
+  }
+  return needed
 }
 
 /** Whether a summary came that could stand for something that was shortened without it. */

@@ -112,17 +112,34 @@ const pollMs = 100
 /** The maximum number of attempts if writers without a lease keep interfering. */
 const mostTries = 100
 
-export const decideTurn = (request: TurnRequest, state: TurnState, event: TurnEvent, facts: TurnFacts): Decided =>
-  new Decision(request, facts).on({ ...state, conflicts: event.type === 'conflict' ? state.conflicts + 1 : 0 }, event)
+/** The decisions about which input is answered next. */
+export interface Order {
+  readonly decide: typeof decide
+  readonly nextOf: typeof nextOf
+}
+
+export const decideTurn = (
+  request: TurnRequest,
+  state: TurnState,
+  event: TurnEvent,
+  facts: TurnFacts,
+  order: Order = { decide, nextOf },
+): Decided =>
+  new Decision(request, facts, order).on(
+    { ...state, conflicts: event.type === 'conflict' ? state.conflicts + 1 : 0 },
+    event,
+  )
 
 class Decision {
   readonly #request: TurnRequest
   readonly #facts: TurnFacts
+  readonly #order: Order
   readonly #own: Input | undefined
 
-  constructor(request: TurnRequest, facts: TurnFacts) {
+  constructor(request: TurnRequest, facts: TurnFacts, order: Order) {
     this.#request = request
     this.#facts = facts
+    this.#order = order
     const { id, message } = request
     this.#own = id === undefined || message === undefined ? undefined : facts.inputs.find((input) => input.id === id)
   }
@@ -173,7 +190,9 @@ class Decision {
       case 'closing':
         return this.#close(state)
       case 'leaving': // if another process has the session now, that one answers them
-        return nextOf(this.#facts.inputs) === undefined ? rest(state) : [{ ...state, phase: 'asking' }, take]
+        return this.#order.nextOf(this.#facts.inputs) === undefined
+          ? rest(state)
+          : [{ ...state, phase: 'asking' }, take]
     }
   }
 
@@ -218,7 +237,7 @@ class Decision {
     if (message === undefined) return [state, { type: 'begin', input: undefined }]
     const finished = this.#finished(state)
     if (finished !== undefined) return finished
-    const decision = decide(inputs, { id, denies: whenBusy !== 'queue' })
+    const decision = this.#order.decide(inputs, { id, denies: whenBusy !== 'queue' })
     switch (decision.type) {
       case 'report':
       case 'leave':
@@ -236,7 +255,7 @@ class Decision {
 
   /** Answer the inputs that wait, then release the session. */
   #drain(state: TurnState): Decided {
-    const waiting = this.#isStopping(state) ? undefined : nextOf(this.#facts.inputs)
+    const waiting = this.#isStopping(state) ? undefined : this.#order.nextOf(this.#facts.inputs)
     return waiting === undefined ? [{ ...state, phase: 'leaving' }, { type: 'release' }] : answer(state, waiting)
   }
 

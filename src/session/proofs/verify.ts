@@ -4,7 +4,7 @@ import { describe, isLeft, jsonEqual, optionsOf } from '../../json/index.ts'
 import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
-import { attachedTo, mayHaveAttachments, takeMessage } from '../../entry/internal.ts'
+import { attachedTo, mayHaveAttachments, NamedBlocks, takeMessage } from '../../entry/internal.ts'
 import { verifyLog, type Head, type LogFault, type LogInfo, type Store, type StoredRow } from '../../store/index.ts'
 import { isEncrypted, ledgerId, readEncrypted, refuseUndone, type InspectRows } from '../../store/internal.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
@@ -147,6 +147,7 @@ const inspector = (
     const good = yield* need(before === undefined ? all : decodeRows(id, before))
     const blocks = yield* need(blocksOf(store, id, good))
     const history = createHistory<Message>()
+    const texts = new NamedBlocks()
     const attachments = new Map<BlockId, number>() // with the first row that names it
     const named = new Map<BlockId, number>()
     let damage: Damage | undefined
@@ -155,7 +156,7 @@ const inspector = (
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
       const reads = row.kind === 'entry' && (row.entry.blocks.length > 0 || mayHaveAttachments(row.entry.text))
       const reason = reads
-        ? takeMessage(history, row.entry, blocks)
+        ? takeMessage(history, row.entry, blocks, undefined, texts)
         : note !== undefined && isLeft(note)
           ? note.left
           : undefined

@@ -12,7 +12,7 @@ import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from 
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { sliceBounds } from '../../sequence/index.ts'
-import { stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
+import { NamedBlocks, stubFault, readRow, takeRow, UnreadRows, type ReadRow } from '../../entry/internal.ts'
 import {
   verifyLog,
   type Head,
@@ -57,9 +57,9 @@ export interface Mirror {
   now: { readonly head: Head; readonly moment: Moment } | undefined
   /** The time of each row in log order, and the salts by log position. */
   readonly times: number[]
-  readonly salts: Map<number, string>
+  salts: ReadonlyMap<number, string>
   /** The leaves of rows that were erased before they were read, by log position. */
-  readonly erased: Map<number, string>
+  erased: ReadonlyMap<number, string>
   /** The altered rows, if the session was opened only to read. */
   readonly damaged: DamagedRow[]
   /** The metadata after each of its notes. */
@@ -86,6 +86,11 @@ export interface Mirror {
 /** A history of notes. Their page kinds have no meaning. */
 export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
 
+/** Shared by all sessions without such rows: an empty map of its own would take 250 bytes of each. */
+const noTexts: ReadonlyMap<number, string> = new Map()
+const withText = (texts: ReadonlyMap<number, string>, row: number, text: string): ReadonlyMap<number, string> =>
+  (texts === noTexts ? new Map<number, string>() : (texts as Map<number, string>)).set(row, text)
+
 export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
   id,
   redactor,
@@ -99,8 +104,8 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   head: headOf(emptyRange, store.hash),
   sealed: false,
   times: [],
-  salts: new Map(),
-  erased: new Map(),
+  salts: noTexts,
+  erased: noTexts,
   damaged: [],
   metadata: [],
   described: Object.freeze({}),
@@ -174,8 +179,9 @@ export const readUpTo = async (
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
   let { range } = mirror
+  const named = new NamedBlocks()
   for (let from = mirror.head.size; from < head.size; from += piece) {
-    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), unread)
+    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), named, unread)
     if (isLeft(read)) return read
     range = read.right
   }
@@ -246,6 +252,7 @@ const readPiece = async (
   mirror: Mirror,
   range: CompactRange,
   to: number,
+  named: NamedBlocks,
   unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
@@ -253,7 +260,7 @@ const readPiece = async (
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right, unread)
+  const leaves = await takeRows(store, mirror, from, rows.right, named, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
@@ -263,6 +270,7 @@ export const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
+  named: NamedBlocks = new NamedBlocks(),
   unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
@@ -279,7 +287,7 @@ export const takeRows = async (
       read.kind === 'note'
         ? takeNote(mirror, position, rows[index] as StoredRow, hash)
         : unread === undefined
-          ? takeRow(mirror.history, read.entry, blocks.right, hash)
+          ? takeRow(mirror.history, read.entry, blocks.right, hash, named)
           : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
@@ -424,13 +432,11 @@ export const noteOf = (body: string): Either<string, Note> => {
 }
 
 /** Store the times, salts and erased leaves of new rows. */
-export const addTimes = (
-  { times, salts, erased }: Mirror,
-  rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
-): void => {
+export const addTimes = (mirror: Mirror, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
+  const { times } = mirror
   for (const { at, salt, erased: leaf } of rows) {
-    if (leaf !== undefined) erased.set(times.length, leaf)
-    if (salt !== undefined) salts.set(times.length, salt)
+    if (leaf !== undefined) mirror.erased = withText(mirror.erased, times.length, leaf)
+    if (salt !== undefined) mirror.salts = withText(mirror.salts, times.length, salt)
     times.push(at)
   }
 }

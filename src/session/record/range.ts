@@ -3,7 +3,7 @@ import { checkStore } from './store-of.ts'
 import { describe, present } from '../../json/index.ts'
 import { createHistory, type View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { takeMessage } from '../../entry/internal.ts'
+import { NamedBlocks, takeMessage } from '../../entry/internal.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import { sessionSteps } from '../fault.ts'
 import { fail, need, type Task } from '../../task/index.ts'
@@ -41,8 +41,9 @@ export const readRange = (store: Store, id: string, from?: number, to?: number):
     const decoded = yield* need(decodeRows(id, rows))
     const blocks = yield* need(blocksOf(store, id, decoded))
     const history = createHistory<Message>()
+    const texts = new NamedBlocks()
     for (const row of decoded) {
-      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks) : undefined
+      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks, undefined, texts) : undefined
       if (reason !== undefined) return yield* fail({ _tag: 'DamagedLog', id, position: row.position, reason })
     }
     const times = Object.freeze(rows.map(({ at }) => at))

@@ -133,8 +133,8 @@ const withHooks = (settings: JsonObject, hook: Hook, command: string | undefined
   const own: { [event: string]: Json } = {}
   for (const [event, entries] of Object.entries(found)) {
     if (!isArray(entries)) return undefined
-    const others = entries.filter((entry) => !JSON.stringify(entry).includes(hookMark))
-    if (others.length > 0 || others.length === entries.length) own[event] = others as Json
+    const kept = entries.filter((entry) => !JSON.stringify(entry).includes(hookMark))
+    if (kept.length > 0 || kept.length === entries.length) own[event] = kept as Json
   }
   if (command !== undefined)
     for (const event of hook.events)

@@ -22,6 +22,7 @@ import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { unreadable } from './input.ts'
+import { unreadTableText } from '../terminal/report.ts'
 
 /** A file of a program, or the rows of a session in its database. */
 export interface FoundFile {
@@ -314,7 +315,8 @@ const filesIn = async (
   for (const { path, file, stats } of found) {
     const { size, mtimeMs: changed } = stats
     const own = { path, file, stamp: stampOf(stats), changed, size }
-    if (databases?.test(file) === true) sources.push(...(await inDatabase(program, folder, path, unread)))
+    if (databases?.test(file) === true)
+      for (const source of await inDatabase(program, folder, path, unread)) sources.push(source)
     else if (files.test(file)) sources.push({ ...own, isEmpty: size === 0, read: (pick) => readFileAt(path, pick) })
     else {
       const rule = beside.find(([matches]) => matches.test(file))
@@ -409,9 +411,7 @@ const inDatabase = async (
   const { conversations, unread: tables } = opened.right
   opened.right.close()
   for (const [table, rows] of Object.entries(tables))
-    unread.push(
-      `${program}: ${path}: ${rows} ${rows === 1 ? 'row' : 'rows'} of the table ${table} can't be read: a newer version wrote them`,
-    )
+    unread.push(`${program}: ${path}: ${unreadTableText(table, rows)}`)
   const source = (id: string, own: Pick<Source, 'read'> & Partial<Source>): Source => ({
     ...{ path: `${path}#${id}`, file: `${found.file}#${id}`, stamp: found.stamp, changed: found.changed, size: 0 },
     isSingle: true,

@@ -134,3 +134,7 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
   for (const [name, fact] of facts)
     if (fact !== undefined) yield fitColumns(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
 }
+
+/** What is said of a table of a program's database that is not read. */
+export const unreadTableText = (table: string, rows: number): string =>
+  `${countText(rows, 'row')} of the table ${table} can't be read: a newer version wrote them`

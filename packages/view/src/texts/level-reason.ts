@@ -45,7 +45,7 @@ export const levelReasons = ({
       ? 'instructions and rules stay'
       : position === activeFrom
         ? "the user's latest question stays"
-        : "the user's first message stays, what `keep` names, and what belongs to either"
+        : "the user's first message and what `keep` names stay"
     return level === 'full'
       ? why
       : `${why}; ${isRule ? 'all of them are too much, so they are outlined' : 'its middle is cut'}`
