@@ -110,8 +110,9 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
     model: ['sources', 'terminal', 'compare'],
     prove: ['sources', 'terminal'],
-    maintenance: ['sources', 'terminal', 'record', 'prove'],
-    look: ['sources', 'terminal', 'change', 'files'],
+    keep: ['sources', 'terminal'],
+    maintenance: ['sources', 'terminal', 'record', 'prove', 'keep'],
+    look: ['sources', 'terminal', 'change', 'keep'],
     agents: ['sources', 'terminal'],
   },
   'packages/view/src': {

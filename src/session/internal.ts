@@ -20,8 +20,9 @@ export {
   requireMark,
   removeMarked,
 } from './opening/adapter-session.ts'
+export { appendRows, type RowsToAppend } from './moving/append-rows.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
-export { hasContent } from './record/note-copies.ts'
+export { hasContent, spellings } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
 export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasAnswer, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'

@@ -100,6 +100,11 @@ export interface EraseTarget {
   readonly inputs?: readonly string[]
   /** All messages, inputs and discarded answers, and all notes with more than positions and kinds. */
   readonly all?: true
+  /**
+   * The files of programs that `indelible keep` stored with the session. They have its messages, so an erasure of messages
+   * or inputs erases them, too.
+   */
+  readonly files?: true
 }
 
 /** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */

@@ -19,7 +19,8 @@ import {
   type AnyToolPart,
   type UIPart,
 } from './ui.ts'
-import type { OpenAnswer, RunFailure } from 'indelible/internal/run'
+import type { OpenAnswer } from 'indelible/internal/run'
+import type { RunFailure } from 'indelible/run'
 
 /** The options of a UI message stream. */
 export interface UIStreamOptions {

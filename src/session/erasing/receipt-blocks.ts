@@ -15,8 +15,12 @@ export const blocksNamedBy = (note: Note): readonly BlockId[] =>
 export const instructionsBlock = (note: Note): readonly BlockId[] =>
   note.type === 'receipt' ? idsIn(ownField(note, 'instructions')) : []
 
-/** The instructions of a receipt, and the blocks that a recorder's names. Other details may contain unrelated digests. */
+/**
+ * The blocks of a kept file; the instructions of a receipt, and the blocks that a recorder's names. Other details may
+ * contain unrelated digests.
+ */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
+  if (note.type === 'kept_file') return note.blocks.map(({ id }) => id)
   const instructions = instructionsBlock(note)
   if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return instructions
   const { sent, system, tools } = note.details

@@ -1,6 +1,6 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { base64Of, isArray, isLeft, isObject, joinBytes, parseJson, utf8Of } from '../../json/index.ts'
+import { base64Of, isArray, isLeft, isObject, joinBytes, ownFields, parseJson, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { contentsOf, finderOf, isProgramName } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
@@ -18,6 +18,8 @@ export interface Subject {
   readonly discardedCalls: ReadonlySet<string>
   /** The ids of inputs erased with them. */
   readonly inputs: ReadonlySet<string>
+  /** Whether the kept files are erased even if no message is. */
+  readonly files: boolean
   /** Their texts. */
   readonly texts: readonly string[]
   /**
@@ -40,13 +42,15 @@ export interface CopiesInNotes {
   readonly ended: readonly EndedStep[]
   /** The inputs, with their contents. */
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
+  /** Whether to erase the kept files. */
+  readonly files: boolean
 }
 
 /** Collects the ids by which notes refer to the messages, and their texts. */
 export const subjectOf = (
   messages: View<Message>,
   positions: readonly number[],
-  { ended, inputs }: CopiesInNotes,
+  { ended, inputs, files }: CopiesInNotes,
 ): Subject => {
   const callIds = new Set<string>()
   const steps = new Set<string>()
@@ -86,6 +90,7 @@ export const subjectOf = (
     steps,
     discardedCalls,
     inputs: new Set(inputs.keys()),
+    files,
     texts: [...texts],
     inner: [...inner],
     recorded: callIdsIn(messages),
@@ -97,9 +102,10 @@ export const subjectOf = (
  * session have, such as the name of a model or a folder, which stand in many rows.
  */
 const ownTextsBeside = (messages: View<Message>, positions: readonly number[]): readonly string[] => {
-  const beside = ({ name, meta }: Partial<Message>): ReadonlySet<string> => {
+  const beside = (message: Partial<Message>): ReadonlySet<string> => {
+    const { name, meta } = ownFields(message)
     if (name === undefined && meta === undefined) return none
-    const { indelible: _, ...rest } = meta ?? {}
+    const { indelible: _, ...rest } = ownFields(meta ?? {})
     return new Set([...textsOf(name ?? '', false), ...textsOf(rest, true, true)].filter(({ length }) => length >= longEnough)) // oxfmt-ignore
   }
   const found = new Map<string, number>()
@@ -212,6 +218,8 @@ const isCopyInNote = (
     case 'seal':
     case 'erased':
       return false // only positions and kinds
+    case 'kept_file': // its bytes have the messages, too
+      return subject.files || subject.positions.size + subject.inputs.size > 0
     case 'summary':
       return quotes.isIn(note.from, note.to) || quotes.inNote(note)
     case 'tool_started':
