@@ -2,13 +2,14 @@
 import { coerceMessageLikeToMessage, type MessageFieldWithRole } from '@langchain/core/messages'
 import { convertToModelMessages, type UIMessage } from 'ai'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { mend, type Codec } from 'indelible'
+import { mend } from 'indelible'
 import { aiModelMessages, aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
+import type { Codec } from '../src/codecs/codec.ts'
 
 const codecs: readonly Codec<unknown>[] = [openaiChat, openaiResponses, anthropic, aiModelMessages, aiUiMessages]
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parseSync } from 'vite'
 import { entries, packages, type Entry } from './packages.ts'
 import { root } from './run.ts'
-import { fieldsOf, signaturesOf } from './signature.ts'
+import { optionsOf, signaturesOf } from './signature.ts'
 
 /** Where the page stands. */
 export const apiPath: string = join(root, 'API.md')
@@ -29,6 +29,9 @@ export const namesOf = ({ source }: Entry): Names => {
   return { values: named(false), types: named(true) }
 }
 
+/** The number of types of all entries: one that two entries export counts twice. */
+export const apiTypes = (): number => entries.reduce((sum, entry) => sum + namesOf(entry).types.length, 0)
+
 /** The page as it should be. */
 export const apiPage = (): string => {
   const all = entries.map((entry) => Object.assign({ name: entry.name, source: entry.source }, namesOf(entry)))
@@ -39,10 +42,9 @@ export const apiPage = (): string => {
     `${count('values')} values and ${count('types')} types in ${all.length} entries of ${packages.length} packages. Written by \`npm run api\`.`,
     ...all.map(({ name, source, values, types }) => {
       const signatures = values.flatMap((value) => signaturesOf(source, value).toSorted())
-      const options = types.flatMap((type) => {
-        const fields = fieldsOf(source, type)
-        return fields.length === 0 ? [] : [`${type}\n${fields.map((field) => `  ${field}`).join('\n')}`]
-      })
+      const options = [...optionsOf(source, [...values, ...types])]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([type, fields]) => `${type}\n${fields.map((field) => `  ${field}`).join('\n')}`)
       const code = [signatures.join('\n'), ...options].filter((text) => text !== '').join('\n\n')
       return `## \`${name}\`\n\n${code && `\`\`\`text\n${code}\n\`\`\`\n\n`}Types: ${list(types)}`
     }),

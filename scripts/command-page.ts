@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { format } from 'oxfmt'
 import type { Command } from '../packages/cli/src/terminal/command.ts'
 import { groups } from '../packages/cli/src/commands.ts'
-import { general, optionsOf, paragraphsOf } from '../packages/cli/src/help.ts'
+import { general, optionsOf, paragraphsOf } from '../packages/cli/src/terminal/help.ts'
 import { wrapText } from '../packages/cli/src/terminal/screen.ts'
 import { root } from './run.ts'
 

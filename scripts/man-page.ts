@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { groups } from '../packages/cli/src/commands.ts'
-import { general, optionsOf, paragraphsOf } from '../packages/cli/src/help.ts'
+import { general, optionsOf, paragraphsOf } from '../packages/cli/src/terminal/help.ts'
 import type { Command } from '../packages/cli/src/terminal/command.ts'
 import { packages } from './packages.ts'
 import { root } from './run.ts'

@@ -79,7 +79,14 @@ const bundle = async (
           comments: false,
           codeSplitting: {
             includeDependenciesRecursively: false,
-            groups: [{ name: 'library', test: (id) => library.has(id) && !id.endsWith('src/index.ts') }],
+            groups: [
+              { name: 'library', test: (id) => library.has(id) && !id.endsWith('src/index.ts') },
+              // What the check, which is loaded when it is called, shares with the entry: else the entry would export it.
+              {
+                name: 'sqlite',
+                test: (id) => id.includes('node-sqlite') || /store[/\\]sqlite[/\\](?!index|check)/.test(id),
+              },
+            ],
           },
         },
       },

@@ -11,9 +11,32 @@ export const signaturesOf = (source: string, name: string): readonly string[] =>
   })
 }
 
-/** The fields of a type that is an object of options, with those that it extends. Empty for another type. */
-export const fieldsOf = (source: string, name: string): readonly string[] =>
-  name.endsWith('Options') ? declared(fileAt(source), name).flatMap(fieldsOfType) : []
+/**
+ * The options that exported names take, by name, each with its fields and those that it extends. A reader needs the fields
+ * of an object of options also where its type is not exported.
+ */
+export const optionsOf = (source: string, names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
+  const options = new Map<string, readonly string[]>()
+  const add = (file: File, name: string): void => {
+    const fields = declared(file, name).flatMap(fieldsOfType)
+    if (name.endsWith('Options') && fields.length > 0) options.set(name, fields)
+  }
+  for (const name of names) {
+    add(fileAt(source), name)
+    for (const { file, declaration } of declared(fileAt(source), name))
+      for (const [option] of namesIn({ file, declaration }).matchAll(/\b[A-Z]\w*Options\b/g)) add(file, option)
+  }
+  return options
+}
+
+/** The text of a declaration in which its options are named: a signature, or the members of a type. */
+const namesIn = (one: Pick<Declared, 'file' | 'declaration'>): string =>
+  one.declaration.type.startsWith('TSDeclare') || !one.declaration.type.startsWith('TS')
+    ? list(one.declaration['declarations'])
+        .map(({ id }) => signatureOf({ ...one, name: nameOf(id), statement: one.declaration }) ?? '')
+        .concat(signatureOf({ ...one, name: '', statement: one.declaration }) ?? '')
+        .join(' ')
+    : textOf(one.file, one.declaration)
 
 const fieldsOfType = ({ file, declaration }: Declared): readonly string[] => {
   if (declaration.type === 'TSTypeAliasDeclaration') return fieldsIn(file, node(declaration['typeAnnotation']))

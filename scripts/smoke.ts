@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { namesOf } from './api.ts'
 import { entries, entriesOf, packages } from './packages.ts'
 import { output, root } from './run.ts'
 
@@ -166,6 +167,29 @@ try {
   output(
     'tsc',
     ['consumer.ts', '--noEmit', '--module', 'esnext', '--moduleResolution', 'bundler', ...strict, '--skipLibCheck'],
+    folder,
+  )
+  // What a function answers has a name for the declaration files of a program that exports it.
+  writeFileSync(
+    join(folder, 'declared.ts'),
+    entries
+      .flatMap((entry, index) =>
+        [`import * as entry${index} from '${entry.name}'`].concat(
+          namesOf(entry).values.flatMap((value) => [
+            `export const ${value}${index} = (result: ResultOf<typeof entry${index}.${value}>) => result`,
+            `export const ${value}${index}Awaited = (result: Awaited<ResultOf<typeof entry${index}.${value}>>) => result`,
+          ]),
+        ),
+      )
+      .concat('type ResultOf<F> = F extends (...parameters: never) => infer R ? R : F')
+      .join('\n'),
+  )
+  output(
+    'tsc',
+    [
+      ...['declared.ts', '--declaration', '--emitDeclarationOnly', '--outDir', 'declarations', '--rootDir', '.'],
+      ...['--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict, '--skipLibCheck'],
+    ],
     folder,
   )
   output(

@@ -25,18 +25,13 @@ export {
   toolResult,
   user,
   type Message,
-  type OpenCall,
   type Part,
-  type Role,
   type Sequence,
   type Settled,
-  type ToolCallPart,
-  type ToolResultPart,
 } from './message/index.ts'
 export { openaiChat } from './codecs/openai-chat/index.ts'
 export { openaiResponses } from './codecs/openai-responses/index.ts'
 export { anthropic } from './codecs/anthropic/index.ts'
-export type { Codec } from './codecs/index.ts'
 export { classify, degradationPath, minFidelity, type PageKind, type ResidencyLevel } from './pages/index.ts'
 export {
   applyDelta,
@@ -44,11 +39,9 @@ export {
   restoreHistory,
   type History,
   type HistoryDelta,
-  type HistoryOptions,
-  type Position,
   type View,
 } from './history/index.ts'
-export { memoryStore, type Head, type Store } from './store/index.ts'
+export { memoryStore, type Store } from './store/index.ts'
 export {
   createSession,
   exportSession,
@@ -60,10 +53,7 @@ export {
   pending,
   readSession,
   verifySession,
-  type ReadonlySession,
-  type SealedSession,
   type Session,
-  type SessionInfo,
 } from './session/index.ts'
 export {
   appendUserMessage,

@@ -1,4 +1,4 @@
-/** The house: rooms and packages import in one direction, through their doors, and the library needs no Node. */
+/** The source layout: folders and packages import in one direction, through their entries, and the library needs no Node. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -6,8 +6,8 @@ import { suites } from '../scripts/attacks.ts'
 import { entriesOf, packages } from '../scripts/packages.ts'
 import { root } from '../scripts/run.ts'
 
-/** What each room of the library may import from: its own files, and these. */
-const mayImport: { readonly [room: string]: readonly string[] } = {
+/** What each folder of the library may import from: its own files, and these. */
+const mayImport: { readonly [folder: string]: readonly string[] } = {
   either: [],
   sequence: [],
   json: ['either'],
@@ -59,7 +59,10 @@ const mayImport: { readonly [room: string]: readonly string[] } = {
   ],
 }
 
-/** The large rooms: what each folder in them may import from. Their index, their faults and their main types are for all. */
+/**
+ * What each folder inside of another may import from, for every folder of `src` and of the packages that has folders. Files
+ * beside them come below some of them and above others, in no circle; their faults and main types are for all.
+ */
 const inside: { readonly [place: string]: { readonly [folder: string]: readonly string[] } } = {
   'src/store': {
     port: [], // what a store is, and what its driver must do
@@ -84,6 +87,20 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     summarizing: ['counting', 'showing', 'deriving'],
     'gpt-tokenizer': [],
   },
+  'src/codecs': { 'openai-chat': [], 'openai-responses': [], anthropic: [], gemini: [] },
+  'src/run': { inputs: [], openai: [], anthropic: [], gemini: [] },
+  'packages/codecs/src': { 'ai-sdk': [], langchain: [], 'openai-agents': [] },
+  'packages/recorder/src': {
+    apis: [], // which requests of each provider carry a conversation
+    guard: [], // who may ask the proxy
+    proxy: ['apis', 'guard'],
+  },
+  'packages/transcripts/src': { sqlite: [], native: [] },
+  'packages/workflows/src': {
+    refs: [], // histories of references
+    managed: [], // what of a history a model is sent
+    activities: ['refs', 'managed'],
+  },
   'packages/cli/src': {
     terminal: [], // what people see
     sources: ['terminal'], // what commands are given: files, sessions, stores
@@ -93,8 +110,9 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
     model: ['sources', 'terminal', 'compare'],
     prove: ['sources', 'terminal'],
-    maintenance: ['sources', 'terminal', 'record', 'prove'],
-    look: ['sources', 'terminal', 'change', 'files'],
+    keep: ['sources', 'terminal'],
+    maintenance: ['sources', 'terminal', 'record', 'prove', 'keep'],
+    look: ['sources', 'terminal', 'change', 'keep'],
     agents: ['sources', 'terminal'],
   },
   'packages/view/src': {
@@ -103,6 +121,9 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     server: ['texts', 'calls'],
   },
 }
+
+/** Files beside folders whose types all of these may name: they hold types and sentences, and only name types of the folders. */
+const mainTypes: ReadonlySet<string> = new Set(['fault.ts', 'src/session/session.ts'])
 
 /** What else of this repository each package imports, beside the library. */
 const packagesOf: { readonly [name: string]: readonly string[] } = {
@@ -179,26 +200,44 @@ const imports: readonly Import[] = files.flatMap((from) => {
 })
 
 /** The files behind the entries of all packages, with those under `internal`. */
-const doors = new Map(
+const entryFiles = new Map(
   packages.flatMap((one) => entriesOf(one, true).map(({ name, source }) => [name, relative(root, source)])),
 )
 
 const isLocal = (specifier: string): boolean => specifier.startsWith('.')
 const isOurs = (specifier: string): boolean => /^(?:@indelible\/|indelible(?:\/|$))/.test(specifier)
 /** The file that an import leads to; undefined for one of another project's. */
-const target = ({ from, to }: Import): string | undefined => (isLocal(to) ? join(dirname(from), to) : doors.get(to))
-/** The package of a file, and its room in the library. */
+const target = ({ from, to }: Import): string | undefined =>
+  isLocal(to) ? join(dirname(from), to) : entryFiles.get(to)
+/** The package of a file, and its folder in the library. */
 const packageOf = (file: string): string => /^packages[/\\]([^/\\]+)/.exec(file)?.[1] ?? 'indelible'
-const roomOf = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
+const folderOfLibrary = (file: string): string => /^src[/\\]([^/\\]+)[/\\]/.exec(file)?.[1] ?? '.'
 /** Whether a file is part of what runs only in Node: the command, and the server of the page. */
 const isProgram = (file: string): boolean =>
   packageOf(file) === 'cli' ||
   (packageOf(file) === 'view' && /^packages[/\\]view[/\\]src[/\\](?:server[/\\]|index|internal)/.test(file))
 const isLibrary = (file: string): boolean => packageOf(file) === 'indelible'
 
+/** The circles of what reaches what. */
+const circlesIn = (reached: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] => {
+  const done = new Set<string>()
+  const circles: string[] = []
+  const follow = (one: string, path: readonly string[]): void => {
+    const start = path.indexOf(one)
+    if (start !== -1) circles.push([...path.slice(start), one].join(' > '))
+    if (start !== -1 || done.has(one)) return
+    for (const next of reached.get(one) ?? []) follow(next, [...path, one])
+    done.add(one)
+  }
+  for (const one of reached.keys()) follow(one, [])
+  return circles
+}
+
 describe('source layout', () => {
   it('has only the folders and packages listed in the plan', () => {
-    expect([...new Set(files.filter(isLibrary).map(roomOf))].toSorted()).toEqual(Object.keys(mayImport).toSorted())
+    expect([...new Set(files.filter(isLibrary).map(folderOfLibrary))].toSorted()).toEqual(
+      Object.keys(mayImport).toSorted(),
+    )
     expect(readdirSync(join(root, 'packages')).toSorted()).toEqual(Object.keys(packagesOf))
   })
   it('folders of the library import in one direction and import no package', () => {
@@ -207,10 +246,10 @@ describe('source layout', () => {
       .filter((found) => {
         const reached = target(found)
         if (reached === undefined) return isOurs(found.to)
-        const [from, to] = [roomOf(found.from), roomOf(reached)]
+        const [from, to] = [folderOfLibrary(found.from), folderOfLibrary(reached)]
         if (!isLibrary(reached) || !isLocal(found.to)) return true
         if (from === 'context' && to === 'history')
-          return !found.types || found.names.some((name) => !readingNames.has(name))
+          return found.names.some((name) => !(name === 'jsonLengths' || (found.types && readingNames.has(name))))
         if (found.from === join('src', 'fault.ts') && reached.endsWith('fault.ts')) return false // sentences for all
         return from !== to && !mayImport[from]?.includes(to)
       })
@@ -238,7 +277,28 @@ describe('source layout', () => {
     })
     expect(wrong).toEqual([])
     const folders = new Set(files.filter(isInside).map(folderOf))
-    expect([...folders].toSorted()).toEqual(['.', ...Object.keys(allowed)].toSorted())
+    expect([...folders].filter((folder) => folder !== '.').toSorted()).toEqual(Object.keys(allowed).toSorted())
+  })
+  it('every folder that has folders is in order, with the files beside them', () => {
+    const places = ['src', ...Object.keys(packagesOf).map((name) => join('packages', name, 'src'))]
+      .flatMap((place) => readdirSync(join(root, place), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(root, entry.parentPath).replaceAll('\\', '/'))
+    expect([...new Set(places)].filter((place) => place !== 'src').toSorted()).toEqual(Object.keys(inside).toSorted())
+    for (const place of new Set(places)) {
+      const unitOf = (file: string): string => relative(place, file).split(/[/\\]/)[0] ?? ''
+      const isFree = (file: string): boolean => mainTypes.has(unitOf(file)) || mainTypes.has(file.replaceAll('\\', '/'))
+      const reached = new Map<string, Set<string>>()
+      for (const one of imports) {
+        const to = target(one)
+        if (to === undefined || relative(place, one.from).startsWith('..') || relative(place, to).startsWith('..'))
+          continue
+        const [from, unit] = [unitOf(one.from), unitOf(to)]
+        if (from === unit || isFree(to) || /^(?:index|internal)\.ts$/.test(from)) continue
+        reached.set(from, (reached.get(from) ?? new Set()).add(unit))
+      }
+      expect([place, circlesIn(reached)]).toEqual([place, []])
+    }
   })
   it('each package.json lists exactly the dependencies that its sources import', () => {
     const named = (specifier: string): string => /^(?:@[^/]+\/)?[^/]+/.exec(specifier.replace(/^#/, ''))?.[0] ?? ''
@@ -261,7 +321,7 @@ describe('source layout', () => {
       .filter((found) => {
         const reached = target(found) ?? ''
         return (
-          roomOf(found.from) !== roomOf(reached) &&
+          folderOfLibrary(found.from) !== folderOfLibrary(reached) &&
           !/[/\\](?:index|internal)\.ts$/.test(reached) &&
           !/^src[/\\][^/\\]+[/\\]fault\.ts$/.test(reached)
         )
@@ -269,22 +329,12 @@ describe('source layout', () => {
     expect(wrong).toEqual([])
   })
   it('no import cycles, including type imports', () => {
-    const reached = new Map<string, readonly string[]>()
+    const reached = new Map<string, Set<string>>()
     for (const found of imports) {
       const to = target(found)
-      if (to !== undefined) reached.set(found.from, [...(reached.get(found.from) ?? []), to])
+      if (to !== undefined) reached.set(found.from, (reached.get(found.from) ?? new Set()).add(to))
     }
-    const done = new Set<string>()
-    const circles: string[] = []
-    const follow = (file: string, path: readonly string[]): void => {
-      const start = path.indexOf(file)
-      if (start !== -1) circles.push([...path.slice(start), file].join(' > '))
-      if (start !== -1 || done.has(file)) return
-      for (const next of reached.get(file) ?? []) follow(next, [...path, file])
-      done.add(file)
-    }
-    for (const file of files) follow(file, [])
-    expect(circles).toEqual([])
+    expect(circlesIn(reached)).toEqual([])
   })
   it('index.ts and internal.ts contain only named re-exports', () => {
     for (const file of files.filter(
@@ -357,7 +407,7 @@ describe('source layout', () => {
       types: false,
     })
     expect(imports).toContainEqual(expect.objectContaining({ to: 'indelible/internal/json' }))
-    expect(existsSync(join(root, doors.get('indelible/codecs/anthropic') ?? ''))).toBe(true)
+    expect(existsSync(join(root, entryFiles.get('indelible/codecs/anthropic') ?? ''))).toBe(true)
   })
 })
 

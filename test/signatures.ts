@@ -1,5 +1,5 @@
 /**
- * The types of this repository that public signatures name, and the number of public values. `isolatedDeclarations` makes
+ * The types of this repository that public signatures name, and the number of public values and types. `isolatedDeclarations` makes
  * every exported declaration state its types, so the sources show all names that a declaration file will have.
  */
 import { relative } from 'node:path'
@@ -14,33 +14,49 @@ for (const { name: entry, source } of entries)
     for (const one of declared(fileAt(source), name))
       if (!exported.has(one.declaration)) exported.set(one.declaration, { ...one, publicName: `${entry} ${name}` })
 
-/** Types that public signatures name and no entry exports, and exported types that no public signature names. */
-export const namedTypes = (): { readonly unexported: readonly string[]; readonly unnamed: readonly string[] } => {
-  const unexported = new Map<string, Set<string>>()
-  const named = new Set<Node>()
+/** The declarations that public signatures name, directly or by way of other types: each once, by its place. */
+export const namedDeclarations = (): ReadonlyMap<Node, Declared> => {
+  const named = new Map<Node, Declared>()
   const visited = new Set<Node>()
-  const visit = ({ file, declaration }: Declared, owner: string): void => {
+  const visit = ({ file, declaration }: Declared): void => {
     if (visited.has(declaration)) return
     visited.add(declaration)
     for (const one of referencesOf(declaration).flatMap((name) => declared(file, name))) {
       if (one.declaration === declaration) continue
-      named.add(one.declaration)
-      if (exported.has(one.declaration)) continue
-      // A brand, or the type of a constant: it needs no name itself, the types in its declaration do.
-      if (!isType(one.declaration)) visit(one, owner)
-      else {
-        const place = `${relative(root, one.file.path).replaceAll('\\', '/')} ${one.name}`
-        unexported.set(place, (unexported.get(place) ?? new Set()).add(owner))
-      }
+      named.set(one.declaration, one)
+      visit(one)
     }
   }
-  for (const one of exported.values()) visit(one, one.publicName)
-  return {
-    unexported: [...unexported].map(([place, by]) => `${place}, named by ${[...by].join(', ')}`),
-    unnamed: [...exported].flatMap(([declaration, { publicName }]) =>
-      declaration.type.startsWith('TS') && isType(declaration) && !named.has(declaration) ? [publicName] : [],
-    ),
-  }
+  for (const one of exported.values()) visit(one)
+  return named
+}
+
+/** Exported types that no public signature names. */
+export const unnamedTypes = (): readonly string[] => {
+  const named = namedDeclarations()
+  return [...exported].flatMap(([declaration, { publicName }]) =>
+    declaration.type.startsWith('TS') && isType(declaration) && !named.has(declaration) ? [publicName] : [],
+  )
+}
+
+/** Types that the result of a public function names directly, and that no entry exports. */
+export const unexportedResults = (): readonly string[] => {
+  const unexported = new Set<string>()
+  for (const { file, declaration, publicName } of exported.values())
+    for (const result of resultsOf(declaration))
+      for (const one of referencesOf(result).flatMap((name) => declared(file, name)))
+        if (isType(one.declaration) && !exported.has(one.declaration))
+          unexported.add(`${publicName}: ${relative(root, one.file.path).replaceAll('\\', '/')} ${one.name}`)
+  return [...unexported]
+}
+
+/** The types of what a declared function answers, in each of its forms. */
+const resultsOf = (declaration: Node): readonly Node[] => {
+  const functions =
+    declaration.type === 'VariableDeclaration'
+      ? list(declaration['declarations']).map(({ init }) => init)
+      : [declaration]
+  return functions.flatMap((one) => node(node(one)?.['returnType']) ?? [])
 }
 
 /** Whether a declaration needs a name in a signature. A class that is only declared is a brand, which nobody may name. */

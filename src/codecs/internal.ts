@@ -1,8 +1,8 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { decodeRecorded } from './anthropic/decode.ts'
-export { codecFaultText } from './fault.ts'
+export { codecFaultText, type EncodeFault } from './fault.ts'
 export { decodeWire } from './admit.ts'
-export type { Decode } from './codec.ts'
+export type { Decode, Codec, Encode } from './codec.ts'
 export { encoderFor } from './allow.ts'
 export { answersOf, asContent, isOnePlainText } from './content.ts'
 export { parsedInput } from './input.ts'

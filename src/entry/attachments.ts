@@ -6,8 +6,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/internal.ts'
 import { isLeft, left, right } from '../either/index.ts'
 import type { Message } from '../message/index.ts'
-import type { BlockStore, BlockFault, StoreFaultOf } from '../store/index.ts'
-import { sameBlocks } from '../store/internal.ts'
+import type { BlockStore, StoreFaultOf } from '../store/index.ts'
+import { sameBlocks, type BlockFault } from '../store/internal.ts'
 
 /**
  * The attachments of a message: the blocks that its images and files reference.

@@ -1,9 +1,8 @@
-export type { Immutable, Recordable } from '../json/index.ts'
+export type { Recordable } from '../json/index.ts'
 export { createHistory, type HistoryOptions } from './create.ts'
-export { applyDelta, type DeltaOptions, type HistoryDelta } from './delta.ts'
-export type { DeltaFault, HistoryFault, HistoryFaultOf, RestoreFault } from './fault.ts'
-export type { Classify, History } from './history.ts'
-export type { Paged } from './paged.ts'
+export { applyDelta, type HistoryDelta } from './delta.ts'
+export type { DeltaFault, HistoryFault, RestoreFault } from './fault.ts'
+export type { History } from './history.ts'
 export { restoreHistory, type Restored } from './restore.ts'
 
 export { omitRanges } from './read.ts'

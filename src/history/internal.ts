@@ -1,5 +1,7 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export { jsonLengths } from './json-lengths.ts'
 export { linkedHistory, type Link, type LinkedHistory } from './linked.ts'
-export { pagedOf } from './paged.ts'
+export { pagedOf, type Paged } from './paged.ts'
 export { chunkLength } from './state.ts'
 export { type ChunkReader, type ChunkText, type Fill, appendChunk, appendText } from './text.ts'
+export type { Position } from './view.ts'

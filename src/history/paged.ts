@@ -1,7 +1,7 @@
 /** Messages with page kinds beside them: the form of a view that was spread or cloned. */
 import { isArray, ownFields, ownItems, type Immutable } from '../json/index.ts'
-import type { PageKind, PageKinds } from '../pages/index.ts'
-import { listKinds } from '../pages/internal.ts'
+import type { PageKind } from '../pages/index.ts'
+import { listKinds, type PageKinds } from '../pages/internal.ts'
 
 /** Messages with the page kind of each: `{ messages, pages }`, such as `{ ...view }`. */
 export interface Paged<M> {

@@ -3,8 +3,7 @@
  * gaps. No key, symbol or prototype leads from it to the handle, to a later message or to a message that it leaves out.
  */
 import type { Immutable } from '../json/index.ts'
-import type { Pages } from '../pages/index.ts'
-import { pagesOf, type KindSource } from '../pages/internal.ts'
+import { pagesOf, type KindSource, type Pages } from '../pages/internal.ts'
 import {
   defineGetter,
   getterFrom,

@@ -15,6 +15,8 @@ export interface Chunk<M> {
   readonly messages: readonly Immutable<M>[]
   /** The code of each page kind, as a character. */
   readonly kinds: string
+  /** The JSON length of each message, if that is known without reading `messages`. */
+  readonly jsonLengths?: () => Uint32Array | undefined
 }
 
 /** The frozen part of a record. */
@@ -120,6 +122,13 @@ export const codeOfKindAt = ({ state, tail }: Content<unknown>, position: number
   position < state.len
     ? chunkAt(state, position).kinds.charCodeAt(position & chunkMask)
     : (tail.codes[position - state.len] as number)
+
+/** The chunk with a position and the index in it; undefined for a position in the tail. */
+export const chunkWith = <M>(
+  { state }: Content<M>,
+  position: number,
+): { readonly chunk: Chunk<M>; readonly index: number } | undefined =>
+  position < state.len ? { chunk: chunkAt(state, position), index: position & chunkMask } : undefined
 
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
   (groups[position >>> groupShift] as readonly Chunk<M>[])[(position >>> chunkBits) & groupMask] as Chunk<M>

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../either/index.ts'
-import { define, freezeParsed, type Immutable, NotJson, ownField, type Path } from '../json/index.ts'
+import { define, freezeParsed, type Immutable, jsonLengthOfText, NotJson, ownField, type Path } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf } from '../pages/internal.ts'
 import type { HistoryFaultOf, TextFault } from './fault.ts'
@@ -141,6 +141,21 @@ class UnreadChunk<M> implements Chunk<M> {
 
   get messages(): readonly Immutable<M>[] {
     return (this.#messages ??= this.#read())
+  }
+
+  /** The lengths of the texts; undefined once they are parsed, or if one of them lacks a stored text. */
+  jsonLengths(): Uint32Array | undefined {
+    const { length } = this.#texts
+    if (length === 0) return undefined
+    const lengths = new Uint32Array(length)
+    for (const [index, { stored, fills }] of this.#texts.entries()) {
+      const texts = fills()
+      if (texts === undefined) return undefined
+      let own = jsonLengthOfText(this.#reader.textOf(stored))
+      for (const { text } of texts) own += text.length
+      lengths[index] = own
+    }
+    return lengths
   }
 
   #read(): readonly Immutable<M>[] {

@@ -1,7 +1,7 @@
 /** Positions and views: the read side of a record. */
 import type { Immutable } from '../json/index.ts'
-import type { Pages } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
+import type { Pages } from '../pages/internal.ts'
 
 declare const position: unique symbol
 

@@ -20,5 +20,8 @@ export type Immutable<T> = T extends
       ? readonly Immutable<Item>[]
       : { readonly [Index in keyof T]: Immutable<T[Index]> }
     : T extends object
-      ? { readonly [Key in keyof T]: Immutable<T[Key]> }
+      ? Recorded<T>
       : T
+
+/** A recorded object. The type has a name, so that editors show `Recorded<Message>` and not its fields. */
+export type Recorded<T> = { readonly [Key in keyof T]: Immutable<T[Key]> }

@@ -8,6 +8,7 @@ export { jsonEqual, sortKeys } from './equal.ts'
 export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed, freezeResult } from './freeze.ts'
 export { formatPath, type Path } from './path.ts'
+export { jsonLength, jsonLengthOfText } from './json-length.ts'
 export { textOfJson } from './stringify.ts'
 export { define, hasField, isArray, isPolluted, ownField, ownFields, ownItems, withoutPollution } from './own.ts'
 export {

@@ -56,3 +56,4 @@ export {
   utf8Of,
 } from './index.ts'
 export { type Tag, revivePlain, plainOf } from './plain.ts'
+export type { MutableJson } from './json.ts'

@@ -47,13 +47,16 @@ export const contentOf = (call: string, message: Pick<Message, 'content'>): read
 }
 
 /**
- * The text parts of a message, joined without a separator.
+ * The text parts of a message, joined without a separator; of a tool message, those of its results.
  *
  * @returns the text; empty if there is none
  */
 export const textOf = (message: Message): string => {
   let text = ''
-  for (const part of contentOf('textOf', message)) if (part.type === 'text') text += part.text
+  for (const part of contentOf('textOf', message))
+    if (part.type === 'text') text += part.text
+    else if (part.type === 'tool_result' && message.role === 'tool')
+      for (const inner of part.content) if (inner.type === 'text') text += inner.text
   return text
 }
 

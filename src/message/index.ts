@@ -1,4 +1,3 @@
-export type { Json, JsonArray, JsonObject, MutableJson, Path } from '../json/index.ts'
 export type { Sequence } from '../sequence/index.ts'
 
 export {
@@ -18,7 +17,7 @@ export {
 } from './construct.ts'
 export { decodeMessage } from './decode.ts'
 export { isErased } from './erased.ts'
-export type { MessageFault, PairingFault, PairingProblem, PartPlace } from './fault.ts'
+export type { MessageFault, PairingFault, PairingProblem } from './fault.ts'
 export { isText, isToolCall, isToolResult, textOf, toolCallsOf, toolResultsOf } from './guards.ts'
 export type {
   ErasedPart,

@@ -78,6 +78,8 @@ const blockShape: Shape = {
   after: optional(count),
 }
 
+const keptBlockShape: Shape = { id: digest, key: optional(text) }
+
 const inputStates = ['queued', 'taken', 'waiting', 'answered', 'failed', 'cancelled'] as const
 
 const shapes: { readonly [Type in Note['type']]: Shape } = {
@@ -134,6 +136,20 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     reason: optional(text),
   },
   metadata: { value: optional(object), patches: objects, before: optional(object) },
+  kept_file: {
+    program: text,
+    file: text,
+    from: count,
+    to: count,
+    size: count,
+    digest,
+    blocks: [
+      'a list of objects with id and key',
+      (value) =>
+        Array.isArray(value) &&
+        value.every((block) => isObject(block) && fieldsOf(block, keptBlockShape) === undefined),
+    ],
+  },
   seal: {},
   erased: { was: text },
   application: {
@@ -152,6 +168,11 @@ const aNote = (value: unknown): Problem => {
   if (problem !== undefined) return problem
   if ((type === 'summary' || type === 'retraction') && (value['from'] as number) >= (value['to'] as number))
     return { path: ['to'], expected: 'greater than `from`' }
+  if (
+    type === 'kept_file' &&
+    !((value['from'] as number) <= (value['to'] as number) && (value['to'] as number) <= (value['size'] as number))
+  )
+    return { path: ['to'], expected: 'from `from` to `size`' }
   if (type === 'metadata' && (ownField(value, 'value') === undefined) === (ownField(value, 'patches') === undefined))
     return { path: [], expected: 'either `value` or `patches`' }
   return undefined

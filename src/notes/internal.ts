@@ -8,6 +8,8 @@ export type {
   InputNote,
   JournalBlock,
   JournalNote,
+  KeptBlock,
+  KeptFileNote,
   MetadataNote,
   Note,
   PageNote,

@@ -17,6 +17,7 @@ export type Note =
   | JournalNote
   | InputNote
   | MetadataNote
+  | KeptFileNote
   | SealNote
   | ErasedNote
   | ApplicationNote
@@ -193,6 +194,36 @@ export interface MetadataNote {
   readonly patches?: readonly JsonObject[]
   /** In the first note: the metadata that the session began with. Default: `{}`. */
   readonly before?: JsonObject
+}
+
+/**
+ * A piece of a program's file, byte for byte. Notes of one file follow each other: one that begins at 0 starts a new
+ * version of the file, another continues the version before it. `indelible keep` writes them.
+ */
+export interface KeptFileNote {
+  readonly type: 'kept_file'
+  /** The program that wrote the file, such as `claude-code`. */
+  readonly program: string
+  /** The file's path below the program's folder, with `/`. */
+  readonly file: string
+  /** The first byte of the piece in the file. */
+  readonly from: number
+  /** The byte after the piece. */
+  readonly to: number
+  /** The size of the file when it was read. The version is whole when `to` reaches it. */
+  readonly size: number
+  /** SHA-256 of the file's bytes before `to`. */
+  readonly digest: string
+  /** The blocks with the bytes from `from` to `to`, in order, each a zstd frame. */
+  readonly blocks: readonly KeptBlock[]
+}
+
+/** A block of a kept file. */
+export interface KeptBlock {
+  /** The id of the stored block. */
+  readonly id: BlockId
+  /** The key of the block, in base64, if the session is encrypted. */
+  readonly key?: string
 }
 
 /** The end of the record: only a change of the metadata can be appended after it. */

@@ -8,4 +8,3 @@ export {
   type PageKind,
   type ResidencyLevel,
 } from './kind.ts'
-export type { PageKinds, Pages } from './pages.ts'

@@ -1,7 +1,7 @@
 /** The page kinds of a view, stored alongside the messages, never inside them. */
 import { describe, isArray, isObject, ownField, ownItems } from '../json/index.ts'
 import { defineGetter, getterFrom, sealClass, Span, type SpanKind } from '../sequence/index.ts'
-import { codeOf, kindOfCode, type PageKind } from './kind.ts'
+import { codeOf, kindOfCode, pageKinds, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
   readonly #pages: never
@@ -50,6 +50,10 @@ export interface KindSource<View> {
 /** The page kinds of a view in a range of ranks, up to, not including, `to`. */
 export const pagesOf = <View>(source: KindSource<View>, view: View, from: number, to: number): Pages =>
   new PageSpan(source as KindSource<unknown>, view, from, to) as unknown as Pages
+
+/** The indexes of some kinds in a view's pages, in order. Cost: reads O(length) bytes. */
+export const indexesOf = (pages: Pages, isWanted: (kind: PageKind) => boolean): readonly number[] =>
+  PageSpan.indexesOf(pages as unknown as PageSpan, isWanted)
 
 class PageSpan extends Span<PageKind> {
   readonly #source: KindSource<unknown>
@@ -101,6 +105,17 @@ class PageSpan extends Span<PageKind> {
         for (let index = 0; index < codes.length; index++) if (codes.charCodeAt(index) === wanted) found += 1
       return found
     })
+  }
+
+  static indexesOf(span: PageSpan, isWanted: (kind: PageKind) => boolean): readonly number[] {
+    const wanted = pageKinds.map(isWanted)
+    const found: number[] = []
+    let from = 0
+    for (const codes of span.#codes()) {
+      for (let index = 0; index < codes.length; index++) if (wanted[codes.charCodeAt(index)]) found.push(from + index)
+      from += codes.length
+    }
+    return found
   }
 
   /** The codes, in pieces. */

@@ -166,6 +166,8 @@ const noteWith = <N extends Note>(
           text: inner.text(note.text),
           ...(note.model !== undefined && { model: inner.text(note.model) }),
         }
+      case 'kept_file':
+        return { ...note, file: inner.text(note.file) }
       case 'tool_started':
         return note.arguments === undefined ? note : { ...note, arguments: inner.text(note.arguments) }
       case 'receipt': // instructions are redacted before they become a block

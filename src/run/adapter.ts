@@ -1,10 +1,11 @@
 /** Shared by all provider adapters: requests from records, answers through a codec. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, optionsOf, type OptionNames } from '../json/index.ts'
-import type { Codec, CodecFault, Decoded, DecodeFault, Encoded, EncodeFault, Loss } from '../codecs/index.ts'
+import type { Codec, CodecFault, Decoded, DecodeFault, Encoded, Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message, type Part } from '../message/index.ts'
 import type { ModelRequest } from './model.ts'
+import type { EncodeFault } from '../codecs/internal.ts'
 
 /** Options shared by all provider adapters. */
 export interface AdapterOptions {

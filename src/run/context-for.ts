@@ -1,17 +1,11 @@
 /** Derives the context sent for each call of a run instead of the whole record. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  deriveContext,
-  usableTokens,
-  type Budget,
-  type DerivedBy,
-  type DeriveOptions,
-  type OfferedTool,
-} from '../context/index.ts'
+import { deriveContext, usableTokens, type Budget, type DeriveOptions } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { ownFields } from '../json/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/internal.ts'
+import type { DerivedBy, OfferedTool } from '../context/internal.ts'
 import { promptTokens, type Prompt } from './prompt.ts'
 
 /** The messages to send instead of the whole record, as `deriveContext` returns them. */

@@ -1,12 +1,13 @@
 /** The events of a run as they happen: one flat union with stable names, in `seq` order. */
-import type { DerivedBy } from '../context/index.ts'
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, Repair, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { TurnFault } from './fault.ts'
 import type { ModelEvent } from './model.ts'
 import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
+import type { DerivedBy } from '../context/internal.ts'
 
 /** An event of a run. `seq` counts them from 0. */
 export type RunEvent = {
@@ -60,7 +61,7 @@ export type RunEvent = {
     /** Calls wait for approval and all others have results: the run ends. The step is not in a delta. */
     | { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer }
     /** The run could not start; this is its only event. `fault` is the fault of its result. */
-    | { readonly type: 'run_failed'; readonly fault: { readonly _tag: string } }
+    | { readonly type: 'run_failed'; readonly fault: TurnFault }
     /** The last event of every run that started, including failed (`stopReason` `error`) and cancelled ones. */
     | { readonly type: 'run_complete'; readonly result: RunResult }
   )

@@ -9,10 +9,11 @@ import {
   sentencesOf,
   type Sentences,
 } from '../task/index.ts'
-import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
+import type { SessionFault } from '../session/index.ts'
 import { sessionFaultText, sessionSentences } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
+import type { LeaseSessionFault } from '../session/internal.ts'
 
 /** Why a run ended without a result. `partial` has the messages and usage so far. */
 export type RunFault = NoModel | RunFailure

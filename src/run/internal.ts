@@ -1,7 +1,10 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
-export { type AdapterOptions, checkInstructionsOnce, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
-export { type RunFault, runSentences } from './fault.ts'
+export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf, checkInstructionsOnce } from './adapter.ts'
+export { type RunFault, runSentences, type RunFailure } from './fault.ts'
 export { deltaOf } from './model-event.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'
 export { waitingStep } from './start.ts'
+export type { Line } from './scripted.ts'
+export type { ModelContext } from './context-for.ts'
+export type { OpenAnswer, Denial, CallResult } from './open-answer.ts'

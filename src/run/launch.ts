@@ -19,8 +19,8 @@ import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { amount, choice, clockOf, taskOf, thrownFault, type Clock, type Task, type TaskOf } from '../task/index.ts'
-import type { ModelRates } from '../context/index.ts'
-import type { RunFailure } from './fault.ts'
+import type { ModelRates } from '../context/internal.ts'
+import type { RunFailure, TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
@@ -102,7 +102,7 @@ export interface InterruptOptions {
 }
 
 /** A run in progress: its events, and methods to interrupt or end it. */
-export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
+export interface RunStream<F = TurnFault> extends AsyncIterable<RunEvent> {
   /**
    * Interrupts the answer that is streaming, or the running tools. Unfinished calls get results that report it. A
    * message given before an earlier interrupt took effect is added after that one's.
@@ -175,7 +175,7 @@ export type Begin<F> = (control: Control) => Promise<Either<F, Start | NothingTo
  * @param after called when the run is over; returns its final result
  * @param letGo called instead if finding the starting point threw something that is no fault, which `result` then throws
  */
-export const launchRun = <F extends { readonly _tag: string }>(
+export const launchRun = <F extends TurnFault>(
   options: RunSettings,
   begin: Begin<F> | Start,
   faultText: (fault: F | RunFailure) => string,

@@ -24,6 +24,7 @@ import type { Channel } from './channel.ts'
 import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, SentRequest } from './event.ts'
+import { failureReason } from './failure-reason.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
@@ -401,7 +402,7 @@ export class Loop {
                 _tag: 'ModelFailed',
                 model: model.name,
                 step,
-                reason: reasonOf(error),
+                reason: failureReason(error),
                 ...statusOf(error),
                 ...present({ retryAfter: retryAfterOf(error) }),
                 partialText: partial.text,

@@ -1,15 +1,13 @@
 /** `resume`: continues a session after a run died or ended for approval. */
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
+import { optionsOf, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
-import type { Control } from './control.ts'
 import type { TurnFault } from './fault.ts'
-import type { NothingToRun, RunStream, Start } from './launch.ts'
+import type { RunStream } from './launch.ts'
 import { choice } from '../task/index.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
 import { sessionRunOptionNames, runSettings, type SessionRunOptions } from './turn.ts'
-import { TurnTaking, type StartFault } from './turn-taking.ts'
+import { takeTurn } from './turn-taking.ts'
 
 /** Options for continuing a session. */
 export interface ResumeOptions extends SessionRunOptions, Decisions {
@@ -39,17 +37,10 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
   const { whenBusy = 'takeOver' } = options
   choice('resume: whenBusy', whenBusy, ['fail', 'wait', 'takeOver'])
   const { settings, continuation } = runSettings(session, options)
-  const decided = decisionsOf(options)
-  const turns = new TurnTaking(session, settings, continuation, options)
-  const begin = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
-    let held = await turns.hold(control, whenBusy === 'wait' ? Infinity : 0)
-    if (whenBusy === 'takeOver' && isLeft(held) && held.left._tag === 'SessionBusy')
-      held = await turns.hold(control, held.left.remaining + margin(options.ttl))
-    if (isLeft(held)) return held
-    if (held.right !== undefined) return right(held.right)
-    return turns.again(decided)
-  }
-  return turns.launch(begin)
+  const decided = { ...continuation, decisions: decisionsOf(options) }
+  const waits = { whenBusy, wait: Infinity, margin: Math.min(options.ttl ?? defaultTtl, 250) }
+  const request = { session: session.id, id: undefined, message: undefined, ...waits }
+  return takeTurn({ session, settings, continuation: decided, options, request })
 }
 
 const optionNames: OptionNames<ResumeOptions> = {
@@ -59,6 +50,3 @@ const optionNames: OptionNames<ResumeOptions> = {
   deny: true,
   results: true,
 }
-
-/** Milliseconds to wait beyond a lease's expiry: a live holder has renewed it by then. */
-const margin = (ttl = defaultTtl): number => Math.min(ttl, 250)

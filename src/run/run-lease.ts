@@ -1,8 +1,9 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
-import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
-import { leaseOfSession } from '../session/internal.ts'
+import { isLeft, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
+import type { Session, SessionLease } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
+import { leaseOfSession, type LeaseSessionFault } from '../session/internal.ts'
 import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
@@ -35,8 +36,9 @@ export interface RunLease {
   /** Whether another process holds the session now. The run's state is then stale, and it must not write. */
   readonly lost: boolean
   /** The fault to return then. */
-  readonly fault: () => Either<LeaseLost, never>
-  readonly release: () => Promise<void>
+  readonly fault: LeaseLost
+  /** Returns the head of the log when it was released; undefined if this is not known, or the lease is the application's. */
+  readonly release: () => Promise<Head | undefined>
 }
 
 /** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
@@ -108,15 +110,16 @@ export const acquireRunLease = async (
   else signal.addEventListener('abort', onLost)
   return right({
     number,
-    fault: () => left({ _tag: 'LeaseLost', id: session.id ?? '', number }),
+    fault: { _tag: 'LeaseLost', id: session.id ?? '', number },
     get lost() {
       return !over && !taken.right.held
     },
     release: async () => {
       over = true
       signal.removeEventListener('abort', onLost)
-      if (borrowed === undefined) await release()()
-      else borrowed.giveBack()
+      if (borrowed !== undefined) return void borrowed.giveBack()
+      const released = await release()()
+      return isLeft(released) ? undefined : released.right
     },
   })
 }

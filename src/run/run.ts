@@ -3,7 +3,7 @@ import { codecFaultText } from '../codecs/internal.ts'
 import { describe, isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { decodeThread, type ThreadItem } from '../thread/index.ts'
-import { runFaultText } from './fault.ts'
+import { runFaultText, type RunFailure } from './fault.ts'
 import { continueOnce } from './continue-once.ts'
 import { checkOpen } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
@@ -32,7 +32,7 @@ export interface InputRunOptions extends Omit<RunOptions, 'view'> {
  * @example
  * const result = await run({ model, input: appendUserMessage(thread.history, 'and now?') }).result()
  */
-export const run = (given: RunOptions | InputRunOptions): RunStream => {
+export const run = (given: RunOptions | InputRunOptions): RunStream<RunFailure> => {
   const options = optionsOf('run', given as RunOptions & InputRunOptions, optionNames)
   const { input, callIds, open } = options
   if (input !== undefined && options.view !== undefined)

@@ -10,6 +10,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import {
   isLeft,
   jsonEqual,
+  left,
   ownField,
   right,
   type Json,
@@ -23,8 +24,8 @@ import type { Message, Part, Repair } from '../message/index.ts'
 import { callsOf } from '../message/internal.ts'
 import type { InputNote, JournalBlock, JournalNote, Note, Usage } from '../notes/internal.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
-import type { LeaseSessionFault, NewReceipt, Session, WriteFault } from '../session/index.ts'
-import { openStepsOf, redactorOf } from '../session/internal.ts'
+import type { Session, WriteFault } from '../session/index.ts'
+import { openStepsOf, redactorOf, type LeaseSessionFault, type NewReceipt } from '../session/internal.ts'
 import type { Head } from '../store/index.ts'
 import { amount, clockOf, type Clock, type Timer } from '../task/index.ts'
 import type { RunEvent, SentRequest } from './event.ts'
@@ -509,7 +510,7 @@ class Recording {
 
   /** Skips writes once another holder has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
-    return this.#lease?.lost === true ? this.#lease.fault() : work()
+    return this.#lease?.lost === true ? left(this.#lease.fault) : work()
   }
 }
 

@@ -1,10 +1,10 @@
 /** Finds the starting point of a run on a session. While it holds the session, it first settles what dead runs left. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, jsonEqual, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
+import { isLeft, jsonEqual, left, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
 import { callsOf, isCut, toolResultPart } from '../message/internal.ts'
 import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
-import { pending, type OpenStep, type Session, type SessionReader, type WriteFault } from '../session/index.ts'
+import { pending, type Session, type WriteFault, type SessionReader } from '../session/index.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
@@ -12,6 +12,7 @@ import {
   remindedPosition,
   unansweredReminder,
   whyUnanswered,
+  type OpenStep,
 } from '../session/internal.ts'
 import { callbackFaultText, callCallback, choice, FaultError } from '../task/index.ts'
 import { noUsage } from './result.ts'
@@ -64,7 +65,7 @@ export const appendExpected = async (
   lease: RunLease | undefined,
   rows: Rows,
 ): Promise<Either<WriteFault, Retry | undefined>> => {
-  if (lease?.lost === true) return lease.fault()
+  if (lease?.lost === true) return left(lease.fault)
   if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
   const waited = hasWaited(session)
   const answer = await session.append(rows, { expectedHead: session.head() })()

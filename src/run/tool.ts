@@ -1,7 +1,7 @@
 /** Tools that a model may call, with checked arguments. */
 import { present, type JsonObject, describe as describeValue, optionsOf, type OptionNames } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import type { ResultPart, ToolCallPart } from '../message/index.ts'
+import type { Meta, ResultPart, ToolCallPart } from '../message/index.ts'
 import { amount } from '../task/index.ts'
 import type { ToolDefinition } from './model.ts'
 
@@ -157,10 +157,13 @@ export class ToolOutput {
   readonly content: readonly ResultPart[]
   /** Whether the tool failed. Default: `false`. */
   readonly isError: boolean
+  /** Data that is recorded with the result, and that no model reads. Default: none. */
+  readonly meta?: Meta
 
-  constructor(content: readonly ResultPart[], isError: boolean) {
+  constructor(content: readonly ResultPart[], isError: boolean, meta?: Meta) {
     this.content = content
     this.isError = isError
+    if (meta !== undefined) this.meta = meta
   }
 }
 
@@ -168,16 +171,15 @@ export class ToolOutput {
  * A tool result made of parts (such as an image), or an error result that is not thrown.
  *
  * @param content the result; a string becomes a text part
- * @param options whether the call failed. Default: it succeeded
+ * @param options whether the call failed (default: it succeeded), and data to record with the result as its `meta`
  * @returns the output, to return from a tool
  * @example
  * tool({ name: 'photo', parameters: {}, run: () => toolOutput([image({ type: 'url', url: 'https://…' })]) })
  */
 export const toolOutput = (
   content: string | readonly ResultPart[],
-  options: { readonly isError?: boolean } = {},
-): ToolOutput =>
-  new ToolOutput(
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-    optionsOf('toolOutput', options, { isError: true }).isError ?? false,
-  )
+  options: { readonly isError?: boolean; readonly meta?: Meta } = {},
+): ToolOutput => {
+  const { isError = false, meta } = optionsOf('toolOutput', options, { isError: true, meta: true })
+  return new ToolOutput(typeof content === 'string' ? [{ type: 'text', text: content }] : content, isError, meta)
+}

@@ -1,20 +1,16 @@
 /** `turn`: answers and records one user input on a session. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
-import { describe, isLeft, left, optionsOf, ownFields, right, type OptionNames } from '../json/index.ts'
+import { describe, isLeft, optionsOf, ownFields, type JsonObject, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Session } from '../session/index.ts'
 import { redactorOf } from '../session/internal.ts'
 import { amount, choice, type Clock } from '../task/index.ts'
-import type { Control } from './control.ts'
-import type { InputMismatch, TurnFault } from './fault.ts'
-import { decide, type RequestedInput } from './inputs/decide.ts'
-import { saysSame, type Input } from './inputs/input.ts'
-import { checkTools, settingNames, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
+import type { TurnFault } from './fault.ts'
+import { checkTools, settingNames, type RunSettings, type RunStream } from './launch.ts'
 import { journalEveryOf, type SessionHandlerOptions } from './session-handler.ts'
-import { unfinishedChoices, type Retry, type Continuation, type UnfinishedPolicy } from './start.ts'
-import { TurnTaking, type StartFault } from './turn-taking.ts'
+import { unfinishedChoices, type Continuation, type UnfinishedPolicy } from './start.ts'
+import { takeTurn } from './turn-taking.ts'
 
 /** The options of a run on a session. */
 export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<SessionHandlerOptions, 'journalEvery'> {
@@ -71,7 +67,7 @@ export interface TurnOptions extends SessionRunOptions {
  * Inputs queued by others meanwhile are answered after this one, in the background, with the same model and tools:
  * `onQueuedRun` gets their runs.
  *
- * Cost    beyond those of the run: two round trips for the lease, one for the input, one to check for others
+ * Cost    beyond those of the run: a round trip each to take the lease, for the input, and to release the lease
  *
  * @param input the user's text or message
  * @param given the model, the tools, the budget, and what to do while the session is busy
@@ -87,111 +83,9 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const message = messageOf(input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
-  const turns = new TurnTaking(session, settings, continuation, options)
-  const ownInput = (): Input | undefined => turns.inputs().find((known) => known.id === id)
-  const asked: RequestedInput = { id, denies: whenBusy !== 'queue' }
   const recorded = redactorOf(session)?.message(message) ?? message
-
-  const mismatch = (known: Input): Either<InputMismatch, never> =>
-    left({ _tag: 'InputMismatch', session: session.id, id: known.id })
-  /** The result for this input, if another run has handled it. */
-  const finishedInput = (): Either<StartFault, NothingToRun | undefined> => {
-    const known = id === undefined ? undefined : ownInput()
-    if (known === undefined) return right(undefined)
-    if (!saysSame(session, known, recorded)) return mismatch(known)
-    if (known.state === 'answered') return right(turns.over('answered', known))
-    if (known.state === 'cancelled') return right(turns.over('cancelled', known))
-    return right(known.state === 'waiting' ? turns.over('approval', known) : undefined)
-  }
-  const refreshInput = async (): Promise<Either<StartFault, NothingToRun | undefined>> => {
-    const missed = await session.refresh()()
-    return isLeft(missed) ? missed : finishedInput()
-  }
-  /** Queues the input unless it already is. A failed input keeps its old place. */
-  const enqueueInput = async (): Promise<Either<StartFault, NothingToRun | undefined>> => {
-    for (;;) {
-      const known = ownInput()
-      if (known !== undefined && known.state !== 'failed') return right(undefined)
-      const queued = await turns.queue(id as string, recorded) // a queued input always has an id
-      if (isLeft(queued)) return queued
-      if (queued.right !== 'anew') return right(undefined)
-      const found = await refreshInput()
-      if (isLeft(found) || found.right !== undefined) return found
-    }
-  }
-  const holdSession = async (control: Control): Promise<Either<StartFault, NothingToRun | undefined>> => {
-    const held = await turns.hold(control, whenBusy === 'wait' ? wait : 0, refreshInput)
-    if (whenBusy !== 'queue' || !isLeft(held) || held.left._tag !== 'SessionBusy') return held
-    const queued = await enqueueInput()
-    if (isLeft(queued) || queued.right !== undefined) return queued
-    const waited = await turns.hold(control, wait, refreshInput)
-    return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
-  }
-  /** The turn was cancelled before its run started. Its input stays unanswered unless another run answers it. */
-  const withdrawCancelled = async (control: Control): Promise<Either<StartFault, NothingToRun>> => {
-    for (;;) {
-      // This handle may not have read the input, or its end, yet.
-      const missed = id === undefined ? right(undefined) : await session.refresh()()
-      if (isLeft(missed)) return missed
-      const known = ownInput()
-      if (known !== undefined && !saysSame(session, known, recorded)) return mismatch(known)
-      if (known?.state === 'answered') return right(turns.over('answered', known))
-      if (known?.state === 'taken' && !turns.isHeld) {
-        const held = await turns.take(control, 0)
-        if (!isLeft(held)) continue // the run that took it is dead
-        return held.left._tag === 'SessionBusy' ? right(turns.over('queued')) : held
-      }
-      if (known === undefined || known.state === 'failed' || known.state === 'cancelled')
-        return right(turns.over('cancelled'))
-      const answer = await turns.note({ type: 'input', id: known.id, state: 'cancelled', reason: 'cancelled' })
-      if (isLeft(answer)) return answer
-      if (answer.right !== 'anew') return right(turns.over('cancelled'))
-    }
-  }
-  /** With the session held, decides what comes next, again after each append by another writer. */
-  const start = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
-    for (;;) {
-      const stop = control.pending?.stop
-      if (stop !== undefined) return stop === 'cancelled' ? withdrawCancelled(control) : right(turns.over(stop))
-      const over = finishedInput()
-      if (isLeft(over)) return over
-      if (over.right !== undefined) return right(over.right)
-      const next = decide(turns.inputs(), asked)
-      let did: Either<StartFault, Start | Retry | void | NothingToRun | undefined>
-      if (next.type === 'leave' || next.type === 'report') return right(turns.over('queued'))
-      else if (next.type === 'queue') did = await enqueueInput()
-      else if (next.type === 'answer') did = await turns.answer(next.input)
-      else if (next.type === 'withdraw')
-        did = await turns.note({
-          type: 'input',
-          id: next.input.id,
-          state: 'cancelled',
-          reason: 'something else was said',
-        })
-      else {
-        const begun = await turns.begin(next.known, recorded, id)
-        if (!isLeft(begun) && begun.right !== 'anew') return right(turns.recorded(begun.right, id))
-        did = begun
-      }
-      if (isLeft(did)) return did
-      if (did.right !== 'anew') continue
-      const missed = await session.refresh()()
-      if (isLeft(missed)) return missed
-    }
-  }
-  const begin = async (control: Control): Promise<Either<StartFault, Start | NothingToRun>> => {
-    for (;;) {
-      const held = await holdSession(control)
-      if (isLeft(held)) return held
-      if (held.right !== undefined)
-        return held.right.over.stopReason === 'cancelled' ? withdrawCancelled(control) : right(held.right)
-      const begun = await start(control)
-      // A process that was paused too long lost the session before doing anything, so it starts over.
-      if (!isLeft(begun) || begun.left._tag !== 'LeaseLost' || whenBusy === 'fail') return begun
-      await turns.letGo()
-    }
-  }
-  return turns.launch(begin)
+  const own = { session: session.id, id, message: recorded as unknown as JsonObject }
+  return takeTurn({ session, settings, continuation, options, request: { ...own, whenBusy, wait, margin: 0 } })
 }
 
 export const sessionRunOptionNames: OptionNames<SessionRunOptions> = {
@@ -219,6 +113,8 @@ export const runSettings = (
     tools: given = [],
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
+  if (typeof (Object(session) as Partial<Session>).conversation !== 'function')
+    throw new TypeError(`turn and resume take a session, found ${describe(session)}`)
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   journalEveryOf(options.journalEvery)
   checkTools(given)

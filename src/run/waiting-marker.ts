@@ -6,8 +6,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import { digestOfName } from '../proof/internal.ts'
 import { openStepsOf, partsOf } from '../session/internal.ts'
-import type { LogInfo, NewLogFault, RemoveFault } from '../store/index.ts'
-import { ownStore } from '../store/internal.ts'
+import type { LogInfo, RemoveFault } from '../store/index.ts'
+import { ownStore, type NewLogFault } from '../store/internal.ts'
 
 /** The start of the ids of the markers. */
 export const markerPrefix = 'indelible.waiting.'

@@ -2,7 +2,7 @@
 import { describe } from '../json/index.ts'
 import type { ReadSessionFault } from '../session/index.ts'
 import { sessionSentences } from '../session/fault.ts'
-import type { BlockFault, ListFault, MediumFault, StoreFaultOf } from '../store/index.ts'
+import type { ListFault, StoreFaultOf } from '../store/index.ts'
 import {
   sentencesOf,
   taskOf,
@@ -12,6 +12,7 @@ import {
   type TaskOf,
   type TaskOfSteps,
 } from '../task/index.ts'
+import type { BlockFault, MediumFault } from '../store/internal.ts'
 
 /** Faults that only searches have. */
 export type SearchOnlyFault =

@@ -1,5 +1,4 @@
-export type { IndexFault, SearchFault, SearchOnlyFault } from './fault.ts'
+export type { IndexFault, SearchFault } from './fault.ts'
 export type { SearchHit, SearchOptions, SearchPage } from './hit.ts'
-export { dropIndex, indexStore, type IndexOptions } from './index-store.ts'
-export type { Excerpt } from './match.ts'
+export { dropIndex, indexStore } from './index-store.ts'
 export { searchStore } from './search.ts'

@@ -3,9 +3,16 @@ import { isLeft, present } from '../json/index.ts'
 import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
-import type { RowIndex, Store } from '../store/index.ts'
-import type { FoundRow, RowQuery, RowsFound, WantedTerm } from '../store/internal.ts'
-import { isRecorded, Slices } from '../store/internal.ts'
+import type { Store } from '../store/index.ts'
+import {
+  type FoundRow,
+  type RowQuery,
+  type RowsFound,
+  type WantedTerm,
+  type RowIndex,
+  isRecorded,
+  Slices,
+} from '../store/internal.ts'
 import { fail, need, systemClock, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'

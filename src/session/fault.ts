@@ -12,19 +12,9 @@ import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Note } from '../notes/internal.ts'
 import { pageKinds } from '../pages/index.ts'
-import type {
-  AppendFault,
-  EraseFault,
-  ForkFault,
-  LogFault,
-  NewLogFault,
-  RemoveFault,
-  StoreFault,
-  StoreFaultOf,
-  UpdateFault,
-  VerifyFault,
-} from '../store/index.ts'
+import type { LogFault, RemoveFault, StoreFault, StoreFaultOf, VerifyFault } from '../store/index.ts'
 import { seconds, storeSentences } from '../store/fault.ts'
+import type { AppendFault, EraseFault, ForkFault, NewLogFault, UpdateFault } from '../store/internal.ts'
 
 /** A fault of a session. Its store has its own: {@link StoreFault}. */
 export type SessionFault =

@@ -1,5 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
-export { sessionFaultText, sessionSentences } from './fault.ts'
+export { sessionFaultText, sessionSentences, type LeaseSessionFault } from './fault.ts'
 export {
   callIdsIn,
   cutAnswerNotice,
@@ -9,6 +9,7 @@ export {
   sideEffects,
   unansweredReminder,
   whyUnanswered,
+  type OpenStep,
 } from './record/journal.ts'
 export {
   type AdapterSession,
@@ -19,8 +20,15 @@ export {
   requireMark,
   removeMarked,
 } from './opening/adapter-session.ts'
+export { appendRows, type RowsToAppend } from './moving/append-rows.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
-export { hasContent } from './record/note-copies.ts'
+export { hasContent, spellings } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
 export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'
-export { type CallUse, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
+export { type CallUse, hasAnswer, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
+export type { ForkPoint } from './record/metadata.ts'
+export type { VerifyOptions } from './proofs/verify.ts'
+export type { ExportedRow, RowMoment, ExportedHead } from './record/exported.ts'
+export type { PagedMessages, MessagesAndNotes, NewReceipt } from './session.ts'
+export type { DamagedRow } from './record/mirror.ts'
+export type { RemainingData } from './erasing/receipt.ts'

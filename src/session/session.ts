@@ -3,19 +3,22 @@
  *
  * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
-import type { History, Paged, View } from '../history/index.ts'
+import type { History, View } from '../history/index.ts'
 import type { Immutable, JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { Note, ReceiptNote, SealNote, SummaryNote, ToolStartedNote } from '../notes/internal.ts'
-import type { PageKind, PageKinds } from '../pages/index.ts'
+import type { Note, SealNote, SummaryNote, ToolStartedNote, ReceiptNote } from '../notes/internal.ts'
+import type { PageKind } from '../pages/index.ts'
+import type { Head, LogFault } from '../store/index.ts'
 import type { BlockId } from '../proof/internal.ts'
-import type { ActionReason, Head, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { ForkPoint } from './record/metadata.ts'
 import type { MetadataDraft } from './record/metadata-notes.ts'
 import type { DamagedRow, MissedRows, Moment } from './record/mirror.ts'
 import type { AppendedMessages } from './record/step.ts'
+import type { Paged } from '../history/internal.ts'
+import type { PageKinds } from '../pages/internal.ts'
+import type { ActionReason } from '../store/internal.ts'
 
 declare class SessionBrand {
   readonly #session: never
@@ -97,6 +100,11 @@ export interface EraseTarget {
   readonly inputs?: readonly string[]
   /** All messages, inputs and discarded answers, and all notes with more than positions and kinds. */
   readonly all?: true
+  /**
+   * The files of programs that `indelible keep` stored with the session. They have its messages, so an erasure of messages
+   * or inputs erases them, too.
+   */
+  readonly files?: true
 }
 
 /** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */
@@ -290,9 +298,10 @@ export interface SessionLease {
   /**
    * Release the lease. Later appends of the handle carry none. Closing the session also releases it.
    *
-   * @returns nothing
+   * @returns the head of the stored log at that moment, which may be beyond `session.head()`; undefined if the lease was not
+   * held any more
    */
-  readonly release: () => Task<LogFault, void>
+  readonly release: () => Task<LogFault, Head | undefined>
 }
 
 /** A call that was started and is in no message of the record. */

@@ -17,8 +17,14 @@ export type {
   StoreDriver,
   UnchangedLog,
 } from './port/driver.ts'
-export type { RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
-export { claimFault, changeLease as leaseChanged, type LeaseChange, type LeaseRow } from './port/lease.ts'
+export type { Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
+export {
+  claimFault,
+  changeLease as leaseChanged,
+  type LeaseAnswer,
+  type LeaseChange,
+  type LeaseRow,
+} from './port/lease.ts'
 export type { Plan } from './port/plan.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
 export type { LogPiece } from './port/store.ts'

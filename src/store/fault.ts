@@ -259,7 +259,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
   ReadOnly: (fault) =>
     fault.full === true
       ? `${fault.path} was opened read-only, because no disk space was left; nothing was changed: free space, and open the store again`
-      : `${fault.path} is read-only: check the permissions of the file and of its folder`,
+      : `${fault.path} is read-only: check the permissions of the file and of its folder, or those of the database role`,
   Full: (fault) =>
     `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`,
   FileReplaced: (fault) =>

@@ -40,7 +40,15 @@ export {
   withoutKeys,
 } from './port/encrypted.ts'
 export { holdsWithRowCounts } from './rules/erase.ts'
-export type { EraseResult, RemainingBlock, Residue, RowPlace, Sharing, TextPlaces } from './port/erasing.ts'
+export type {
+  EraseResult,
+  RemainingBlock,
+  Residue,
+  RowPlace,
+  Sharing,
+  TextPlaces,
+  RowsToErase,
+} from './port/erasing.ts'
 export {
   type OpenStoreFault,
   type StoreFault,
@@ -48,6 +56,14 @@ export {
   storeFaultText,
   storeSentences,
   storeTask,
+  type BlockFault,
+  type AppendFault,
+  type NewLogFault,
+  type MediumFault,
+  type EraseFault,
+  type ForkFault,
+  type UpdateFault,
+  type LeaseFault,
 } from './fault.ts'
 export {
   byteFinderInSlices,
@@ -66,6 +82,7 @@ export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {
   type Lease,
+  type LeaseAnswer,
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
@@ -73,11 +90,25 @@ export {
   changeLease,
   claims,
 } from './port/lease.ts'
-export { type LedgerRow, actionReasonOf, ledgerId, ledgerRow, readLedgerRow, reasonNames } from './port/ledger-row.ts'
+export {
+  type LedgerRow,
+  actionReasonOf,
+  ledgerId,
+  ledgerRow,
+  readLedgerRow,
+  reasonNames,
+  type ActionReason,
+  type Erasure,
+  type Hold,
+  type KeyDestroyed,
+  type LedgerEntry,
+  type ErasedRow,
+  type CopiedClaim,
+} from './port/ledger-row.ts'
 export { type LedgerContent, appendToLedger, erasureOf, ledgerContent, stubLeaf } from './rules/ledger.ts'
 export { type Positions, matches, positionsOf } from './rules/lookup.ts'
 export { checkMeta } from './port/meta.ts'
-export { storeNoticeText } from './port/notice.ts'
+export { storeNoticeText, type OnNotice } from './port/notice.ts'
 export {
   ownIdFault,
   changedOwnMember,
@@ -92,7 +123,7 @@ export { ownStore } from './rules/own-store.ts'
 export { planAppend, type Plan } from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
-export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
+export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm, RowIndex } from './port/row-terms.ts'
 export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
 export { countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
 export {
@@ -123,9 +154,22 @@ export {
   type LogBasis,
 } from './rules/rules.ts'
 export { Signals, type Wake, signalKey } from './port/signals.ts'
-export type { AppendedRows, DamagedEntry, LogInfo, LogPage, LogPiece, RowRange, Store } from './port/store.ts'
+export type {
+  AppendedRows,
+  DamagedEntry,
+  LogInfo,
+  LogPage,
+  LogPiece,
+  RowRange,
+  Store,
+  OnceStore,
+  Fork,
+  StoreEncryption,
+  Where,
+} from './port/store.ts'
 export { headOf, rangeOf, rowLeaf } from './port/tree.ts'
 export { metaIn, rowIn, wholeIn } from './rules/read-columns.ts'
 export { refuseUndone } from './rules/undone-erasure.ts'
-export { rangeAt, verifyLog } from './rules/verify.ts'
+export { rangeAt, verifyLog, type InspectRows } from './rules/verify.ts'
 export { streamLogs } from './rules/streams.ts'
+export type { FollowOptions } from './rules/follow.ts'

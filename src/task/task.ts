@@ -48,26 +48,34 @@ export const taskOf =
   <E extends Either<All, unknown>>(run: () => Promise<E>, call: string): TaskFor<E> => {
     const outcome: Promise<Either<All, unknown>> = run().catch(thrownFault<All>)
     let seen = false
-    const value = outcome.then((answer) => {
-      if (!isLeft(answer)) return answer.right
-      if (isConsequence(answer.left)) observe()
-      throw new FaultError(answer.left, seen ? sentence(answer.left) : `${call}: ${sentence(answer.left)}`)
+    // Rejects if nobody has looked at a failure.
+    const unseen = outcome.then((answer) => {
+      if (!isLeft(answer) || seen || isConsequence(answer.left)) return
+      throw new FaultError(answer.left, `${call}: ${sentence(answer.left)}`)
     })
-    const observe = (): Promise<unknown> => {
-      value.catch(() => undefined) // a failure is handled by the caller from now on
+    const observe = (): void => {
+      if (seen) return
+      unseen.catch(() => undefined) // a failure is handled by the caller from now on
       seen = true
-      return value
+    }
+    // The error is made after the `await` has begun and in a promise of its own, so that its stack has the awaiting functions.
+    const value = (): Promise<unknown> => {
+      observe()
+      return outcome.then((answer) => {
+        if (isLeft(answer)) throw new FaultError(answer.left, sentence(answer.left))
+        return answer.right
+      })
     }
     const either = (): Promise<Either<All, unknown>> => {
       observe()
       return outcome
     }
-    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => observe().then(fulfilled, rejected)
+    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => value().then(fulfilled, rejected)
     const task = Object.defineProperties(either, {
       // oxlint-disable-next-line unicorn/no-thenable -- that a task can be awaited is the point
       then: { value: then },
-      catch: { value: (rejected?: Rejected) => observe().catch(rejected) },
-      finally: { value: (settled?: (() => void) | null) => observe().finally(settled) },
+      catch: { value: (rejected?: Rejected) => value().catch(rejected) },
+      finally: { value: (settled?: (() => void) | null) => value().finally(settled) },
     })
     return task as TaskFor<E> // the result of `run`, called or awaited
   }

@@ -16,7 +16,6 @@ import {
   toolCall,
   toolResult,
   user,
-  type Codec,
   type Json,
   type JsonObject,
   type Message,
@@ -29,6 +28,7 @@ import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import { itShared, readShared, shared } from '../real-transcripts.ts'
 import { expectFresh, expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 import { readTranscript } from '@indelible/transcripts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 const cache_control = { type: 'ephemeral', ttl: '1h' } as const
 const citations = [

@@ -1,8 +1,9 @@
 /** Random messages, of whatever the providers refuse. */
 import * as fc from 'fast-check'
-import type { Message, Part, Role } from 'indelible'
+import type { Message, Part } from 'indelible'
 import type { ResultPart } from 'indelible/message'
 import type { BlockId } from '../../src/proof/internal.ts'
+import type { Role } from '../../src/message/message.ts'
 
 const someText = fc.constantFrom('', ' ', '\n', 'a', 'ends in space ', 'ünï🙂')
 const someId = fc.constantFrom('c1', 'c2', 'call_1|fc_2', 'functions.x:0', 'call_1_fc_2', '')

@@ -16,7 +16,6 @@ import {
   toolCall,
   toolResult,
   user,
-  type Codec,
   type JsonObject,
   type Message,
 } from 'indelible'
@@ -28,6 +27,7 @@ import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 import { rounds } from '../rounds.ts'
 import { readTranscript } from '@indelible/transcripts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 const thoughtSignature = 'CiQBVKhc7mVE'
 

@@ -2,17 +2,10 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
-import {
-  decodeMessage,
-  faultMessage,
-  type Codec,
-  type Json,
-  type JsonObject,
-  type Message,
-  type Sequence,
-} from 'indelible'
+import { decodeMessage, faultMessage, type Json, type JsonObject, type Message, type Sequence } from 'indelible'
 import { type Loss } from 'indelible/codecs'
 import { rounds } from '../rounds.ts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 /** What the codec makes of a wire value. Fails if it can't be read. */
 export const decodeOrFail = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {

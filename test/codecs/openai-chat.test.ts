@@ -54,6 +54,10 @@ const everything = [
       { type: 'custom', id: 'c2', custom: { name: 'sh', input: 'ls\n' } },
       { id: 'c3', index: 2, function: { name: 'g', arguments: { a: 1 }, strict: true } },
       { type: 'new_kind', id: 'c9', anything: [1] },
+      { type: 'function', id: 'c8', function: { arguments: '{}' } },
+      { type: 'function', id: 'c7', function: { name: null, arguments: '{}' } },
+      { type: 'function', id: 'c6', function: { name: 'h' } },
+      { type: 'function', id: 'c5', function: { name: 'h', arguments: null } },
     ],
   },
   { role: 'tool', tool_call_id: 'c1', content: 'ok', name: 'f' },
@@ -335,7 +339,7 @@ describe('the OpenAI Chat codec', () => {
       /^\[0\]\.role should be one of system, developer, user, assistant, tool, function, found "robot"/,
     )
     expect(said([{ role: 'tool', content: '' }])).toMatch(/^\[0\]\.tool_call_id should be a string, found nothing/)
-    expect(said([{ role: 'assistant', tool_calls: [{ id: 'c', function: {} }] }])).toMatch(
+    expect(said([{ role: 'assistant', tool_calls: [{ id: 'c', function: { name: 1 } }] }])).toMatch(
       /^\[0\]\.tool_calls\[0\]\.function\.name should be a string/,
     )
     expect(said([{ role: 'user', content: [{ type: 'text', text: 1 }] }])).toMatch(

@@ -2,10 +2,11 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { mend, type Codec } from 'indelible'
+import { mend } from 'indelible'
 import { allCodecs } from '@indelible/codecs'
 import { Outputs } from '../outputs.ts'
 import { aMessage } from './any-message.ts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 it.each([
   ['ai-sdk', 'c645a3d1c94e1568'],

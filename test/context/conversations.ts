@@ -15,11 +15,11 @@ import {
   user,
   type Message,
   type PageKind,
-  type Position,
   type View,
 } from 'indelible'
 import { pageKinds, residencyLevels } from 'indelible/pages'
 import type { DerivedContext } from 'indelible/context'
+import type { Position } from '../../src/history/view.ts'
 
 const words = fc.constantFrom(
   'read',

@@ -47,9 +47,9 @@ it('every context obeys every guarantee for any record, tags, budget and what is
       outputs.add(jsonOf(context), context?.tokens, context?.stableTokens, context?.dropped)
       if (context !== undefined) expectLawful(context, view)
     }),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: rounds(60, 4000) },
   )
-  outputs.expectToBe('ec47c7c5b13313e4')
+  outputs.expectToBe('f611ab5ba7b1bb54')
 })
 
 it('a budget of the tokens that a fault needs suffices', () => {
@@ -63,7 +63,7 @@ it('a budget of the tokens that a fault needs suffices', () => {
       const { needed } = refused.left
       expect(deriveContext(view, { budget: needed })._tag).toBe('Right')
     }),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: rounds(60, 4000) },
   )
   expect(faults).toBeGreaterThan(10)
 })
@@ -107,7 +107,7 @@ it('a context derived step by step is byte-identical to one derived at once', ()
         }
       },
     ),
-    { numRuns: rounds(15, 1000) },
+    { numRuns: rounds(15, 4000) },
   )
 })
 
@@ -130,7 +130,7 @@ it('between epochs each context extends the one before', () => {
         }
       },
     ),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: rounds(40, 4000) },
   )
 })
 
@@ -176,7 +176,7 @@ it('any context can be continued: from a shorter view, a fork, or another budget
         for (const one of [early, previous]) expect(jsonOf(derive(target, { ...options, previous: one }))).toBe(anew)
       },
     ),
-    { numRuns: rounds(25, 1000) },
+    { numRuns: rounds(25, 4000) },
   )
 })
 
@@ -233,7 +233,7 @@ it('the first message of the user and the latest question are readable, and what
         ])
       },
     ),
-    { numRuns: rounds(60, 1000) },
+    { numRuns: rounds(60, 4000) },
   )
   expect(contexts).toBeGreaterThan(20)
   expect(kept).toBeGreaterThan(2)
@@ -256,6 +256,6 @@ it('an answer with signed reasoning is as it was recorded, or not there', () => 
             `${index}`,
           ).toBe(false)
     }),
-    { numRuns: rounds(40, 1000) },
+    { numRuns: rounds(40, 4000) },
   )
 })

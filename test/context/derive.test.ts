@@ -191,6 +191,33 @@ describe('notes', () => {
   ]
   const pin: Note = { type: 'pin', position: 5 }
 
+  it('a pin counts for each context that continues one from before it', () => {
+    const view = recordOf([system('Be brief.'), user('Read all files.'), ...steps(40)])
+    const notes: Note[] = []
+    const before = derive(view, { budget: 4000, notes: [] })
+    expect(before.residency.at(10)).toBe('structured')
+    notes.push({ type: 'pin', position: 10 })
+    for (let times = 0; times < 2; times++)
+      expect(derive(view, { budget: 4000, notes, previous: before }).digest).toBe(
+        derive(view, { budget: 4000, notes }).digest,
+      )
+  })
+  it('a pin that did not fit counts for the next context, too', () => {
+    const view = recordOf([user('Read.'), ...steps(2), user('Go on, and take your time.')])
+    const sent = derive(view, { budget: 300 })
+    const notes: Note[] = [1, 2, 3, 4].map((position) => ({ type: 'pin', position }))
+    const refused = deriveContext(view, { budget: 300, notes })
+    expect(isLeft(refused)).toBe(true)
+    for (let times = 0; times < 2; times++)
+      expect(deriveContext(view, { budget: 300, notes, previous: sent })).toEqual(refused)
+  })
+  it('a pinned message keeps its whole text, also among the newest', () => {
+    const rule = Array.from({ length: 300 }, (_, index) => `Rule ${index}: leave file ${index} as it is.`).join('\n')
+    const view = recordOf([user('Read.'), user(rule), ...steps(3), user('Go on.')])
+    const context = derive(view, { budget: 4800, notes: [{ type: 'pin', position: 1 }] })
+    expect(context.residency.at(3)).not.toBe('full')
+    expect(textsOf(context)).toContain(rule)
+  })
   it('a pin keeps a page at least structured from the next context on', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1000 })
@@ -343,6 +370,65 @@ describe('arguments stay the caller’s', () => {
 })
 
 const view = createHistory<Message>({ from: [user('a')] }).view()
+describe('what is kept', () => {
+  const view = recordOf([system('Be brief.'), user('Read all files.'), ...steps(40), user('Go on.')])
+  const levelAt = (context: DerivedContext, position: number): unknown => context.residency.at(position)
+  const anew = (keep: DeriveOptions['keep']): DerivedContext => derive(view, { budget: 4000, ...(keep && { keep }) })
+
+  it('a list is copied: what its caller changes later counts for no context that was derived with it', () => {
+    const keep: number[] = [4]
+    const first = derive(view.slice(0, -1), { budget: 4000, keep })
+    expect(levelAt(first, 4)).not.toBe('pointer')
+    keep[0] = 20
+    const second = derive(view, { budget: 4000, keep, previous: first })
+    expect(second.messages.toArray()).toEqual(anew([20]).messages.toArray())
+    expect(levelAt(second, 20)).toBe(levelAt(anew([20]), 20))
+  })
+  it('an equal list continues the contexts of another', () => {
+    const first = derive(view.slice(0, -1), { budget: 4000, keep: [4, 'plan'] })
+    const second = derive(view, { budget: 4000, keep: [4, 'plan'], previous: first })
+    expect(second.digest).toBe(anew([4, 'plan']).digest)
+    expect(second.messages.at(0)).toBe(first.messages.at(0))
+  })
+  it("a function's answer is copied once and frozen before it is used, whatever it does to its list", () => {
+    const lists: unknown[][] = []
+    const reads = new Map<PropertyKey, number>()
+    const changing = (seen: View<Message>): never => {
+      for (const list of lists) list.fill('full') // those that it answered before
+      const list: unknown[] = Array.from({ length: seen.length }, (_, index) => (index === 4 ? 'full' : undefined))
+      lists.push(list)
+      return new Proxy(list, {
+        get: (target, key) => {
+          const times = (reads.get(key) ?? 0) + 1
+          reads.set(key, times)
+          return typeof key === 'string' && /^\d+$/.test(key) && times > lists.length
+            ? 'pointer'
+            : Reflect.get(target, key)
+        },
+      }) as never
+    }
+    const context = derive(view, { budget: 4000, keep: changing })
+    expect(lists.length).toBeGreaterThan(0)
+    expect(context.messages.toArray()).toEqual(anew([4]).messages.toArray())
+    expectLawful(context, view)
+  })
+  it('an answer is a level or undefined for each index', () => {
+    const answers: readonly (readonly [unknown, string])[] = [
+      ['full', '`keep` returned "full"; expected a list of levels'],
+      [Promise.resolve([]), 'expected a list of levels'],
+      [['whole'], '`keep` returned "whole" for index 0; expected a level or undefined'],
+      [[, null], '`keep` returned null for index 1'], // oxlint-disable-line no-sparse-arrays -- a hole leaves the choice
+    ]
+    for (const [answer, expected] of answers) {
+      expect(() => derive(view, { budget: 4000, keep: () => answer as never })).toThrow(TypeError)
+      expect(() => derive(view, { budget: 4000, keep: () => answer as never })).toThrow(expected)
+    }
+    expect(derive(view, { budget: 4000, keep: () => Array(999).fill(undefined) as never }).digest).toBe(
+      derive(view, { budget: 4000 }).digest,
+    )
+  })
+})
+
 const wrong: readonly (readonly [of: string, call: () => unknown])[] = [
   ['deriveContext expects a view, such as', () => deriveContext([user('x')] as never, { budget: 9 })],
   ['found an object with "append", "view", "len"', () => deriveContext(createHistory() as never, { budget: 9 })],

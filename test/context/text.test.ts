@@ -1,7 +1,7 @@
 /** Tokens, budgets, shortened text: what a representation is made of. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, image, system, toolCall, toolResult, user, type Message, type ToolResultPart } from 'indelible'
+import { assistant, image, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { estimateTokens, usableTokens } from 'indelible/context'
 import { elidedCharacters, foldText, headAndTail, outline, shortArguments } from '../../src/context/showing/shorten.ts'
 import { wordsIn } from '../../src/context/words.ts'
@@ -10,6 +10,7 @@ import { cutText } from '../../src/context/showing/represent.ts'
 import { isSubstantive } from '../../src/context/substantive.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
+import type { ToolResultPart } from '../../src/message/message.ts'
 
 const anyText = fc.oneof(
   anyCharacters(400).map((text) => text.toWellFormed()),

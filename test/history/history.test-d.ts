@@ -15,12 +15,12 @@ import {
   type Message,
   type PageKind,
   type Part,
-  type Position,
   type Sequence,
   type Settled,
   type View,
 } from 'indelible'
-import { type Pages } from 'indelible/pages'
+import type { Position } from '../../src/history/view.ts'
+import type { Pages } from '../../src/pages/pages.ts'
 
 interface Loose {
   text: string

@@ -13,9 +13,10 @@ import {
   type Draft,
 } from 'immer'
 import { expect, it } from 'vitest'
-import { createHistory, type History, type Immutable, type View } from '../../src/history/index.ts'
+import { createHistory, type History, type View } from '../../src/history/index.ts'
 import { chunkLength } from '../../src/history/internal.ts'
 import { emptyContent, lenOf, sealTail, type Content } from '../../src/history/state.ts'
+import type { Immutable } from '../../src/json/immutable.ts'
 
 interface Numbered {
   n: number

@@ -13,8 +13,8 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import { type JsonArray } from 'indelible/message'
 import { type Recordable } from 'indelible/history'
+import type { JsonArray } from '../../src/json/json.ts'
 
 interface Turn {
   who: string

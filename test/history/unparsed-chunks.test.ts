@@ -1,9 +1,9 @@
 /** Chunks of messages that are appended as JSON text: what is parsed, when, and what happens where that fails. */
 import { describe, expect, it } from 'vitest'
-import { createHistory, type History, type PageKind } from 'indelible'
+import { createHistory, type History, type PageKind, type View } from 'indelible'
 import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
-import { appendChunk, chunkLength, type ChunkReader, type ChunkText } from '../../src/history/internal.ts'
+import { appendChunk, chunkLength, jsonLengths, type ChunkReader, type ChunkText } from '../../src/history/internal.ts'
 
 interface Item {
   readonly at: number
@@ -56,6 +56,39 @@ it.each([1, 2, 3, 4, 65])('%i chunks of JSON texts read as their messages', (chu
   for (let more = 0; more < 3; more++) expect(history.append(item(len + more), kindAt(len + more))).toBe(len + more)
   expect(view.toArray()).toEqual(positions(0, len).map(item))
   expectItems(history, len + 3)
+})
+
+it('the JSON lengths of messages are those of a record that was parsed, without parsing one', () => {
+  const filled = (text: ChunkText, position: number): ChunkText =>
+    position % 3 > 0
+      ? text
+      : { ...text, stored: '>{"at":1,"in":[""]}', fills: () => [{ path: ['in', 0], text: 'a\n"b"' }] }
+  const { history, read } = unparsedHistory(3, filled)
+  for (let more = 0; more < 3; more++) history.append(item(more))
+  const views = [
+    history.view(),
+    history.view().slice(2, -2),
+    omitRanges(history.view(), [
+      { from: 1, to: 3 },
+      { from: chunkLength - 1, to: 2 * chunkLength + 1 },
+    ]),
+  ]
+  const from = (view: View<Item>, index: number): readonly number[] => {
+    const lengths: number[] = []
+    for (const piece of jsonLengths(view, index)) lengths.push(...piece)
+    return lengths
+  }
+  const lengthsOf = (): readonly (readonly number[])[] =>
+    views.flatMap((view) => [0, 1, view.length].map((index) => from(view, index)))
+  const before = lengthsOf()
+  expect(read.count).toBe(0)
+  expect(before.map(({ length }) => length)).toEqual(
+    views.flatMap(({ length }) => [length, Math.max(0, length - 1), 0]),
+  )
+  const copies = views.map((view) => createHistory<Item>({ from: [...view] }).view())
+  expect(read.count).toBeGreaterThan(0)
+  expect(lengthsOf()).toEqual(before)
+  expect(copies.map((view) => from(view, 0))).toEqual(before.filter((_, index) => index % 3 === 0))
 })
 
 describe('an unparsed chunk is parsed', () => {

@@ -221,7 +221,7 @@ it('a task in place of a store, and what is no list of messages, is a TypeError 
   for (const call of calls)
     await expect(
       (async () => (call as (given: unknown) => unknown)(call === createRecorder ? { store: task } : task))(),
-    ).rejects.toThrow(/takes a store, found a task: await it/)
+    ).rejects.toThrow(/takes a store, such as memoryStore\(\), found a task: await it/)
   for (const wrong of [createHistory(), session, undefined, 'a'] as never[])
     for (const call of [settle, mend, openCalls])
       expect(() => call(wrong)).toThrow('expected messages: an array, or a view')

@@ -8,6 +8,7 @@ import {
   formatPath,
   inspectJson,
   jsonEqual,
+  jsonLength,
   optionsOf,
   ownField,
   ownItems,
@@ -38,6 +39,7 @@ it('nothing that json does reads a property of a prototype', () => {
     }
   }
   const run = (): unknown => [
+    jsonLength(value as Json),
     snapshot(value),
     ownSnapshot(value),
     thrown(() => snapshot(sparse)),

@@ -3,16 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { deriveContext, estimateTokens, recallTool, type DeriveOptions } from 'indelible/context'
 import type { Note } from '../../src/notes/internal.ts'
-import {
-  run,
-  tool,
-  type ContextFor,
-  type Model,
-  type ModelRequest,
-  type RunDerive,
-  type RunHandler,
-  type Tool,
-} from 'indelible/run'
+import { run, tool, type ContextFor, type Model, type ModelRequest, type RunHandler, type Tool } from 'indelible/run'
+import type { RunDerive } from '../../src/run/context-for.ts'
 
 /** A long conversation with calls, numbers and prose. */
 const long: readonly Message[] = [

@@ -13,10 +13,11 @@ import {
   toolResult,
   user,
 } from 'indelible'
-import { deriveContext, type DerivedBy } from 'indelible/context'
+import { deriveContext } from 'indelible/context'
 import { run, scriptedModel, sessionHandler, turn } from 'indelible/run'
 import { ok } from '../task-results.ts'
 import { pending } from '../../src/session/index.ts'
+import type { DerivedBy } from '../../src/context/deriving/context.ts'
 
 it('a run continues the conversation, and a receipt names the head to derive its context from', async () => {
   const store = memoryStore()

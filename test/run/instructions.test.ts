@@ -19,7 +19,7 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { copySession, eraseMessages, type ReceiptNote, type Session } from 'indelible/session'
+import { copySession, eraseMessages, type Session } from 'indelible/session'
 import { run, scriptedModel, sessionHandler, turn, type Model } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
 import { geminiModel } from 'indelible/run/gemini'
@@ -29,6 +29,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { ok } from '../task-results.ts'
 import { providerServer, type ProviderServer } from './provider-server.ts'
+import type { ReceiptNote } from '../../src/notes/note.ts'
 
 /** A model that keeps what it was sent, and answers `Yes.` */
 const keeping = (): Model & { readonly sent: (readonly Message[])[] } => {

@@ -2,12 +2,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, reasoning, toolCall, user, type Message, type Part } from 'indelible'
-import type { LookAhead, ModelEvent, RunEvent, SessionHandlerOptions } from 'indelible/run'
+import type { ModelEvent, RunEvent, SessionHandlerOptions } from 'indelible/run'
 import { sessionHandler } from 'indelible/run'
 import { createSession, openSession } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { storeTask } from '../../src/store/internal.ts'
 import { movedClock, settled } from './moved-clock.ts'
+import type { LookAhead } from '../../src/run/handler.ts'
 
 const step = async (options: SessionHandlerOptions = {}, store: Store = memoryStore()) => {
   const clock = movedClock()

@@ -21,21 +21,13 @@ import {
   type Part,
   type Settled,
 } from 'indelible'
-import {
-  resume,
-  tool,
-  turn,
-  type InterruptBehavior,
-  type Model,
-  type ModelEvent,
-  type RunEvent,
-  type Tool,
-} from 'indelible/run'
+import { resume, tool, turn, type Model, type ModelEvent, type RunEvent, type Tool } from 'indelible/run'
 import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { rounds } from '../rounds.ts'
+import type { InterruptBehavior } from '../../src/run/event.ts'
 
 const runs = rounds(60, 20_000)
 

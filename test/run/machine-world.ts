@@ -1,7 +1,7 @@
 /**
  * A world of processes that take turns on one session, as plain data: `eventsOf` lists what can happen next, `after` computes
- * the world behind it. The rules are the real ones: the tables of leases and inputs, the decision about the next input, the
- * store's rules of leases. What stands here is the order in which a turn asks them.
+ * the world behind it. The rules are the real ones: a turn's machine, the tables of leases and inputs, the store's rules of
+ * leases. What stands here is how effects are performed.
  *
  * A command can be applied, answered, applied and not answered, not applied, or applied after its process gave up or died.
  */
@@ -9,6 +9,16 @@ import { assistant, user, type Message } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { decide, nextOf } from '../../src/run/inputs/decide.ts'
 import { answerTo, inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
+import {
+  decideTurn,
+  newTurn,
+  type StartFault,
+  type TurnEvent,
+  type TurnFacts,
+  type TurnRequest,
+  type TurnState,
+} from '../../src/run/inputs/turn-machine.ts'
+import type { StopReason } from '../../src/run/result.ts'
 import { leaseStep, type LeaseState } from '../../src/session/writing/lease-machine.ts'
 import { claimFault, changeLease, type LeaseRow } from '../../src/store/port/lease.ts'
 import type { InputNote } from '../../src/notes/internal.ts'
@@ -40,31 +50,23 @@ type Command =
       readonly number: number | undefined
     }
 
-type Answer =
-  | { readonly is: 'granted' | 'ok'; readonly value: number }
-  | { readonly is: 'refused' | 'conflict' | 'lost' | 'stopped' }
+/** `head`: the number of rows then. */
+type Answer = { readonly head: number } & (
+  | { readonly is: 'granted'; readonly number: number }
+  | { readonly is: 'ok' | 'refused' | 'conflict' | 'lost' | 'stopped' }
+)
 
 interface SentCommand {
   readonly command: Command
   readonly answer: Answer | undefined
 }
 
-/** `idle`: its turn has given an answer, or was cancelled. */
-type Phase =
-  | 'idle'
-  | 'asking'
-  | 'looking'
-  | 'queueing'
-  | 'entering'
-  | 'starting'
-  | 'running'
-  | 'answering'
-  | 'rebasing'
-  | 'ending'
-  | 'checking'
-  | 'draining'
-  | 'releasing'
-  | 'glancing'
+/**
+ * `idle`: its turn has given an answer, or was cancelled. `pausing`: it has not, and is asked again later. `effect`: a command of its turn's effect is on its way. `entering`: it
+ * reads the record under a new lease, or gives that back (`abandoning`). `starting`: the start of a run is on its way, then it is
+ * `running`, and its answer is on its way (`answering`).
+ */
+type Phase = 'idle' | 'pausing' | 'effect' | 'entering' | 'abandoning' | 'starting' | 'running' | 'answering'
 
 export type Way = 'wait' | 'queue'
 
@@ -72,15 +74,17 @@ interface Process {
   readonly id: string
   readonly way: Way
   readonly phase: Phase
+  readonly turn: TurnState
+  readonly isHeld: boolean
   readonly lease: LeaseState
   readonly number: number
   /** Rows that it knows. */
   readonly seen: number
   readonly sent: SentCommand | undefined
   readonly renewal: SentCommand | undefined
-  /** The input that its run answers, and what becomes of it. */
+  /** The input that its run answers, and whether that run was cancelled. */
   readonly working: string | undefined
-  readonly end: 'failed' | 'waiting' | 'cancelled' | undefined
+  readonly isCut: boolean
   /** Its caller has cancelled the turn; somebody has asked the holder to stop. */
   readonly isCancelled: boolean
   readonly isStopped: boolean
@@ -115,14 +119,16 @@ export interface Event {
 const newProcess = (id: string, way: Way, seen: number): Process => ({
   id,
   way,
-  phase: 'asking',
+  phase: 'effect',
+  turn: { ...newTurn, until: way === 'wait' ? Infinity : 0 },
+  isHeld: false,
   lease: 'asking',
   number: 0,
   seen,
   sent: { command: { do: 'take' }, answer: undefined },
   renewal: undefined,
   working: undefined,
-  end: undefined,
+  isCut: false,
   isCancelled: false,
   isStopped: false,
   isResuming: false,
@@ -161,11 +167,12 @@ export const eventsOf = (world: World, apart: boolean): readonly Event[] => {
     if (isWaiting && mayBeLate) add('late')
     if (renewal !== undefined) add('answer renewal')
     else if (lease === 'ours') add('renewed', ...(apart ? ['renew'] : []), ...(mayBeLate ? ['late renewal'] : []))
+    if (phase === 'pausing') add('ask')
     if (phase === 'running') add('model answers', 'model fails')
     // Somebody is there who decides on the calls.
     if (phase === 'running' && !isResuming && processes.some((one) => one.id === working && one.result === undefined))
       add('model waits')
-    if (phase !== 'idle' && !isCancelled && words === 0) add('cancel')
+    if (phase !== 'idle' && phase !== 'pausing' && !isCancelled && words === 0) add('cancel')
     if (phase !== 'idle') add('kill', ...(isWaiting && mayBeLate ? ['kill, late'] : []))
   }
   const isLive = row?.holder !== undefined && row.expires > 0
@@ -191,6 +198,8 @@ export const fairRound = (world: World, after: (world: World, event: Event) => W
     if (renewal !== undefined) now = after(now, { name: 'answer renewal', process })
     else if (sent !== undefined) now = after(now, { name: sent.answer === undefined ? 'answered' : 'answer', process })
     else if (phase === 'running') now = after(now, { name: 'model answers', process })
+    else if (phase === 'pausing' && now.processes.every((other) => other.phase === 'idle' || other.phase === 'pausing'))
+      now = after(now, { name: 'ask', process }) // others get on meanwhile
   }
   return now
 }
@@ -198,8 +207,7 @@ export const fairRound = (world: World, after: (world: World, event: Event) => W
 /** The same text for worlds from which the same things happen. */
 export const keyOf = ({ rows, row, processes, late, words, failures }: World): string => {
   /** What a process knows matters where it writes or decides before it reads again. */
-  const knows = ({ phase, sent }: Process): boolean =>
-    phase === 'running' || phase === 'rebasing' || sent?.command.do === 'append'
+  const knows = ({ phase, sent }: Process): boolean => phase !== 'idle' && sent?.command.do !== 'read'
   const from = Math.min(rows.length, ...processes.map((process) => (knows(process) ? process.seen : rows.length)))
   const number = row?.number ?? 0
   const command = (given: Command): unknown =>
@@ -251,16 +259,17 @@ export const machines = (
   /** A command reaches the store. */
   const applied = (world: World, command: Command): readonly [World, Answer] => {
     const { rows, row } = world
-    if (command.do === 'read') return [world, { is: 'ok', value: rows.length }]
+    const head = rows.length
+    if (command.do === 'read') return [world, { is: 'ok', head }]
     if (command.do === 'append') {
       const { number, expects } = command
       const against = number === undefined ? undefined : claimFault('s', row, { lease: { number } }, 0)
-      if (against !== undefined && rules.fenced) return [world, { is: 'lost' }]
-      if (expects !== rows.length && rules.expecting) return [world, { is: 'conflict' }]
+      if (against !== undefined && rules.fenced) return [world, { is: 'lost', head }]
+      if (expects !== rows.length && rules.expecting) return [world, { is: 'conflict', head }]
       if (against !== undefined) throw new BrokenLaw('one acts that is not the holder')
       const next = { ...world, rows: [...rows, ...command.rows] }
       holds(world, next)
-      return [next, { is: 'ok', value: next.rows.length }]
+      return [next, { is: 'ok', head: next.rows.length }]
     }
     const change =
       command.do === 'take'
@@ -269,9 +278,10 @@ export const machines = (
           ? ({ type: 'renew', number: command.number, ttl: 1 } as const)
           : ({ type: 'release', number: command.number } as const)
     const outcome = changeLease('s', row, change, 0)
-    if (isLeft(outcome)) return [world, { is: command.do === 'take' ? 'refused' : 'lost' }]
+    if (isLeft(outcome)) return [world, { is: command.do === 'take' ? 'refused' : 'lost', head }]
     const next = outcome.right.row
-    const answer: Answer = command.do === 'take' ? { is: 'granted', value: next?.number ?? 0 } : { is: 'ok', value: 0 }
+    const answer: Answer =
+      command.do === 'take' ? { is: 'granted', number: next?.number ?? 0, head } : { is: 'ok', head }
     return [next === undefined ? world : { ...world, row: next }, answer]
   }
 
@@ -318,29 +328,100 @@ export const machines = (
     phase,
     sent: { command, answer: undefined },
   })
-  const ask = (process: Process): Process => {
-    const [lease, command] = rules.leaseStep(process.lease, 'wanted')
-    if (command !== 'take') throw new BrokenLaw(`a lease that is ${process.lease} can't be asked for`)
-    return send({ ...process, lease, working: undefined, end: undefined, isStopped: false }, 'asking', { do: 'take' })
-  }
-  /** The turn is over: its caller asks again, unless it has what it wants. */
-  const over = (process: Process): Process => {
-    if (process.lease !== 'free') throw new BrokenLaw(`a turn is over, and its lease is ${process.lease}`)
-    const rest: Process = { ...process, phase: 'idle', sent: undefined, working: undefined, end: undefined }
-    return process.result === undefined ? ask(rest) : rest
-  }
-  const release = (process: Process): Process => {
-    const [lease, command] = rules.leaseStep(process.lease, 'unwanted')
-    if (command !== 'release') return over({ ...process, lease: 'free', sent: undefined })
-    return send({ ...process, lease, renewal: undefined }, 'releasing', { do: 'release', number: process.number })
-  }
   const append = (process: Process, phase: Phase, rows: readonly Row[]): Process =>
     send(process, phase, {
       do: 'append',
       rows,
       expects: process.seen,
-      number: phase === 'queueing' ? undefined : process.number,
+      number: process.isHeld ? process.number : undefined,
     })
+  const knownTo = (world: World, { seen }: Process): readonly Input[] => inputsOf(world.rows.slice(0, seen))
+
+  const requestOf = ({ id, way, isResuming }: Process): TurnRequest => ({
+    session: 's',
+    id: isResuming ? undefined : id,
+    message: isResuming ? undefined : {},
+    whenBusy: isResuming ? 'wait' : way,
+    wait: Infinity,
+    margin: 0,
+  })
+  const lost: StartFault & { readonly _tag: 'LeaseLost' } = { _tag: 'LeaseLost', id: 's', number: 0 }
+  const factsOf = (world: World, process: Process): TurnFacts => {
+    const { isHeld, lease, isCancelled, isStopped, seen } = process
+    return {
+      inputs: knownTo(world, process),
+      len: messagesIn(world.rows.slice(0, seen)),
+      now: 0,
+      isHeld,
+      lost: isHeld && lease !== 'ours' ? lost : undefined,
+      stop: isCancelled ? 'cancelled' : undefined,
+      isStopped,
+      isOther: false,
+    }
+  }
+
+  /** An event of a turn, and what its effect does. */
+  const advance = (world: World, from: Process, event: TurnEvent): Process => {
+    const [turn, effect] = decideTurn(requestOf(from), from.turn, event, factsOf(world, from), rules)
+    const process: Process = { ...from, turn, phase: 'effect', sent: undefined }
+    switch (effect.type) {
+      case 'take': {
+        const [lease, command] = rules.leaseStep(process.lease, 'wanted')
+        if (command !== 'take') throw new BrokenLaw(`a lease that is ${process.lease} can't be asked for`)
+        return send({ ...process, lease }, 'effect', { do: 'take' })
+      }
+      case 'refresh':
+        return send(process, 'effect', { do: 'read' })
+      case 'note':
+        return append(process, 'effect', [effect.note])
+      case 'begin': {
+        const inputs = knownTo(world, process)
+        const next = inputs.find(({ state }) => state === 'taken') ?? inputs.find(({ state }) => state === 'waiting')
+        if (!process.isResuming) return take(world, process, process.id)
+        if (next !== undefined) return take(world, process, next.id)
+        return advance(world, process, { type: 'idle', reason: 'end_turn' })
+      }
+      case 'answer':
+        return take(world, process, effect.input.id)
+      case 'release': {
+        const [lease, command] = rules.leaseStep(process.lease, 'unwanted')
+        const releasing: Process = { ...process, lease, renewal: undefined }
+        if (command === 'release') return send(releasing, 'effect', { do: 'release', number: process.number })
+        return advance(world, { ...releasing, isHeld: false }, { type: 'released', isBehind: true })
+      }
+      case 'run':
+        return { ...process, phase: 'running' }
+      case 'over': {
+        const isGone = effect.reason === 'cancelled' && !process.isResuming
+        return advance(world, isGone ? { ...process, result: 'cancelled' } : process, {
+          type: 'ran',
+          reason: effect.reason,
+        })
+      }
+      case 'fail':
+        return advance(world, process, { type: 'ran', reason: 'error' })
+      case 'rest':
+        return over(world, process)
+    }
+  }
+
+  /** The turn is over: its caller asks again, unless it has what it wants. */
+  const over = (world: World, given: Process): Process => {
+    const process = withResult(world, given)
+    if (process.lease !== 'free' || process.isHeld)
+      throw new BrokenLaw(`a turn is over, and its lease is ${process.lease}`)
+    const rest: Process = {
+      ...process,
+      phase: 'idle',
+      turn: newTurn,
+      sent: undefined,
+      working: undefined,
+      isCut: false,
+    }
+    if (process.result !== undefined) return rest
+    const isResuming = knownTo(world, process).find(({ id }) => id === process.id)?.state === 'waiting'
+    return { ...rest, phase: 'pausing', isResuming, isCancelled: false, isStopped: false }
+  }
 
   /** What the turn gives, if its own input is over. */
   const withResult = (world: World, process: Process): Process => {
@@ -363,54 +444,18 @@ export const machines = (
     const known = inputsOf(rows).find((input) => input.id === id)
     const at = known?.at ?? messagesIn(rows)
     const message: readonly Row[] = known?.at === undefined ? [{ type: 'user', of: id }] : []
-    return append({ ...process, working: id }, 'starting', [...message, { type: 'input', id, state: 'taken', at }])
+    return append({ ...process, working: id, isCut: false }, 'starting', [
+      ...message,
+      { type: 'input', id, state: 'taken', at },
+    ])
   }
-
-  /** The session is held, and the record is known: what next. */
-  const decided = (world: World, given: Process): Process => {
-    const process = withResult(world, given)
-    const inputs = inputsOf(world.rows.slice(0, process.seen))
-    const own = inputs.find(({ id }) => id === process.id)
-    if (process.result !== undefined) return drained(world, process)
-    if (process.isCancelled) {
-      if (own?.state === 'queued' || own?.state === 'taken' || own?.state === 'waiting')
-        return append(process, 'entering', [{ type: 'input', id: process.id, state: 'cancelled' }])
-      // Too late: somebody decides on its calls.
-      return drained(world, { ...process, result: 'cancelled' })
-    }
-    if (process.isResuming) {
-      const next = inputs.find(({ state }) => state === 'taken') ?? inputs.find(({ state }) => state === 'waiting')
-      if (next !== undefined) return take(world, process, next.id)
-    }
-    const next = rules.decide(inputs, { id: process.id, denies: process.way !== 'queue' })
-    switch (next.type) {
-      case 'report':
-        return drained(world, { ...process, isResuming: next.input.state === 'waiting' })
-      case 'leave':
-        return drained(world, process)
-      case 'queue':
-        return append(process, 'entering', [{ type: 'input', id: process.id, state: 'queued' }])
-      case 'withdraw':
-        return append(process, 'entering', [{ type: 'input', id: next.input.id, state: 'cancelled', reason: denied }])
-      case 'answer':
-        return take(world, process, next.input.id)
-      case 'take':
-        return take(world, process, process.id)
-    }
-  }
-  /** Others are answered, then the session is given back. */
-  const drained = (world: World, process: Process): Process => {
-    const inputs = inputsOf(world.rows.slice(0, process.seen))
-    const next = process.isStopped ? undefined : rules.nextOf(inputs)
-    return next === undefined ? release(process) : take(world, process, next.id)
-  }
-  /** The run is over: what became of its input is written, unless its last append has. */
-  const runEnded = (world: World, process: Process): Process => {
-    const known = inputsOf(world.rows.slice(0, process.seen)).find(({ id }) => id === process.working)
-    const { end = 'failed' } = process
-    if (known?.state !== 'taken')
-      return send(withResult(world, { ...process, end: undefined }), 'draining', { do: 'read' })
-    return append(process, 'ending', [{ type: 'input', id: known.id, state: end, reason: end }])
+  /** Whether its own run is under way, and not that of another turn's input. */
+  const isOwnRun = ({ turn }: Process): boolean => turn.isDecided && turn.phase === 'working'
+  const ran = (world: World, process: Process, reason: StopReason): Process => {
+    const ended: Process = { ...process, working: undefined, isCut: false }
+    // The run of another's input that has lost its session is told apart by its lease.
+    const isGone = process.lease !== 'ours' && process.turn.running === process.working && !isOwnRun(process)
+    return advance(world, ended, isGone ? { type: 'failed', fault: lost } : { type: 'ran', reason })
   }
   /** The answer and its note, in one append. */
   const answered = (world: World, process: Process): Process => {
@@ -420,12 +465,13 @@ export const machines = (
       { type: 'assistant', of },
       { type: 'input', id: of, state: 'answered', at },
     ]
-    return append({ ...process, end: undefined }, 'answering', rows)
+    return append(process, 'answering', rows)
   }
-  const lost = (process: Process): Process => {
-    const [lease] = rules.leaseStep(process.lease, 'lost')
-    return over({ ...process, lease, renewal: undefined, isStopped: false })
-  }
+  const lose = (process: Process): Process => ({
+    ...process,
+    lease: rules.leaseStep(process.lease, 'lost')[0],
+    renewal: undefined,
+  })
 
   /** The store has answered; undefined: it gives no answer. */
   const receiveAnswer = (
@@ -434,106 +480,78 @@ export const machines = (
     { command }: SentCommand,
     answer: Answer | undefined,
   ): Process => {
-    const value = answer !== undefined && 'value' in answer ? answer.value : 0
-    const seen = command.do === 'read' || (command.do === 'append' && answer?.is === 'ok') ? value : process.seen
-    // Rows of others may have come between the ones that it knew and its own: the handle reads them.
-    const at: Process = { ...process, sent: undefined, seen: Math.max(process.seen, seen) }
+    const reads = command.do === 'read' || command.do === 'append'
+    const at: Process = {
+      ...process,
+      sent: undefined,
+      seen: reads && answer !== undefined && answer.is !== 'lost' ? Math.max(process.seen, answer.head) : process.seen,
+    }
+    const failed = { type: 'failed', fault: { _tag: 'Io', operation: 'simulate', cause: undefined } } as const
     switch (process.phase) {
-      case 'asking': {
-        if (answer === undefined) {
-          const [lease] = rules.leaseStep(process.lease, 'failed')
-          return over({ ...at, lease })
+      case 'effect':
+      case 'starting': {
+        if (command.do === 'take') {
+          if (answer?.is === 'granted') {
+            const [lease, next] = rules.leaseStep(process.lease, 'granted')
+            const granted: Process = { ...at, lease, number: answer.number }
+            if (next !== 'begin') throw new BrokenLaw(`a lease is granted to one that is ${process.lease}`)
+            if (answer.head !== granted.seen) return send(granted, 'entering', { do: 'read' })
+            return advance(world, { ...granted, isHeld: true }, { type: 'taken' })
+          }
+          const [asking] = answer === undefined ? [process.lease] : rules.leaseStep(process.lease, 'refused')
+          const [lease] = rules.leaseStep(asking, 'failed')
+          const busy = { _tag: 'SessionBusy', id: 's', holder: 'same', until: 0, remaining: 0 } as const
+          return advance(world, { ...at, lease }, answer === undefined ? failed : { type: 'failed', fault: busy })
         }
-        if (answer.is === 'granted') {
-          const [lease, next] = rules.leaseStep(process.lease, 'granted')
-          const granted = { ...at, lease, number: value }
-          if (next === 'release') return send(granted, 'releasing', { do: 'release', number: value })
-          return send(granted, 'entering', { do: 'read' })
+        if (command.do === 'release') {
+          const [lease] = rules.leaseStep(process.lease, 'gone')
+          const isBehind = answer === undefined || answer.head !== at.seen
+          return advance(world, { ...at, lease, isHeld: false }, { type: 'released', isBehind })
         }
-        // It is asked for again after a look.
-        const [lease] = rules.leaseStep(rules.leaseStep(process.lease, 'refused')[0], 'failed')
-        return at.result !== undefined ? over({ ...at, lease }) : send({ ...at, lease }, 'looking', { do: 'read' })
+        if (answer === undefined) return advance(world, at, failed)
+        if (answer.is === 'lost') return advance(world, lose(at), { type: 'failed', fault: lost })
+        if (answer.is === 'conflict') return advance(world, { ...at, working: undefined }, { type: 'conflict' })
+        if (process.phase === 'effect') return advance(world, at, { type: 'done' })
+        const isOwn = !at.turn.isDecided && (at.isResuming || at.working === at.id)
+        const begun = isOwn ? advance(world, at, { type: 'begun', input: at.working }) : at
+        const running: Process = { ...begun, phase: 'running' }
+        return running.isCut || (isOwn && running.isCancelled) ? ran(world, running, 'cancelled') : running
       }
-      case 'looking': {
-        if (answer === undefined) return over(at)
-        const looked = withResult(world, at)
-        const own = inputsOf(world.rows.slice(0, at.seen)).find(({ id }) => id === at.id)
-        if (looked.result !== undefined) return over(looked)
-        if (at.isCancelled) {
-          if (own?.state === 'queued' || own?.state === 'waiting')
-            return append(at, 'queueing', [{ type: 'input', id: at.id, state: 'cancelled' }])
-          // One that another holder has taken is that holder's: its caller asks for what comes of it.
-          return own?.state === 'taken' ? ask({ ...at, isCancelled: false }) : over({ ...at, result: 'cancelled' })
-        }
-        if (own?.state === 'waiting') return ask({ ...at, isResuming: true })
-        if (at.way === 'queue' && (own === undefined || own.state === 'failed'))
-          return append(at, 'queueing', [{ type: 'input', id: at.id, state: 'queued' }])
-        return ask(at)
+      case 'entering': {
+        if (answer !== undefined) return advance(world, { ...at, isHeld: true }, { type: 'taken' })
+        const [lease] = rules.leaseStep(process.lease, 'unwanted')
+        return send({ ...at, lease, renewal: undefined }, 'abandoning', { do: 'release', number: process.number })
       }
-      case 'queueing':
-        if (answer === undefined) return over({ ...at, isCancelled: false })
-        return send(at, 'looking', { do: 'read' })
-      case 'entering':
-      case 'checking':
-        if (answer === undefined) return release({ ...at, isCancelled: false })
-        if (answer.is === 'lost') return lost(at)
-        if (answer.is === 'conflict') return send(at, process.phase, { do: 'read' })
-        return process.phase === 'entering' ? decided(world, at) : runEnded(world, at)
-      case 'starting':
-        // Its turn ends with a fault, and the cancellation with it: nobody knows what is written.
-        if (answer === undefined) return runEnded(world, { ...at, end: 'failed', isCancelled: false })
-        if (answer.is === 'lost') return lost(at)
-        if (answer.is === 'conflict')
-          return send({ ...at, working: undefined }, at.result === undefined ? 'entering' : 'draining', { do: 'read' })
-        if (at.isStopped || (at.isCancelled && at.working === at.id))
-          return runEnded(world, { ...at, end: 'cancelled' })
-        return { ...at, phase: 'running' }
+      case 'abandoning':
+        return advance(world, { ...at, lease: rules.leaseStep(process.lease, 'gone')[0] }, failed)
       case 'answering':
-        if (answer === undefined) return runEnded(world, { ...at, end: 'failed' })
-        if (answer.is === 'lost') return lost(at)
-        if (answer.is === 'conflict') return send(at, 'rebasing', { do: 'read' })
-        return runEnded(world, at)
-      // The delta of a run goes behind notes of others, and behind no message.
-      case 'rebasing':
-        return answer === undefined || messagesIn(world.rows.slice(process.seen, at.seen)) > 0
-          ? runEnded(world, { ...at, end: 'failed' })
-          : answered(world, at)
-      case 'ending':
-        if (answer === undefined) return send(at, 'draining', { do: 'read' })
-        if (answer.is === 'lost') return lost(at)
-        if (answer.is === 'conflict') return send(at, 'checking', { do: 'read' })
-        return runEnded(world, at)
-      case 'draining': {
-        if (answer === undefined) return release(at)
-        const known = withResult(world, at)
-        if (known.result !== undefined || known.isStopped) return drained(world, known)
-        const own = inputsOf(world.rows.slice(0, known.seen)).find(({ id }) => id === known.id)
-        // What came of the own input ends the turn; one that is not begun yet is decided on.
-        if (own?.state === 'failed' || own?.state === 'waiting')
-          return drained(world, { ...known, isResuming: own.state === 'waiting' })
-        return decided(world, known)
-      }
-      case 'releasing': {
-        const [lease] = rules.leaseStep(process.lease, 'gone')
-        if (answer === undefined || at.result === undefined || at.isStopped) return over({ ...at, lease })
-        return send({ ...at, lease }, 'glancing', { do: 'read' })
-      }
-      case 'glancing':
-        if (answer === undefined || rules.nextOf(inputsOf(world.rows.slice(0, at.seen))) === undefined) return over(at)
-        return ask(at)
+        if (answer === undefined) return ran(world, at, 'error')
+        if (answer.is === 'lost') return ran(world, lose(at), 'error')
+        if (answer.is !== 'conflict') return ran(world, at, 'end_turn')
+        // The delta of a run goes behind notes of others, and behind no message.
+        return messagesIn(world.rows.slice(process.seen, at.seen)) > 0 ? ran(world, at, 'error') : answered(world, at)
       case 'idle':
+      case 'pausing':
       case 'running':
         throw new BrokenLaw(`an answer comes while it is ${process.phase}`)
     }
   }
-  const renewed = (process: Process, answer: Answer | undefined): Process => {
+  const renewed = (world: World, process: Process, answer: Answer | undefined): Process => {
     const at: Process = { ...process, renewal: undefined }
     if (process.lease !== 'ours') return at
     // An append that is on its way is refused by the store itself.
-    if (answer?.is === 'lost') return process.phase === 'running' ? lost(at) : at
+    if (answer?.is === 'lost') return process.phase === 'running' ? ran(world, lose(at), 'cancelled') : at
     const [lease] = rules.leaseStep('ours', answer === undefined ? 'silent' : 'renewed')
     if (answer?.is !== 'stopped') return { ...at, lease }
-    return { ...at, lease: rules.leaseStep(lease, 'stopAsked')[0], isStopped: true }
+    const isWorking = at.working !== undefined
+    const isOwn = !isWorking || isOwnRun(at) || at.working === at.id
+    return {
+      ...at,
+      lease: rules.leaseStep(lease, 'stopAsked')[0],
+      isStopped: true,
+      isCut: isWorking,
+      isCancelled: at.isCancelled || isOwn,
+    }
   }
 
   const after = (world: World, event: Event): World => {
@@ -583,28 +601,26 @@ export const machines = (
       case 'renewed': {
         const [next, answer] = applied(world, renewing)
         const isStop = answer.is === 'ok' && next.row?.stopRequested === true
-        const sending = { command: renewing, answer: isStop ? ({ is: 'stopped' } as const) : answer }
-        return put(next, name === 'renew' ? { ...process, renewal: sending } : renewed(process, sending.answer))
+        const sending = { command: renewing, answer: isStop ? ({ is: 'stopped', head: answer.head } as const) : answer }
+        return put(next, name === 'renew' ? { ...process, renewal: sending } : renewed(next, process, sending.answer))
       }
       case 'answer renewal':
-        return put(world, renewed(process, (process.renewal as SentCommand).answer))
+        return put(world, renewed(world, process, (process.renewal as SentCommand).answer))
       case 'late renewal':
-        return put({ ...failing, late: [...world.late, renewing] }, renewed(process, undefined))
+        return put({ ...failing, late: [...world.late, renewing] }, renewed(world, process, undefined))
       case 'cancel': {
-        const told = { ...process, isCancelled: true }
-        const isOwn = process.phase === 'running' && process.working === process.id
+        const told: Process = { ...process, isCancelled: true }
         const next = { ...world, words: world.words + 1 }
-        return put(next, isOwn ? runEnded(next, { ...told, end: 'cancelled' }) : told)
+        return put(next, process.phase === 'running' && isOwnRun(process) ? ran(next, told, 'cancelled') : told)
       }
+      case 'ask':
+        return put(world, advance(world, process, { type: 'asked' }))
       case 'model answers':
-        return put(
-          world,
-          process.isStopped ? runEnded(world, { ...process, end: 'cancelled' }) : answered(world, process),
-        )
+        return put(world, process.isCut ? ran(world, process, 'cancelled') : answered(world, process))
       case 'model fails':
-        return put(failing, runEnded(failing, { ...process, end: 'failed' }))
+        return put(failing, ran(failing, process, 'error'))
       case 'model waits':
-        return put(world, runEnded(world, { ...process, end: 'waiting' }))
+        return put(world, ran(world, process, 'approval'))
       case 'kill':
       case 'kill, late': {
         const late = name === 'kill' ? world.late : [...world.late, (sent as SentCommand).command]
@@ -618,8 +634,10 @@ export const machines = (
                 lease: 'free' as const,
                 sent: undefined,
                 renewal: undefined,
+                turn: newTurn,
+                isHeld: false,
                 working: undefined,
-                end: undefined,
+                isCut: false,
               }
         return put({ ...failing, late }, next)
       }

@@ -1,8 +1,9 @@
 /** Tools of an MCP server through the official client, and what their results and bytes become. */
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
-import { assistant, createSession, file, image, memoryStore, text, toolCall, type ToolResultPart } from 'indelible'
+import { assistant, createSession, file, image, memoryStore, text, toolCall } from 'indelible'
 import { invoke, mcpTools, scriptedModel, tool, turn, type Tool } from 'indelible/run'
+import type { ToolResultPart } from '../../src/message/message.ts'
 
 const png = btoa('\u0089PNG\r\n\u001a\n')
 

@@ -14,8 +14,9 @@ import {
   type Settled,
   type View,
 } from 'indelible'
-import { historyHandler, run, scriptedModel, tool, type InterruptBehavior, type RunEvent } from 'indelible/run'
+import { historyHandler, run, scriptedModel, tool, type RunEvent } from 'indelible/run'
 import { rounds } from '../rounds.ts'
+import type { InterruptBehavior } from '../../src/run/event.ts'
 
 const tools = [
   tool({ name: 'good', parameters: {}, run: () => 'ok' }),

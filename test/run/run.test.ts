@@ -28,7 +28,6 @@ import {
   scriptedModel,
   tool,
   toolOutput,
-  type Line,
   type Model,
   type ModelEvent,
   type RunEvent,
@@ -37,6 +36,7 @@ import {
   type RunStream,
 } from 'indelible/run'
 import { movedClock, type MovedClock } from './moved-clock.ts'
+import type { Line } from '../../src/run/scripted.ts'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())

@@ -18,20 +18,13 @@ import {
 } from 'indelible'
 import { rangeDigest } from '../../src/notes/internal.ts'
 import { deriveContext } from 'indelible/context'
-import {
-  run,
-  scriptedModel,
-  sessionHandler,
-  tool,
-  type ModelContext,
-  type ModelRequest,
-  type RunEvent,
-} from 'indelible/run'
+import { run, scriptedModel, sessionHandler, tool, type ModelRequest, type RunEvent } from 'indelible/run'
 import { createSession, openSession, verifySession, type Session, pending } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { storeTask } from '../../src/store/internal.ts'
 import { programUrl } from '../programs.ts'
+import type { ModelContext } from '../../src/run/context-for.ts'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
   const answer = await task()

@@ -4,7 +4,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it, vi } from 'vitest'
 import { createSession, faultMessage, forkSession, memoryStore, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
-import type { RowIndex, StoredRow } from 'indelible/store'
+import type { StoredRow } from 'indelible/store'
 import type { RowsIndexed } from 'indelible/store/driver'
 import { unreadTerm, wordsIn, type SearchText } from '../../src/entry/internal.ts'
 import { blockIdOf } from '../../src/proof/internal.ts'
@@ -15,6 +15,7 @@ import { isOneTerm, parseQuery, termsOfPhrase, type Query } from '../../src/sear
 import { Outputs } from '../outputs.ts'
 import { thawed } from '../thawed.ts'
 import { searchCases } from './cases.ts'
+import type { RowIndex } from '../../src/store/port/row-terms.ts'
 
 const matchIn = (texts: readonly SearchText[], query: Query): Promise<Match | undefined> =>
   matchInSlices(texts, query, new Slices())

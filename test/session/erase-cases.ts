@@ -24,11 +24,12 @@ import {
   proveErased,
   pending,
 } from 'indelible/session'
-import type { ActionReason, Store } from 'indelible/store'
+import type { Store } from 'indelible/store'
 import { rowLeaf } from '../../src/store/internal.ts'
 import type { InputNote, JournalNote } from '../../src/notes/internal.ts'
 import { describe, expect, it } from 'vitest'
 import { timesIn } from './times.ts'
+import type { ActionReason } from '../../src/store/port/ledger-row.ts'
 
 export const because: ActionReason = { reason: 'asked to', by: 'ann' }
 

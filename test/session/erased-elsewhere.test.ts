@@ -13,7 +13,6 @@ import {
   toolResult,
   user,
   verifySession,
-  type Codec,
   type Message,
 } from 'indelible'
 import { allCodecs } from '@indelible/codecs'
@@ -23,6 +22,7 @@ import { createPendingHistory, hydrate, persist } from '@indelible/workflows/ref
 import { searchStore } from 'indelible/search'
 import { copySession, eraseMessages, exportSession, findMessages, forkSession } from 'indelible/session'
 import { exportLines, readTranscript, importTranscript } from '@indelible/transcripts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 const said: readonly Message[] = [
   user('My name is Grace Hopper.'),

@@ -1,6 +1,6 @@
 /** What reads and writes the formats of others, on one small input of each: importers, codecs, the recorder, adapters. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { memoryStore, orThrow, settle, type Codec, type Message } from 'indelible'
+import { memoryStore, orThrow, settle, type Message } from 'indelible'
 import { readTranscript } from '@indelible/transcripts'
 import { chatStore } from '@indelible/ai-sdk'
 import { claudeSessionStore } from '@indelible/claude-agent'
@@ -13,6 +13,7 @@ import { readTranscripts } from '@indelible/transcripts'
 import { anthropicEvents, chatEvents } from '../run/wire.ts'
 import { fileOf } from '../../packages/transcripts/test/leaves.ts'
 import { samples, wires } from '../../packages/transcripts/test/samples.ts'
+import type { Codec } from '../../src/codecs/codec.ts'
 
 const files = Object.values(samples).map(({ input, layout }) => fileOf(input, layout))
 const formats = Object.values(allCodecs) as readonly Codec<unknown>[]

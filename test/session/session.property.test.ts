@@ -12,7 +12,6 @@ import {
   openSession,
   user,
   verifySession,
-  type Head,
   type Message,
   type PageKind,
   type Session,
@@ -24,6 +23,7 @@ import { classify, pageKinds } from 'indelible/pages'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { rounds } from '../rounds.ts'
 import { fault, ok } from '../task-results.ts'
+import type { Head } from '../../src/store/port/row.ts'
 
 interface Model {
   readonly messages: Message[]

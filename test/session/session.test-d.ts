@@ -6,14 +6,10 @@ import {
   openSession,
   readSession,
   user,
-  type Head,
   type History,
-  type Position,
   type Task,
   type Message,
   type PageKind,
-  type ReadonlySession,
-  type SealedSession,
   type Session,
   type Store,
   type View,
@@ -27,6 +23,9 @@ import type {
 } from 'indelible/session'
 import { historyHandler } from 'indelible/run'
 import { pending } from '../../src/session/index.ts'
+import type { Head } from '../../src/store/port/row.ts'
+import type { Position } from '../../src/history/view.ts'
+import type { ReadonlySession, SealedSession } from '../../src/session/session.ts'
 
 type Last<U> = (U extends unknown ? (of: () => U) => void : never) extends (of: infer I) => void
   ? I extends () => infer L

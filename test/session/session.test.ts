@@ -30,7 +30,6 @@ import {
   findMessages,
   listUnfinished,
   readRange,
-  type MetadataDraft,
   pending,
   eraseMessages,
 } from 'indelible/session'
@@ -52,6 +51,7 @@ import { mustBeFrozen } from '../../packages/testing/src/check.ts'
 import type { Task } from '../../src/task/index.ts'
 import { fault, ok } from '../task-results.ts'
 import { timesIn } from './times.ts'
+import type { MetadataDraft } from '../../src/session/session.ts'
 
 const startSession = async (
   messages: readonly Message[] = [],

@@ -18,7 +18,6 @@ import {
   toolResult,
   user,
   verifySession,
-  type Head,
 } from 'indelible'
 import { decodeRow, encodeRow, readRow, takeRow } from '../../src/entry/internal.ts'
 import { createHistory, type Message } from 'indelible'
@@ -29,6 +28,7 @@ import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { oneIn } from '../rounds.ts'
 import { ok } from '../task-results.ts'
+import type { Head } from '../../src/store/port/row.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-tamper-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

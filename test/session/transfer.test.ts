@@ -13,12 +13,13 @@ import {
   verifySession,
   type Store,
 } from 'indelible'
-import { copySession, describeSession, eraseMessages, type RecordExport, type ExportedRow } from 'indelible/session'
+import { copySession, describeSession, eraseMessages, type RecordExport } from 'indelible/session'
 import { exportLines, importTranscript, readTranscript, type Transcript } from '@indelible/transcripts'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { oneIn } from '../rounds.ts'
 import { itShared, realConversations } from '../real-transcripts.ts'
 import { fault, ok } from '../task-results.ts'
+import type { ExportedRow } from '../../src/session/record/exported.ts'
 
 const transcriptOf = (text: string, pick = 0): Transcript => {
   const read = readTranscript(text, { pick })

@@ -55,7 +55,10 @@ it.each<readonly [StoreFault, string]>([
     { _tag: 'DamagedLog', id: 's', position: 3, reason: 'a row is missing', advice: 'run a repair' },
     '"s" is damaged at row 3: a row is missing; run a repair',
   ],
-  [{ _tag: 'ReadOnly', path: 'a.db' }, 'a.db is read-only: check the permissions of the file and of its folder'],
+  [
+    { _tag: 'ReadOnly', path: 'a.db' },
+    'a.db is read-only: check the permissions of the file and of its folder, or those of the database role',
+  ],
   [
     { _tag: 'ReadOnly', path: 'a.db', full: true },
     'a.db was opened read-only, because no disk space was left; nothing was changed: free space, and open the store again',

@@ -144,7 +144,9 @@ describe('a lease', () => {
 
   it('that a driver answers without a number or a time is a fault, so that nobody waits for it without a pause', async () => {
     const answers: readonly unknown[] = [
-      right({ number: '1', holder: 'x', expires: 5, remaining: 5, stopRequested: false }),
+      right({ lease: { number: '1', holder: 'x', expires: 5, remaining: 5, stopRequested: false }, head: { size: 0 } }),
+      right({ lease: { number: 1, holder: 'x', expires: 5, remaining: 5, stopRequested: false } }),
+      right({ lease: undefined, head: { size: 0 } }),
       right({}),
       left({ _tag: 'LeaseHeld', id: 's', holder: 'x', expires: 5 }),
     ]

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { listSessions, memoryStore, type Store } from 'indelible'
 import { describe, expect, it } from 'vitest'
 import { importTranscript } from '@indelible/transcripts'
-import { root } from '../../scripts/run.ts'
-import { packages } from '../../scripts/packages.ts'
+import { namesOf } from '../../scripts/api.ts'
+import { entries, packages } from '../../scripts/packages.ts'
 import { functions, methods, session, store, wrong, type Kind } from './wrong-arguments.ts'
 
 /** What an argument of this kind may be answered with, instead of a throw at the call. */
@@ -48,9 +48,7 @@ it('options of the right type with a wrong value, and missing arguments, throw a
 })
 
 it('the list has every public function that returns a task', () => {
-  const named = (list: string): readonly string[] => [...list.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
-  const lines = readFileSync(join(root, 'API.md'), 'utf8').split('\n')
-  const values = new Set(lines.filter((line) => line.startsWith('Values:')).flatMap(named))
+  const values = new Set(entries.flatMap((entry) => namesOf(entry).values))
   const found = new Set<string>()
   for (const { folder } of packages)
     for (const file of globSync('src/**/*.ts', { cwd: folder }))
@@ -58,7 +56,7 @@ it('the list has every public function that returns a task', () => {
         /^export (?:const (\w+) = (?=\()|function (\w+)(?=[<(]))(.*?)(?:=>|\{\n|\n(?=export|\/\*\*))/gms,
       )) {
         const name = one ?? other ?? ''
-        if (values.has(name) && /\):\s*(?:Evidence)?Task</.test(signature)) found.add(name)
+        if (values.has(name) && /\):\s*Task</.test(signature)) found.add(name)
       }
   expect(found.size).toBeGreaterThan(50)
   expect([...found].toSorted()).toEqual(functions.map(([name]) => name).toSorted())

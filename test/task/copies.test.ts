@@ -15,7 +15,6 @@ import {
   orThrow,
   user,
   verifySession,
-  type Head,
   type Session,
   type Store,
 } from 'indelible'
@@ -46,6 +45,7 @@ import { describe, expect, it } from 'vitest'
 import { changeEverything } from '../../packages/testing/src/check.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
+import type { Head } from '../../src/store/port/row.ts'
 
 interface World {
   readonly store: Store

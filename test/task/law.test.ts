@@ -55,7 +55,7 @@ import {
   refsOf,
 } from '@indelible/workflows/refs'
 import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
-import { run, scriptedModel } from 'indelible/run'
+import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import {
   copySession,
@@ -71,13 +71,15 @@ import {
   readRange,
 } from 'indelible/session'
 import { readUsage } from '../../src/session/internal.ts'
-import { keyValueBlocks, removeBlocks, verifyLog, type OnceStore, type RowIndex } from 'indelible/store'
+import { keyValueBlocks, removeBlocks, verifyLog } from 'indelible/store'
 import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
 import { backupSqlite, compactSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { exportOf, importTranscript, readTranscript } from '@indelible/transcripts'
+import type { OnceStore } from '../../src/store/port/store.ts'
+import type { RowIndex } from '../../src/store/port/row-terms.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-law-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -150,6 +152,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { after: 'x' })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
+  listWaiting: async () => [listWaiting(memoryStore())],
   removeUnfinished: async () => [removeUnfinished(memoryStore(), 'x')],
   isRecorded: async (bad) => [isRecorded((await started()).store, 's', bad as never)],
   readRange: async () => [readRange(memoryStore(), 'none', -1)],

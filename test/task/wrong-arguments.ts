@@ -15,6 +15,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
+import { listWaiting } from 'indelible/run'
 import { prepareSummaries } from 'indelible/context'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys } from '@indelible/encryption'
 import {
@@ -145,6 +146,7 @@ export const functions: readonly Case[] = [
   ['listHolds', [aStore, anId], listHolds],
   ['listSessions', [aStore, none], listSessions],
   ['listUnfinished', [aStore], listUnfinished],
+  ['listWaiting', [aStore, none], listWaiting],
   ['openCallLog', [['options', { store, id: 'calls' }]], openCallLog],
   ['openOrCreateSession', [aStore, anId, none], openOrCreateSession],
   ['openSession', [aStore, anId, none], openSession],

@@ -13,13 +13,13 @@ import {
   user,
   type Message,
   type Part,
-  type Role,
 } from 'indelible'
 import { provider, type Meta, type ResultPart } from 'indelible/message'
 import { checkThread, decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
 import { conversation, everyPart } from '../messages.ts'
 import { Outputs } from '../outputs.ts'
 import { rounds } from '../rounds.ts'
+import type { Role } from '../../src/message/message.ts'
 
 const decoded = (items: readonly unknown[]): readonly Message[] => {
   const answer = decodeThread(items)

@@ -13,7 +13,6 @@ import {
   type Message,
   type View,
 } from 'indelible'
-import type { Immutable } from 'indelible/history'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
@@ -27,6 +26,7 @@ import {
   type ThreadProblem,
   type UserItem,
 } from 'indelible/thread'
+import type { Immutable } from '../../src/json/immutable.ts'
 
 interface Own {
   who: string

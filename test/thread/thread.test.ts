@@ -10,9 +10,9 @@ import {
   encodeThread,
   replaceThreadHistory,
   toThreadHistory,
-  type MessageItem,
   type ThreadItem,
 } from 'indelible/thread'
+import type { MessageItem } from '../../src/thread/item.ts'
 
 const said = (content: string): ThreadItem => ({ type: 'message', role: 'user', content })
 const call = (callId: string): ThreadItem => ({ type: 'tool_call_item', callId, name: 'search' })

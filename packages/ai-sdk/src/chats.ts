@@ -12,19 +12,13 @@ import {
   type Tag,
 } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
+import { indelibleMetaOf } from 'indelible/internal/message'
 import { countWhile, RecentMap, type Sequence } from 'indelible/internal/sequence'
-import {
-  createSession,
-  listSessions,
-  openSession,
-  type Session,
-  type SessionReader,
-  type MessagesAndNotes,
-} from 'indelible/session'
-import type { Head, Store, Where } from 'indelible/store'
+import { createSession, listSessions, openSession, type Session, type SessionReader } from 'indelible/session'
+import type { Head, Store } from 'indelible/store'
 import { waitingStep } from 'indelible/internal/run'
 import { pagesOf, FaultError } from 'indelible/internal/task'
-import { adapterSessions, requireMark, type SessionMark } from 'indelible/internal/session'
+import { adapterSessions, requireMark, type SessionMark, type MessagesAndNotes } from 'indelible/internal/session'
 import {
   faultOf,
   identityOf,
@@ -36,6 +30,7 @@ import {
   type AnyToolPart,
   type UIPart,
 } from './ui.ts'
+import type { Where } from 'indelible/internal/store'
 
 /** The options of a new chat. */
 export interface NewChat {
@@ -277,14 +272,17 @@ const savedMessages = (session: Session, messages: readonly UIMessage[]): readon
     open?.response.message.content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
   )
   const isWaiting = (part: UIPart): boolean => isToolPart(part) && waiting.has(part.toolCallId)
-  const isOfRun = (part: UIPart): boolean => isToolPart(part) && (isOwnRequest(part) || isWaiting(part))
+  const byPage = messages.some(({ parts }) => parts.some(isToolPart)) ? callsAnsweredByPages(session) : new Set()
+  const isByPage = (part: UIPart): boolean => isToolPart(part) && byPage.has(part.toolCallId)
+  const isOfRun = (part: UIPart): boolean =>
+    isToolPart(part) && (isOwnRequest(part) || isWaiting(part) || isByPage(part))
   if (!messages.some(({ parts }) => parts.some(isOfRun))) return messages
   const answers = new Map(uiMessagesOf(session.conversation()).map((message) => [message.id, message]))
   return messages.flatMap((message) => {
     const first = message.parts.findIndex(isWaiting)
     if (first === -1) {
       const answer = answers.get(message.id)
-      return [answer !== undefined && isEarlierCopy(message, answer) ? answer : message]
+      return [answer !== undefined && isEarlierCopy(message, answer, isByPage) ? answer : message]
     }
     const step = message.parts.slice(0, first).findLastIndex(({ type }) => type === 'step-start')
     const parts = message.parts.slice(0, Math.max(0, step))
@@ -292,15 +290,25 @@ const savedMessages = (session: Session, messages: readonly UIMessage[]): readon
   })
 }
 
-/** Whether a page's message is an answer as it was before a call of it was approved or denied. */
-const isEarlierCopy = (message: UIMessage, answer: UIMessage): boolean =>
+/** The calls of tools without `run` whose results pages gave to runs. */
+const callsAnsweredByPages = (session: Session): ReadonlySet<string> => {
+  const ids = new Set<string>()
+  for (const { content } of session.conversation())
+    for (const part of content)
+      if (part.type === 'tool_result' && Object.hasOwn(indelibleMetaOf(part), 'answered')) ids.add(part.callId)
+  return ids
+}
+
+/** Whether a page's message is an answer as it was before a call of it was approved or denied, or the page ran one. */
+const isEarlierCopy = (message: UIMessage, answer: UIMessage, isByPage: (part: UIPart) => boolean): boolean =>
   message.parts.length <= answer.parts.length &&
   message.parts.every((part, index) => identityOf(part) === identityOf(answer.parts[index] as UIPart)) &&
   message.parts.some((part, index) => {
     const now = answer.parts[index] as UIPart
+    if (isByPage(part) && message.parts.length < answer.parts.length) return true
     return (
       isToolPart(part) &&
-      isOwnRequest(part) &&
+      (isOwnRequest(part) || isByPage(part)) &&
       isToolPart(now) &&
       !(part as AnyToolPart).state.startsWith('output-') &&
       (now as AnyToolPart).state.startsWith('output-')

@@ -129,6 +129,15 @@ class AiSdkAnswer {
     return { type: 'block_start', index, block, ...named }
   }
 
+  /** Begins a block, unless it has begun: some servers don't say so. */
+  *#open(
+    key: string,
+    block: BlockType,
+    named: { readonly callId?: string; readonly name?: string } = {},
+  ): Generator<ModelEvent> {
+    if (!this.#blocks.has(key)) yield this.#begin(key, block, named)
+  }
+
   /** A block that arrives whole: a file, a source, the result of a tool that the provider ran. */
   *#whole(part: Part): Generator<ModelEvent> {
     const key = `whole ${this.#blocks.size}`
@@ -143,11 +152,10 @@ class AiSdkAnswer {
   }
 
   #grow(key: string, text: string): number {
-    const found = this.#blocks.get(key)
-    if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
-    found.text += text
-    if (text !== '') found.isLeftOut = false
-    return found.index
+    const block = this.#blocks.get(key) as Block
+    block.text += text
+    if (text !== '') block.isLeftOut = false
+    return block.index
   }
 
   *take(part: TextStreamPart<ToolSet>): Generator<ModelEvent> {
@@ -155,18 +163,23 @@ class AiSdkAnswer {
       case 'text-start':
         return yield this.#begin(`text ${part.id}`, 'text')
       case 'text-delta':
+        yield* this.#open(`text ${part.id}`, 'text')
         return yield deltaOf('text', this.#grow(`text ${part.id}`, part.text), part.text)
       case 'text-end':
+        yield* this.#open(`text ${part.id}`, 'text')
         return yield this.#end(`text ${part.id}`, 'text', part.providerMetadata)
       case 'reasoning-start':
         return yield this.#begin(`reasoning ${part.id}`, 'reasoning')
       case 'reasoning-delta':
+        yield* this.#open(`reasoning ${part.id}`, 'reasoning')
         return yield deltaOf('reasoning', this.#grow(`reasoning ${part.id}`, part.text), part.text)
       case 'reasoning-end':
+        yield* this.#open(`reasoning ${part.id}`, 'reasoning')
         return yield this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
       case 'tool-input-start':
         return yield this.#begin(`call ${part.id}`, 'tool_call', { callId: part.id, name: part.toolName })
       case 'tool-input-delta':
+        yield* this.#open(`call ${part.id}`, 'tool_call', { callId: part.id })
         return yield deltaOf('tool_call', this.#grow(`call ${part.id}`, part.delta), part.delta)
       case 'tool-call':
         return yield* this.#call(part)
@@ -251,7 +264,7 @@ class AiSdkAnswer {
     providerMetadata,
   }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
     const key = `call ${toolCallId}`
-    if (!this.#blocks.has(key)) yield this.#begin(key, 'tool_call', { callId: toolCallId, name: toolName })
+    yield* this.#open(key, 'tool_call', { callId: toolCallId, name: toolName })
     const said = {
       type: 'tool-call',
       toolCallId,

@@ -2,7 +2,7 @@
 import type { FinishReason as AiFinishReason, UIMessage, UIMessageChunk } from 'ai'
 import { optionsOf, present } from 'indelible/internal/json'
 import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
-import type { ModelEvent, OpenAnswer, RunEvent, RunFailure, RunResult, RunStream } from 'indelible/run'
+import type { ModelEvent, RunEvent, RunResult, RunStream } from 'indelible/run'
 import {
   blockId,
   chunksOf,
@@ -19,6 +19,7 @@ import {
   type AnyToolPart,
   type UIPart,
 } from './ui.ts'
+import type { OpenAnswer, RunFailure } from 'indelible/internal/run'
 
 /** The options of a UI message stream. */
 export interface UIStreamOptions {

@@ -5,7 +5,9 @@ import type { CodecFault } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import { isLeft, ownField, present } from 'indelible/internal/json'
 import type { Message, ToolResultPart } from 'indelible/message'
-import type { Decisions, Denial, OpenAnswer } from 'indelible/run'
+import { type Decisions, toolOutput, type ToolOutput } from 'indelible/run'
+import { waitingStep, type CallResult, type Denial, type OpenAnswer } from 'indelible/internal/run'
+import type { Session } from 'indelible/session'
 import type { Sequence } from 'indelible/internal/sequence'
 import { FaultError } from 'indelible/internal/task'
 
@@ -206,22 +208,42 @@ export const identityOf = (part: UIPart): string => {
 export const isOwnRequest = ({ approval }: AnyToolPart): boolean => approval?.id.startsWith('approval_') === true
 
 /**
- * The decisions about waiting calls in the messages of a page, as `addToolApprovalResponse` of `useChat` writes them.
+ * The decisions about waiting calls in the messages of a page, as `addToolApprovalResponse` of `useChat` writes them, and
+ * the results of tools without `run`, as `addToolOutput` writes them.
  *
- * @param messages the messages that the page sent; decisions about other calls than those that wait have no effect
- * @returns the tokens to approve and deny, for `resume`
+ * @param messages the messages that the page sent; what they say of other calls than those that wait has no effect
+ * @param session the chat's session, for the results: it knows which calls wait for one. Default: only decisions are read
+ * @returns the tokens to approve and deny, and the results, for `resume`
  * @example
- * const answer = resume(session, { model, tools, ...approvalsIn(messages) })
+ * const answer = resume(session, { model, tools, ...approvalsIn(messages, session) })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { originalMessages: messages }) })
  */
-export const approvalsIn = (messages: readonly UIMessage[]): Required<Pick<Decisions, 'approve' | 'deny'>> => {
+export const approvalsIn = (messages: readonly UIMessage[], session?: Session): Required<Decisions> => {
   const approve: string[] = []
   const deny: Denial[] = []
+  const results: CallResult[] = []
+  const calls = session === undefined ? [] : (waitingStep(session)?.calls ?? [])
   for (const part of messages.at(-1)?.parts ?? []) {
-    if (!isToolPart(part) || !isOwnRequest(part) || (part as AnyToolPart).state !== 'approval-responded') continue
-    const { id, approved, reason } = part.approval as NonNullable<AnyToolPart['approval']>
-    if (approved === true) approve.push(id)
-    else deny.push({ approval: id, ...present({ reason }) })
+    if (!isToolPart(part)) continue
+    const { state, approval, toolCallId } = part as AnyToolPart
+    if (approval !== undefined && isOwnRequest(part) && state === 'approval-responded') {
+      const { id, approved, reason } = approval
+      if (approved === true) approve.push(id)
+      else deny.push({ approval: id, ...present({ reason }) })
+      continue
+    }
+    const call = calls.find(({ id, needs }) => id === toolCallId && needs === 'result')
+    const result = call && resultIn(part)
+    if (call !== undefined && result !== undefined) results.push({ approval: call.approval, output: result })
   }
-  return { approve, deny }
+  return { approve, deny, results }
+}
+
+/** The result of a tool part that has one, which is loaded again as the page has it. */
+const resultIn = (part: UIPart): ToolOutput | undefined => {
+  const read = aiUiMessages.decode([{ id: 'result', role: 'assistant', parts: [part] } as unknown as UIMessage])
+  if (isLeft(read)) throw faultOf(read.left)
+  const [result] = read.right.messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
+  if (result?.type !== 'tool_result') return undefined
+  return toolOutput(result.content, { isError: result.isError === true, ...present({ meta: result.meta }) })
 }

@@ -40,7 +40,9 @@ const toolNamed = (name: string, needsApproval: boolean) =>
       return `${name} done`
     },
   })
-const tools = [toolNamed('look', false), toolNamed('pay', true), toolNamed('send', true)]
+/** Run by the page. */
+const locate = tool({ name: 'locate', parameters: { type: 'object' } })
+const tools = [toolNamed('look', false), toolNamed('pay', true), toolNamed('send', true), locate]
 
 const chatOf = async (): Promise<ChatStore & { readonly id: string }> => {
   const chats = chatStore(memoryStore())
@@ -50,13 +52,27 @@ const chatOf = async (): Promise<ChatStore & { readonly id: string }> => {
 const question = (id: string): UIMessage => ({ id, role: 'user', parts: [{ type: 'text', text: 'Pay the bill.' }] })
 const asked: Message = { ...user('Pay the bill.'), id: 'u1' }
 
-/** What `addToolApprovalResponse` does to a message: each waiting call in its turn is approved, denied, or left. */
+const isWaiting = (part: UIMessage['parts'][number]): boolean =>
+  'state' in part &&
+  (part.state === 'approval-requested' || (part.type === 'tool-locate' && part.state === 'input-available'))
+
+/**
+ * What `addToolApprovalResponse` and `addToolOutput` do to a message: each waiting call in its turn is approved, denied, or
+ * left; one that the page runs gets an output, an error, or nothing.
+ */
 const respond = (message: UIMessage, choices: readonly ('approve' | 'deny' | 'leave')[]): UIMessage => {
   let next = 0
   const parts = message.parts.map((part) => {
-    if (!('approval' in part) || part.state !== 'approval-requested') return part
+    if (!isWaiting(part)) return part
     const choice = choices[next++ % choices.length]
     if (choice === 'leave') return part
+    if (!('approval' in part)) {
+      const given =
+        choice === 'approve'
+          ? { state: 'output-available', output: { city: 'Oslo', at: [59.9, 10.7] } }
+          : { state: 'output-error', errorText: 'No permission.' }
+      return { ...part, ...given } as typeof part
+    }
     const decision = choice === 'approve' ? { approved: true } : { approved: false, reason: 'Too much.' }
     return { ...part, state: 'approval-responded', approval: { ...part.approval, ...decision } }
   })
@@ -67,7 +83,7 @@ const textPart = fc.constantFrom('I pay it.', 'Wait.', 'ß💧').map((said): Par
 const reasoning = fc.constant<Part>({ type: 'reasoning', text: 'hm', signature: 's' })
 const step = fc.record({
   said: fc.array(fc.oneof(textPart, reasoning), { maxLength: 2 }),
-  calls: fc.array(fc.constantFrom('look', 'pay', 'send', 'nothing'), { minLength: 1, maxLength: 3 }),
+  calls: fc.array(fc.constantFrom('look', 'pay', 'send', 'locate', 'nothing'), { minLength: 1, maxLength: 3 }),
 })
 const deed = fc.record({
   choices: fc.array(fc.constantFrom('approve' as const, 'deny' as const, 'leave' as const), {
@@ -111,7 +127,7 @@ describe('a page of a run with approvals', () => {
           let shown = await check(await read(toUIMessageStream(await post())))
           for (const { choices, reloads, saves, continues, retries } of deeds) {
             if (retries) shown = await check(await read(toUIMessageStream(await post())))
-            if (!shown.parts.some((part) => 'state' in part && part.state === 'approval-requested')) break
+            if (!shown.parts.some(isWaiting)) break
             if (reloads) shown = (await loadChat(id)).at(-1) as UIMessage
             shown = respond(shown, choices)
             const messages = [question('u1'), shown]
@@ -120,7 +136,10 @@ describe('a page of a run with approvals', () => {
             const session = await openChat(id)
             expect(session.len).toBe(len) // the copy of a waiting answer is recorded once, by its run
             const options = continues ? { originalMessages: messages } : {}
-            const stream = toUIMessageStream(resume(session, { ...settings, ...approvalsIn(messages) }), options)
+            const stream = toUIMessageStream(
+              resume(session, { ...settings, ...approvalsIn(messages, session) }),
+              options,
+            )
             const old = shown
             shown = await check(await read(stream, continues ? shown : undefined))
             await saveChat({ chatId: id, messages: [question('u1'), old] }) // late, by another tab
@@ -237,6 +256,38 @@ describe('a page of a run with approvals', () => {
       state: 'output-available',
       output: { hits: 1 },
       providerExecuted: true,
+    })
+  })
+
+  it('leaves a call that the page runs as input-available, beside one that needs an approval, and takes both answers', async () => {
+    const { id, openChat, loadChat } = await chatOf()
+    const model = scriptedModel([
+      assistant(toolCall('a', 'locate', { n: 1 }), toolCall('b', 'pay', {})),
+      assistant('Ok.'),
+    ])
+    const first = await read(toUIMessageStream(turn(await openChat(id), asked, { model, tools, id: 'u1' })))
+    const states = (message: UIMessage | undefined): readonly unknown[] =>
+      (message?.parts ?? []).flatMap((part) => ('state' in part && 'toolCallId' in part ? [part.state] : []))
+    expect(states(first.message)).toEqual(['input-available', 'approval-requested'])
+    expect(first.chunks.filter(({ type }) => type === 'tool-approval-request')).toHaveLength(1)
+    const shown = (await loadChat(id)).at(-1) as UIMessage
+    expect(states(shown)).toEqual(['input-available', 'approval-requested'])
+    const session = await openChat(id)
+    const answered = [question('u1'), respond(shown, ['approve'])]
+    const decisions = approvalsIn(answered, session)
+    expect([decisions.approve.length, decisions.results.length, approvalsIn(answered).results]).toEqual([1, 1, []])
+    await read(
+      toUIMessageStream(resume(session, { model, tools, ...decisions }), { originalMessages: answered }),
+      answered[1],
+    )
+    // The same request again, as a browser sends it after a lost response.
+    const late = await openChat(id)
+    const again = await read(toUIMessageStream(resume(late, { model, tools, ...approvalsIn(answered, late) })))
+    const stored = (await loadChat(id)).at(-1)
+    expect(asJson(again.message)).toEqual(asJson(stored))
+    expect(stored?.parts.find((part) => part.type === 'tool-locate')).toMatchObject({
+      state: 'output-available',
+      output: { city: 'Oslo', at: [59.9, 10.7] },
     })
   })
 })

@@ -1,2 +1,2 @@
-export { claudeSessionStore, type ClaudeSession, type ClaudeSessionStore, type ClaudeStoreOptions } from './store.ts'
-export type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
+export { claudeSessionStore, type ClaudeSessionStore, type ClaudeStoreOptions } from './store.ts'
+export type { ClaudeEntry } from './wire.ts'

@@ -12,7 +12,7 @@ import {
 import { codecFaultText } from 'indelible/internal/codecs'
 import type { ApplicationNote } from 'indelible/internal/notes'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from 'indelible/session'
-import type { Store, Where } from 'indelible/store'
+import type { Store } from 'indelible/store'
 import { pagesOf, FaultError } from 'indelible/internal/task'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 import {
@@ -24,6 +24,7 @@ import {
   checkStore,
 } from 'indelible/internal/session'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
+import type { Where } from 'indelible/internal/store'
 
 /** The optional features of a session store. */
 export interface ClaudeStoreOptions {

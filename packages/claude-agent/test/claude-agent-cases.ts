@@ -2,8 +2,9 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openSession, orThrow, textOf, user, type Store } from 'indelible'
-import { claudeSessionStore, type ClaudeEntry, type ClaudeKey, type FoldSummary } from '@indelible/claude-agent'
+import { claudeSessionStore, type ClaudeEntry } from '@indelible/claude-agent'
 import { verified, type Place } from '../../../test/session/adapter-stores.ts'
+import type { ClaudeKey, FoldSummary } from '../src/wire.ts'
 
 export const key: ClaudeKey = { projectKey: '-home-ada', sessionId: 's' }
 export const line = (uuid: string, parentUuid: string | null, text: string): ClaudeEntry => ({

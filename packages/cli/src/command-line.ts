@@ -4,8 +4,8 @@ import { reasonOf } from 'indelible/internal/task'
 import { didYouMean, withPlace } from './sources/advice.ts'
 import { formOf, Interrupted, Misuse, Unreadable, type Call, type Command, type Terminal } from './terminal/command.ts'
 import { commands, groups } from './commands.ts'
-import { formerNames } from './former-names.ts'
-import { commandHelp, firstHelp, programHelp } from './help.ts'
+import { formerNames, formerOptions } from './former-names.ts'
+import { commandHelp, firstHelp, programHelp } from './terminal/help.ts'
 import { version } from './terminal/version.ts'
 import { terminalOf, type Surroundings } from './terminal/output.ts'
 
@@ -129,6 +129,8 @@ const parseErrorText = (error: unknown, { name: command, options }: Command): st
     case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
       if (name === '--store' && 'to' in options)
         return `there is no option --store; ${command} takes --from STORE and --to STORE`
+      const successor = formerOptions[command]?.[name]
+      if (successor !== undefined) return `"${command} ${name}" is now ${successor}`
       return `there is no option ${name}${didYouMean(
         name,
         [...Object.keys(options), 'help'].map((known) => `--${known}`),

@@ -14,6 +14,7 @@ import { diff } from './look/diff.ts'
 import { fork } from './change/fork.ts'
 import { hold } from './maintenance/hold.ts'
 import { importFiles } from './files/import.ts'
+import { keep } from './keep/keep.ts'
 import { key } from './prove/key.ts'
 import { ledger } from './prove/ledger.ts'
 import { list } from './look/list.ts'
@@ -21,6 +22,7 @@ import { prove } from './prove/prove.ts'
 import { record } from './record/record.ts'
 import { remove } from './maintenance/remove.ts'
 import { repair } from './maintenance/repair.ts'
+import { restore } from './keep/restore.ts'
 import { rewind } from './change/rewind.ts'
 import { index, search } from './look/search.ts'
 import { show } from './look/show.ts'
@@ -32,9 +34,9 @@ import { completion } from './terminal/completion.ts'
 
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
-  { title: 'Bring conversations in', commands: [importFiles, record, chat, append] },
+  { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
   { title: 'Look', commands: [list, search, show, diff, stats, view] },
-  { title: 'Continue', commands: [continueSession, fork, rewind, note, pin, retag, rename] },
+  { title: 'Continue', commands: [continueSession, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },
   { title: 'Prove', commands: [verify, prove, ledger, key] },
   {

@@ -1,3 +1,8 @@
+/** The options of commands in earlier versions, each with what to call instead. */
+export const formerOptions: { readonly [command: string]: { readonly [option: string]: string } | undefined } = {
+  import: { '--from': '"indelible keep --only PROGRAM"', '--watch': '"indelible keep --install"' },
+}
+
 /** The names of commands in earlier versions, each with what to call instead. */
 export const formerNames: { readonly [name: string]: string | undefined } = {
   check: '"indelible show FILE --check"',

@@ -6,7 +6,7 @@ import { manPage } from '../../../scripts/man-page.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import type { Command } from '../src/terminal/command.ts'
 import { commands } from '../src/commands.ts'
-import { commandHelp } from '../src/help.ts'
+import { commandHelp } from '../src/terminal/help.ts'
 
 it('docs/command-line.md is up to date', async () => {
   if (currentPage() !== (await commandPage()))

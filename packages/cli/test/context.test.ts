@@ -9,7 +9,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../../scripts/run.ts'
 import type { ContextSource } from 'indelible/context'
 import type { PageKind, ResidencyLevel } from 'indelible/pages'
-import { residencyReason } from '../../view/src/texts/residency-reason.ts'
+import { levelReasons } from '../../view/src/texts/level-reason.ts'
 import { widthOf } from '../src/terminal/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 
@@ -34,12 +34,14 @@ describe('indelible context', () => {
   })
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '2200', '--explain'])
-    expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
-    expect(stdout).toMatch(/^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged made room$/m)
+    expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules stay$/m)
+    expect(stdout).toMatch(/^ +6 {2}tool +evidence +structured +older: a line in the marker of messages 2–11$/m)
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
-      /^ +3 {2}tool +evidence +pointer +at its minimum: paged made room$/m,
+      /^ +11 {2}tool +evidence +pointer\n +older: no line of it fits into the marker of messages \d+–\d+$/m,
     )
-    expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
+    expect(stdout).toMatch(
+      /^ {3}17 {2}user +conversation +full +among the newest messages, which are sent as recorded$/m,
+    )
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
   it('accepts a stored session and applies its notes', async () => {
@@ -92,13 +94,13 @@ describe('indelible context', () => {
       page: 'bootstrap',
       residency: 'full',
       minimum: 'structured',
-      reason: 'instructions and rules are shortened last',
+      reason: 'the whole record fits the budget',
     })
   })
   it('has no reasons without --explain', () => {
     const { stdout } = indelible(['context', example, '--budget', '800', '--json'])
     expect(JSON.parse(stdout)).not.toHaveProperty('pages')
-    expect(indelible(['context', example, '--budget', '800']).stdout).not.toContain('instructions and rules are')
+    expect(indelible(['context', example, '--budget', '800']).stdout).not.toContain('instructions and rules stay')
   })
   it.each([30, 60, 100])('fits %i columns', (columns) => {
     const lines = indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.split('\n').slice(2)
@@ -120,7 +122,7 @@ describe('indelible context', () => {
   it("prints full reasons at 60 columns, below the page if they don't fit beside it", () => {
     const reasonBelow = (columns: number): boolean =>
       indelible(['context', example, '--budget', '800', '--explain'], columns).stdout.includes(
-        '\n       instructions and rules are shortened last',
+        '\n       instructions and rules stay',
       )
     const beside =
       /^ {4}0 {2}system .*$/m.exec(indelible(['context', example, '--budget', '800', '--explain'], 200).stdout)?.[0] ??
@@ -135,36 +137,41 @@ describe('indelible context', () => {
     for (const { reason } of pages) expect(narrow).toContain(reason)
   })
   it('gives each level of each page its reason', () => {
-    type Of = Parameters<typeof residencyReason>[0]
-    const reason = (level: ResidencyLevel | undefined, kind: PageKind, position = 3, more: Partial<Of> = {}): string =>
-      residencyReason(
-        { epoch: 1, activeFrom: 10, residency: { at: () => level }, sources: [], ...more },
-        position,
-        kind,
-        'P',
-      )
-    expect(reason('full', 'evidence', 3, { epoch: 0 })).toBe('the whole record fits the budget')
-    const summary = { type: 'summary', from: 2, to: 4, model: 'm' } as ContextSource
-    const summarized = (position: number): string => reason('full', 'evidence', position, { sources: [summary] })
-    const replaced = 'replaced by a summary of m'
-    const kept = 'P keeps it: worth its tokens'
-    expect([1, 2, 3, 4].map(summarized)).toEqual([kept, replaced, replaced, kept])
-    expect(reason('full', 'constraint')).toBe('instructions and rules are shortened last')
-    expect([9, 10, 11].map((position) => reason('full', 'evidence', position))).toEqual([
-      kept,
-      'part of the active turn, which fits',
-      'part of the active turn, which fits',
+    const sources: readonly ContextSource[] = [
+      { type: 'clone', position: 0 },
+      { type: 'summary', from: 1, to: 4, model: 'm' },
+      { type: 'representation', level: 'compressed', from: 4, to: 5 },
+      { type: 'representation', level: 'pointer', from: 5, to: 9, briefs: [6] },
+      { type: 'representation', level: 'pointer', from: 10, to: 11 },
+      { type: 'representation', level: 'compressed', from: 12, to: 13 },
+    ]
+    const reason = (level: ResidencyLevel | undefined, position: number, kind: PageKind = 'evidence'): string =>
+      levelReasons({ activeFrom: 9, residency: { at: () => level }, sources })(position, kind)
+    expect([1, 3].map((position) => reason('pointer', position))).toEqual(
+      Array(2).fill('in the summary of messages 1–3, by m'),
+    )
+    expect(reason('structured', 6)).toBe('older: a line in the marker of messages 5–8')
+    const only = (range: string): string => `older: no line of it fits into the marker of messages ${range}`
+    expect([reason('pointer', 5), reason('pointer', 8), reason(undefined, 10)]).toEqual([
+      only('5–8'),
+      only('5–8'),
+      only('10'),
     ])
-    expect([9, 10, 11].map((position) => reason('compressed', 'evidence', position))).toEqual([
-      'shortened: pointer would be allowed',
-      "the user's question stays readable; only its middle may be cut",
-      'part of the active turn, which alone exceeds the budget',
+    expect([reason('full', 0, 'bootstrap'), reason('structured', 0, 'constraint')]).toEqual([
+      'instructions and rules stay',
+      'instructions and rules stay; all of them are too much, so they are outlined',
     ])
-    expect(reason('pointer', 'evidence')).toBe('at its minimum: P made room')
-    expect(reason(undefined, 'evidence')).toBe('at its minimum: P made room')
-    expect(reason('structured', 'constraint')).toBe('at its minimum: P made room')
-    expect(reason('structured', 'evidence')).toBe('a line in the marker of its range: P made room')
-    expect(reason('pointer', 'constraint')).toBe('shortened: less is not allowed')
+    expect([reason('full', 9), reason('compressed', 9)]).toEqual([
+      "the user's latest question stays",
+      "the user's latest question stays; its middle is cut",
+    ])
+    expect(reason('full', 4)).toBe("the user's first message and what `keep` names stay")
+    expect([reason('full', 11), reason('compressed', 12)]).toEqual([
+      'among the newest messages, which are sent as recorded',
+      'among the newest messages, but cut: it takes more of the budget than one message may',
+    ])
+    const whole = levelReasons({ activeFrom: 0, residency: { at: () => 'full' }, sources: [] })
+    expect(whole(3, 'evidence')).toBe('the whole record fits the budget')
   })
   it('reports what does not fit', () => {
     const { status, stderr } = indelible(['context', example, '--budget', '40'])

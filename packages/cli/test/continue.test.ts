@@ -491,7 +491,7 @@ it('a stored session continues with its notes, and without reasoning that only i
 it('continue accepts a stored session and a file of any format with --in', () => {
   const { home, env, write, run } = madeHome()
   const store = ['--store', join(home, 'sessions.db')]
-  indelible(['import', '--from', 'claude-code', ...store], { env })
+  indelible(['keep', '--only', 'claude-code', ...store], { env })
   expect(run([session, ...store, '--print']).stdout).toMatch(/claude --resume/)
   write(lines.slice(0, 1)) // from now on the two are different
   expect(run([session, ...store, '--print']).stderr).toMatch(/, 3 turns, in /)

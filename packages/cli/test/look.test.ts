@@ -371,13 +371,13 @@ describe('stats', () => {
   })
   it('counts each call of a store once, also in forks', () => {
     const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
-    expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 4, failed: 2, input: 3_000_000 })
+    expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 2, failed: 2, input: 3_000_000 })
     expect(run('stats', 'cut', '--json', '--by', 'model')).toMatchObject({
       stdout: '',
       stderr: expect.stringMatching(/^cut: without \d calls shared with mine\n/) as string,
     })
     expect(run('stats').stderr).toBe(
-      '2 calls failed\n2 calls without token counts\nthis version has no list price of of-my-own (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens\n',
+      '2 calls failed\nthis version has no list price of of-my-own (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens\n',
     )
   })
   it('marks the output and the cost of a file that counts fewer tokens than its answers hold', () => {

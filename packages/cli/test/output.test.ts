@@ -163,6 +163,17 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [hostile, '--to', '0', '--store', store],
     [hostileId, '--to', hostile, '--store', store],
   ],
+  keep: () => [
+    ['--store', join(place, 'kept.db')],
+    ['--store', join(place, 'kept.db'), '--only', hostile],
+    ['--store', join(place, 'kept.db'), '--exclude', hostile],
+    ['--store', join(place, 'kept.db'), '--again', hostileId, '--json'],
+    [hostile],
+  ],
+  restore: () => [
+    [hostileId, '--store', store],
+    [hostile, '--to', hostile, '--store', store],
+  ],
   fork: () => [
     [hostileId, '--at', '1', '--id', `fork${hostileId}`, '--store', store],
     [hostile, '--store', store],

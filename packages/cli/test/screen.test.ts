@@ -8,7 +8,7 @@ import { oneIn } from '../../../test/rounds.ts'
 import { conversation, everyPart } from '../../../test/messages.ts'
 import { commands, groups } from '../src/commands.ts'
 import type { Command } from '../src/terminal/command.ts'
-import { commandHelp, firstHelp, programHelp } from '../src/help.ts'
+import { commandHelp, firstHelp, programHelp } from '../src/terminal/help.ts'
 import * as report from '../src/terminal/report.ts'
 import {
   fitColumns,

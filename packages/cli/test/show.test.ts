@@ -11,7 +11,8 @@ import { scriptedModel, turn } from 'indelible/run'
 import { recordingFetch } from '@indelible/recorder'
 import { root } from '../../../scripts/run.ts'
 import { readTranscript } from '@indelible/transcripts'
-import { importNew } from '../src/files/import-new.ts'
+import { nothingErased } from '../src/keep/erased-messages.ts'
+import { bringRows } from '../src/keep/session-rows.ts'
 import { withOpened } from '../src/sources/place.ts'
 import { Unreadable } from '../src/terminal/command.ts'
 import { widthOf } from '../src/terminal/screen.ts'
@@ -693,12 +694,12 @@ describe('a session with a message that another program wrote, and that is none'
     await expect(read).rejects.toThrow(Unreadable)
     await expect(read).rejects.toThrow('is damaged at row 1')
   })
-  it('is not continued by an import, which goes on with other conversations', async () => {
+  it('is not continued by keep, which goes on with other conversations', async () => {
     const { store } = await made('robot imported.db')
     const transcript = orThrow(
       readTranscript('[{"role":"user","content":"the first"},{"role":"user","content":"more"}]'),
     )
-    await expect(importNew(store, 's', transcript, {})).rejects.toThrow(Unreadable)
+    await expect(bringRows(store, 's', transcript, {}, nothingErased)).rejects.toThrow(Unreadable)
     await store.close()
   })
 })

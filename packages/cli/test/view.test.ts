@@ -85,7 +85,6 @@ it('view ends on a signal while printing its address, and opens nothing then', a
 it.each([
   ['view', ['--no-open'], /^http\S+$/m],
   ['show', ['s', '--follow'], / user /],
-  ['import', ['--from', 'codex', '--watch'], /^watching /m],
 ] as const)('%s ends when npm started it and the shell in between dies', async (command, rest, first) => {
   const store = join(folder, `${command}.db`)
   indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 's', '--store', store])

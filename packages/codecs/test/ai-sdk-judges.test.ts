@@ -21,12 +21,11 @@ import {
   user,
   type Message,
   type Part,
-  type Role,
   type Sequence,
   type Settled,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
-import { toolResultPart } from 'indelible/internal/message'
+import { toolResultPart, type Role } from 'indelible/internal/message'
 import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } from '@indelible/codecs/ai-sdk'
 import { conversation } from '../../../test/messages.ts'
 import { itShared, realConversations } from '../../../test/real-transcripts.ts'

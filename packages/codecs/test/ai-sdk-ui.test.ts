@@ -15,7 +15,6 @@ import {
   toolCall,
   toolResult,
   user,
-  type Codec,
   type JsonObject,
 } from 'indelible'
 import { provider, refusal } from 'indelible/message'
@@ -24,6 +23,7 @@ import { aiModelMessages, aiUiMessages } from '@indelible/codecs/ai-sdk'
 import { expectLaw, expectLawUnderDamage, decodeOrFail, write } from '../../../test/codecs/law.ts'
 import { oneIn } from '../../../test/rounds.ts'
 import { withSmallStack } from '../../../test/small-stack.ts'
+import type { Codec } from 'indelible/internal/codecs'
 
 const options = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 const tool = { type: 'tool-f', toolCallId: 'c', input: { a: 1 } }

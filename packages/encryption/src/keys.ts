@@ -1,7 +1,7 @@
 /** Operations on session keys: wrapping them with another host key, checking, and destroying them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { optionsOf, isLeft, left, right } from 'indelible/internal/json'
-import type { ActionReason, LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
+import type { LogFault, RemoveFault, Store, StoreFault, StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
   appendToLedger,
@@ -10,6 +10,7 @@ import {
   type LedgerContent,
   type LedgerRow,
   reasonNames,
+  type ActionReason,
 } from 'indelible/internal/store'
 import type { Task } from 'indelible/internal/task'
 import { checkStore } from 'indelible/internal/session'

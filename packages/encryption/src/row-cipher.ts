@@ -47,7 +47,7 @@ export const encryptRows = (
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
-    for (const id of row.blocks ?? []) if (!given.has(id) || row.kind === 'note') attached.add(id)
+    for (const id of row.blocks ?? []) if (inside?.named.has(id) !== true) attached.add(id)
     const { kind, at = now(), salt, erased } = row
     const place = {
       kind,
@@ -97,12 +97,19 @@ const withBlocks = (
   given: ReadonlyMap<BlockId, Uint8Array>,
   scope: Uint8Array,
   hash: Hash,
-): { readonly body: string; readonly blocks: ReadonlyMap<BlockId, Uint8Array>; readonly missed: boolean } => {
+): {
+  readonly body: string
+  readonly blocks: ReadonlyMap<BlockId, Uint8Array>
+  /** The blocks that the text names. */
+  readonly named: ReadonlySet<BlockId>
+  readonly missed: boolean
+} => {
   const stored = new Map<BlockId, Uint8Array>()
   const named = new Set<BlockId>()
-  const start = body.indexOf(messageKey)
+  const start = kind === 'note' ? -1 : body.indexOf(messageKey)
+  const note = kind === 'note' && blocks.length > 0 ? (JSON.parse(body) as JsonEnvelope) : undefined
   const envelope = start === -1 ? undefined : (JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope)
-  const changed = envelope?.blocks?.map((block): ExtractedText => {
+  const changed = (note ?? envelope)?.blocks?.map((block): ExtractedText => {
     const bytes = given.get(block.id)
     if (bytes === undefined) return block
     const key = blockKey(scope, block.id)
@@ -110,14 +117,19 @@ const withBlocks = (
     const id = hashedBlock(sealed, hash)
     stored.set(id, sealed)
     named.add(block.id)
-    return { ...block, id, ...{ key: toBase64(key) } }
+    return Object.assign({}, block, { id, key: toBase64(key) })
   })
   const { message: _, ...rest } = envelope ?? {}
   const text =
-    changed === undefined ? body : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
+    changed === undefined
+      ? body
+      : note !== undefined
+        ? JSON.stringify({ ...note, blocks: changed })
+        : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
   return {
     body: text,
     blocks: stored,
+    named,
     missed: kind === 'entry' && blocks.some((id) => given.has(id) && !named.has(id)),
   }
 }

@@ -20,20 +20,16 @@ import { stubFault, attachedTo, decodeRow } from 'indelible/internal/entry'
 import type {
   Append,
   AppendedRows,
-  DamagedEntry,
   EraseResult,
   EraseRequest,
-  Fork,
   LogInfo,
   NewLog,
-  RowsToErase,
   Store,
   StoredRow,
-  StoreEncryption,
   StoreFault,
   StoreFaultOf,
 } from 'indelible/store'
-import type { RemainingBlock, RowPlace, TextPlaces } from 'indelible/store/driver'
+import type { RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
   ownIdFault,
   copyArgument,
@@ -53,6 +49,11 @@ import {
   byteFinderInSlices,
   finderInSlices,
   type TimedRow,
+  type DamagedEntry,
+  type Fork,
+  type RowsToErase,
+  type StoreEncryption,
+  type RemainingBlock,
 } from 'indelible/internal/store'
 import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'

@@ -2,6 +2,7 @@
  * Proof bundles: a message, the head of its session, that head in the ledger, and the ledger's
  * signed checkpoint, in one file that can be checked with public keys alone.
  */
+import type { Task } from 'indelible'
 import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
@@ -12,7 +13,7 @@ import type { Head, Store, StoreFault, StoredRow } from 'indelible/store'
 import { inclusionPath, isMoment, ledgerId, ledgerRow, readLedgerRow, rowLeaf } from 'indelible/internal/store'
 import type { Checkpoint } from './checkpoint.ts'
 import { fail, need } from 'indelible/internal/task'
-import { evidenceSteps, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { evidenceSteps, type AnyEvidenceFault, type EvidenceFault } from './fault.ts'
 import { lastCheckpoint, notSignedFault } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
@@ -66,7 +67,7 @@ export interface ProvenInLedger extends Proven {
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
  * @param position counts messages; negative positions count from the end
  */
-export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> => {
+export const proveInLedger = (store: Store, id: string, position: number): Task<AnyEvidenceFault, EvidenceBundle> => {
   checkStore('proveInLedger', store)
   checkArgument('proveInLedger', typeof position === 'number', 'a position', position)
   return evidenceSteps(async function* () {
@@ -88,7 +89,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  * Cost    O(rows of the ledger); the proof is a few kilobytes
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
  */
-export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> => {
+export const proveHead = (store: Store, id: string): Task<AnyEvidenceFault, LedgerProof> => {
   checkStore('proveHead', store)
   return evidenceSteps(async function* () {
     const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSignedFault(store))

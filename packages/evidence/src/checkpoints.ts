@@ -1,4 +1,5 @@
 /** Checkpoints of a scope's ledger: signed, stored in a separate log, and sent to witnesses. */
+import type { Task } from 'indelible'
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/internal/session'
@@ -10,7 +11,7 @@ import type { Head, Store } from 'indelible/store'
 import { headOf, consistencyPath, ledgerId, ownStore } from 'indelible/internal/store'
 import { emptyRange } from 'indelible/internal/proof'
 import { checkpointText } from './checkpoint.ts'
-import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceFault } from './fault.ts'
 import { headAt, readLedger } from './ledger.ts'
 import { type NoteSigner, type NoteVerifier } from './keys.ts'
 import { noteText, parseNote, signNote, type NoteSignature, type SignedNote } from './signed-note.ts'
@@ -74,7 +75,7 @@ export interface KeptCheckpoint {
  *
  * @param given the origin, the signers and further lines
  */
-export const signLedger = (store: Store, given: CheckpointOptions): EvidenceTask<KeptCheckpoint> => {
+export const signLedger = (store: Store, given: CheckpointOptions): Task<AnyEvidenceFault, KeptCheckpoint> => {
   checkStore('signLedger', store)
   const options = ownOptions('signLedger', given)
   return evidenceSteps(async function* () {
@@ -166,7 +167,7 @@ const rememberHead = async (
  *
  * @returns the checkpoint as text; use a different origin for each session
  */
-export const signSession = (store: Store, id: string, given: CheckpointOptions): EvidenceTask<string> => {
+export const signSession = (store: Store, id: string, given: CheckpointOptions): Task<AnyEvidenceFault, string> => {
   const options = ownOptions('signSession', given)
   return evidenceSteps(async function* () {
     yield* need(logVerifiersOf(options.signers))
@@ -201,7 +202,7 @@ const signedNote = async (text: string, signers: readonly NoteSigner[]): Promise
  *
  * @returns the checkpoints, oldest first
  */
-export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
+export const listCheckpoints = (store: Store): Task<AnyEvidenceFault, readonly KeptCheckpoint[]> =>
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId)()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
@@ -217,7 +218,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
  *
  * @returns the checkpoint; undefined if there is none
  */
-export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
+export const lastCheckpoint = (store: Store): Task<AnyEvidenceFault, KeptCheckpoint | undefined> =>
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId, { from: -1 })()
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
@@ -297,7 +298,7 @@ export const witnessLedger = (
   store: Store,
   asked: readonly Witness[],
   given: WitnessOptions = {},
-): EvidenceTask<WitnessResult> => {
+): Task<AnyEvidenceFault, WitnessResult> => {
   checkStore('witnessLedger', store)
   checkArgument('witnessLedger', Array.isArray(asked), 'a list of witnesses', asked)
   const options = optionsOf('witnessLedger', given, { fetch: true, timeout: true })

@@ -3,7 +3,6 @@ import {
   taskOf,
   taskOfSteps,
   type CallbackThrew,
-  type Task,
   type TaskOf,
   type TaskOfSteps,
   sentencesOf,
@@ -62,9 +61,6 @@ export interface LedgerMismatch {
 
 /** A fault of evidence, of a session, or of the store. */
 export type AnyEvidenceFault = EvidenceFault | SessionFault | StoreFault | CallbackThrew
-
-/** A task about the evidence of a store. */
-export type EvidenceTask<T> = Task<AnyEvidenceFault, T>
 
 /** Describes a mismatch in a sentence for people. */
 export const mismatchText = ({ id, what, expected, found, position, reason }: LedgerMismatch): string => {

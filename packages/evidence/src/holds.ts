@@ -1,11 +1,12 @@
 /** Holds: a session on hold can't be erased or removed until it is released. Each hold is a row of the ledger. */
+import type { Task } from 'indelible'
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/internal/session'
 import { emptyRange } from 'indelible/internal/proof'
 import { optionsOf, isLeft, left, right } from 'indelible/internal/json'
 import { describeSession } from 'indelible/session'
-import type { ActionReason, Head, Hold, Store, StoreFaultOf } from 'indelible/store'
+import type { Head, Store, StoreFaultOf } from 'indelible/store'
 import {
   appendToLedger,
   encryptionOf,
@@ -15,9 +16,11 @@ import {
   sameHead,
   type LedgerContent,
   reasonNames,
+  type ActionReason,
+  type Hold,
 } from 'indelible/internal/store'
 import { fail, need } from 'indelible/internal/task'
-import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
+import { evidenceSteps, type AnyEvidenceFault, evidenceTask } from './fault.ts'
 
 /**
  * Put a session on hold: until `releaseSession`, erasing its messages (even those it shares with other
@@ -30,7 +33,7 @@ import { evidenceSteps, evidenceTask, type EvidenceTask } from './fault.ts'
  *
  * @param reason the reason and the person, recorded in the ledger
  */
-export const holdSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> => {
+export const holdSession = (store: Store, id: string, reason: ActionReason = {}): Task<AnyEvidenceFault, Head> => {
   checkStore('holdSession', store)
   const because = optionsOf('holdSession', reason, reasonNames)
   return evidenceSteps(async function* () {
@@ -72,7 +75,7 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
  *
  * @param reason the reason and the person, recorded in the ledger
  */
-export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Head> => {
+export const releaseSession = (store: Store, id: string, reason: ActionReason = {}): Task<AnyEvidenceFault, Head> => {
   checkStore('releaseSession', store)
   const because = optionsOf('releaseSession', reason, reasonNames)
   return evidenceTask(async () => {
@@ -106,7 +109,7 @@ export interface MessageHold {
  *
  * @returns the holds; none if every message may be erased
  */
-export const listHolds = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> => {
+export const listHolds = (store: Store, id: string): Task<AnyEvidenceFault, readonly MessageHold[]> => {
   checkStore('listHolds', store)
   return evidenceSteps(async function* () {
     const { held } = yield* need(ledgerContent(store))

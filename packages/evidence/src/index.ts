@@ -9,7 +9,6 @@ export {
   type LedgerProof,
   type ProvenInLedger,
 } from './bundle.ts'
-export type { Checkpoint } from './checkpoint.ts'
 export {
   signLedger,
   witnessLedger,
@@ -18,13 +17,7 @@ export {
   type SignerMemory,
   type WitnessResult,
 } from './checkpoints.ts'
-export {
-  evidenceFaultMessage,
-  type AnyEvidenceFault,
-  type EvidenceFault,
-  type EvidenceTask,
-  type LedgerMismatch,
-} from './fault.ts'
+export { evidenceFaultMessage, type AnyEvidenceFault, type EvidenceFault, type LedgerMismatch } from './fault.ts'
 export { holdSession, listHolds, releaseSession, type MessageHold } from './holds.ts'
 export { newKey, remoteSigner, signerOf, type KeyPair, type NoteSigner } from './keys.ts'
 export {
@@ -35,11 +28,9 @@ export {
   type Ledger,
   type LedgerReport,
   type LedgerUpdate,
-  type VerifyLedgerOptions,
 } from './ledger.ts'
-export type { VerifiedSignature } from './signed-note.ts'
-export type { ActionReason, Erasure, ErasedRow, Hold, LedgerEntry } from 'indelible/store'
 
-export { checkCheckpoint, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
+export { checkCheckpoint, rotation, type Trust, type TrustedCheckpoint } from './trust.ts'
 export { withLedger, type WithLedgerOptions } from './with-ledger.ts'
-export type { Witness, WitnessOptions, WitnessRequest, WitnessResponse } from './witness.ts'
+export type { Witness } from './witness.ts'
+export type { Hold } from 'indelible/internal/store'

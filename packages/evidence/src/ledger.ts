@@ -2,23 +2,14 @@
  * A ledger: one log for each scope that records the heads and removals of its sessions. Its own
  * head covers all of them: a session that was cut, replaced or deleted no longer matches.
  */
+import type { Task } from 'indelible'
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { checkStore } from 'indelible/internal/session'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { checkArgument, isObject, isLeft, left, optionsOf, right } from 'indelible/internal/json'
 import { describeSession, listSessions, verifySession, type SessionInfo } from 'indelible/session'
-import {
-  verifyLog,
-  type ActionReason,
-  type Erasure,
-  type Head,
-  type Hold,
-  type KeyDestroyed,
-  type LedgerEntry,
-  type Store,
-  type StoreFaultOf,
-} from 'indelible/store'
+import { verifyLog, type Head, type Store, type StoreFaultOf } from 'indelible/store'
 import {
   ownIdFault,
   appendToLedger,
@@ -30,9 +21,14 @@ import {
   type LedgerContent,
   type LedgerRow,
   reasonNames,
+  type ActionReason,
+  type Erasure,
+  type Hold,
+  type KeyDestroyed,
+  type LedgerEntry,
 } from 'indelible/internal/store'
 import { fail, need, pagesOf, untilFault, type Steps } from 'indelible/internal/task'
-import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
+import { evidenceSteps, evidenceTask, type AnyEvidenceFault, type LedgerMismatch } from './fault.ts'
 
 /** The content of a ledger. */
 export interface Ledger {
@@ -55,7 +51,7 @@ export interface Ledger {
  * Errors  `NoLedger`, `NotALedger`
  * @param size the number of rows to read, from the first. Default: all
  */
-export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> => {
+export const readLedger = (store: Store, size?: number): Task<AnyEvidenceFault, Ledger> => {
   checkStore('readLedger', store)
   checkArgument('readLedger', size === undefined || typeof size === 'number', 'a number of rows', size)
   return evidenceSteps(async function* () {
@@ -94,7 +90,7 @@ export interface LedgerUpdate {
  * @param sessions only these sessions. Default: all of the scope
  * @returns the new head, the number of new rows, and the sessions that do not match
  */
-export const updateLedger = (store: Store, sessions?: readonly string[]): EvidenceTask<LedgerUpdate> => {
+export const updateLedger = (store: Store, sessions?: readonly string[]): Task<AnyEvidenceFault, LedgerUpdate> => {
   checkStore('updateLedger', store)
   checkArgument('updateLedger', sessions === undefined || Array.isArray(sessions), 'a list of ids', sessions)
   const ids = sessions && [...sessions]
@@ -136,7 +132,11 @@ const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: r
  * @param reason the reason and the person, recorded in the ledger
  * @returns the new head of the ledger
  */
-export const removeRecorded = (store: Store, id: string, reason: ActionReason = {}): EvidenceTask<Ledger['head']> => {
+export const removeRecorded = (
+  store: Store,
+  id: string,
+  reason: ActionReason = {},
+): Task<AnyEvidenceFault, Ledger['head']> => {
   checkStore('removeRecorded', store)
   const because = optionsOf('removeRecorded', reason, reasonNames)
   return evidenceSteps(async function* () {
@@ -221,7 +221,7 @@ export const verifyLedger = (
   store: Store,
   earlier?: Head,
   options: VerifyLedgerOptions = {},
-): EvidenceTask<LedgerReport> => {
+): Task<AnyEvidenceFault, LedgerReport> => {
   const { headsOnly = false, progress } = optionsOf('verifyLedger', options, optionNames)
   checkStore('verifyLedger', store)
   checkArgument('verifyLedger', earlier === undefined || isObject(earlier), 'a head of the ledger', earlier)

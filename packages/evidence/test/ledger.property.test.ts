@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createSession, memoryStore, openSession, orThrow, user, type Head, type Store } from 'indelible'
+import { createSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
 import { eraseMessages } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { removeRecorded, updateLedger, verifyLedger, type LedgerMismatch } from '@indelible/evidence'
@@ -17,6 +17,7 @@ import { ok } from '../../../test/task-results.ts'
 import { rounds } from '../../../test/rounds.ts'
 import { postgresStore } from '@indelible/postgres'
 import { startPostgres } from '../../postgres/test/postgres-server.ts'
+import type { Head } from 'indelible/internal/store'
 
 const ids = ['a', 'b', 'c'] as const
 /** Every session continues it. */

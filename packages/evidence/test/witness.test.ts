@@ -1,19 +1,11 @@
 /** What a witness is asked, and each answer by which it does not sign. */
 import { createSession, memoryStore, orThrow, user, type Store } from 'indelible'
-import {
-  newKey,
-  signerOf,
-  signLedger,
-  updateLedger,
-  witnessLedger,
-  type Witness,
-  type WitnessRequest,
-  type WitnessResponse,
-} from '@indelible/evidence'
+import { newKey, signerOf, signLedger, updateLedger, witnessLedger, type Witness } from '@indelible/evidence'
 import { lastCheckpoint, ledgerId, listCheckpoints, parseNote, signatureLines } from '../src/internal.ts'
 import { consistencyPath, storeTask } from '../../../src/store/internal.ts'
 import { left } from '../../../src/json/index.ts'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { WitnessRequest, WitnessResponse } from '../src/witness.ts'
 
 const origin = 'example.com/log'
 const signers = [orThrow(signerOf(newKey(origin).skey))]

@@ -1,3 +1,2 @@
 export { IndelibleSaver, type SaverOptions } from './saver.ts'
 export { copyCheckpoints } from './migrate.ts'
-export type { PruneOptions } from './saver.ts'

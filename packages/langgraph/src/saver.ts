@@ -31,15 +31,20 @@ import {
   type AdapterSession,
   type SessionMark,
 } from 'indelible/internal/session'
-import { pagesOf } from 'indelible/internal/task'
+import type { ApplicationNote } from 'indelible/internal/notes'
+import { storeFaultText } from 'indelible/internal/store'
+import { FaultError, pagesOf } from 'indelible/internal/task'
 import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './items.ts'
+import { mapChanges, mapIn } from './maps.ts'
 import { Reviver } from './revive.ts'
 import {
   dumpedOf,
   itemsOf,
+  mapOf,
   namespace,
   toNotedValue,
   noteOf,
+  noteAgain,
   Thread,
   writeKey,
   type DumpedValue,
@@ -228,8 +233,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         const isConversation = ns === '' && channel === this.#channel
         if (hasField(given, 'dumped')) {
           if (isConversation && given.isEmpty) first = itemsInConversation(session, []).retractFrom
-          const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
-          noted[channel] = isSame ? { same: true } : { whole: given.dumped }
+          noted[channel] = dumpedNote(given.dumped, before)
           continue
         }
         const placed = isConversation ? itemsInConversation(session, given.items) : undefined
@@ -327,7 +331,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       if (fresh.length === 0) return undefined
       const messages: Message[] = []
       const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
-        if (hasField(value, 'dumped')) return [idx, channel, { whole: value.dumped }]
+        if (hasField(value, 'dumped'))
+          return [idx, channel, dumpedNote(value.dumped, thread.checkpoint(ns, id)?.values.get(channel))]
         const items = value.items.map((text) => {
           const message = isStored && ns === '' && channel === this.#channel ? messageOf(text) : undefined
           return message === undefined ? text : { m: session.len + messages.push(message) - 1 }
@@ -354,32 +359,68 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Remove old checkpoints and their writes from a thread. `getTuple` and `list` no longer return
-   * them; the record keeps them, and its messages are unchanged.
+   * Remove old checkpoints and their writes from a thread, and erase their state from the record. `getTuple` and `list`
+   * no longer return them. The record keeps all messages. Rows that a fork shares are not erased.
+   *
+   * Cost    the remaining checkpoints are noted anew; O(notes of the record)
    *
    * @param options how many to keep
+   * @returns the number of checkpoints removed
    */
   async prune(threadId: string, { keep = 1 }: PruneOptions = {}): Promise<number> {
     if (!Number.isSafeInteger(keep) || keep < 1)
       throw new TypeError(`keep is ${String(keep)}; expected a whole number of at least 1`)
     let pruned = 0
     if ((await this.#read(threadId)) === undefined) return pruned
-    await this.#open(threadId).change((session) => {
+    const changed = await this.#open(threadId).change((session) => {
       const thread = this.#thread(session)
       pruned = 0
-      const notes = [...thread.checkpoints].flatMap(([ns, there]) => {
+      const notes: ApplicationNote[] = []
+      for (const [ns, there] of thread.checkpoints) {
         const sorted = [...there.keys()].toSorted()
         const staying = new Set(sorted.slice(-keep))
         // The values of a delta channel are stored with earlier checkpoints.
         const needed = new Set<string>()
-        for (const id of staying) for (const each of ancestry(there, id, this.#channel)) needed.add(each)
+        for (const id of staying)
+          for (const each of ancestorsFor(thread, there, { ns, id }, this.#channel)) needed.add(each)
         const ids = sorted.filter((id) => !staying.has(id) && !needed.has(id))
         pruned += ids.length
-        return ids.length === 0 ? [] : [noteOf({ type: 'prune' as const, ns, ids })]
-      })
+        if (ids.length === 0) continue
+        const remaining = [...there.values()]
+          .filter(({ id }) => !ids.includes(id))
+          .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        notes.push(noteOf({ type: 'prune', ns, ids, again: true }))
+        notes.push(...notesAgain(thread, ns, ids, remaining))
+      }
       return notes.length === 0 ? undefined : { notes }
     })
+    await this.#eraseDead(changed)
     return pruned
+  }
+
+  /** Erases the notes of pruned checkpoints, also those that a prune which was interrupted left. */
+  async #eraseDead(session: Session): Promise<void> {
+    for (;;) {
+      await session.refresh()
+      const dead = new Set(this.#thread(session).deadNotes())
+      if (dead.size === 0) return
+      const [expected, forks, stored] = await Promise.all([
+        session.head(),
+        this.#store.sharing(session.id),
+        this.#store.read(session.id, { only: 'note' }),
+      ])
+      const shared = Math.max(0, ...forks.map(({ rows }) => rows))
+      const rows = stored
+        .filter(({ index, position, erased }) => dead.has(index) && erased === undefined && position >= shared)
+        .map(({ position }) => ({ position, stub: '{"type":"erased","was":"application"}' }))
+      if (rows.length === 0) return
+      const done = await this.#store.erase({
+        logs: [{ id: session.id, expected, rows }],
+        reason: 'pruned checkpoints of LangGraph',
+      })()
+      if (done._tag === 'Right') return
+      if (done.left._tag !== 'Conflict') throw new FaultError(done.left, storeFaultText(done.left))
+    }
   }
 
   /**
@@ -491,7 +532,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   /** Deserializes the value of a channel. */
   async #live(value: Value, session: Session): Promise<unknown> {
-    if (value.kind === 'whole' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
+    if (value.kind !== 'list' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
     for (const item of itemsOf(value)) {
       const made = this.#reviver.revive(jsonOf(item, session, this.#values), this.serde)
@@ -588,10 +629,58 @@ const inOrder = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
     compareWritesSortKeys(writesSortKey(a.path, a.task, a.idx), writesSortKey(b.path, b.task, b.idx)),
   )
 
-/** The ancestors that a checkpoint's channel depends on, back to the first that has its value. */
-function* ancestry(there: ReadonlyMap<string, StoredCheckpoint>, id: string, channel: string): Generator<string> {
-  for (let at = there.get(id); at !== undefined && !at.values.has(channel); at = there.get(at.parent ?? ''))
-    if (at.parent !== undefined) yield at.parent
+/** The notes of a namespace's remaining checkpoints and writes, which need no earlier note. */
+const notesAgain = (
+  thread: Thread,
+  ns: string,
+  pruned: readonly string[],
+  remaining: readonly StoredCheckpoint[],
+): readonly ApplicationNote[] => {
+  const notes = remaining.map(({ id, parent, rest, metadata, values, versions }, index) => {
+    const base = remaining[index - 1]
+    const noted = [...values].map(([channel, value]) => [channel, noteAgain(value, base?.values.get(channel))])
+    return noteOf({
+      type: 'checkpoint',
+      ns,
+      id,
+      parent: parent ?? null,
+      base: base?.id ?? null,
+      rest,
+      metadata,
+      values: Object.fromEntries(noted) as { readonly [channel: string]: NotedValue },
+      versions,
+    })
+  })
+  for (const [id, writes] of thread.writesIn(ns)) {
+    if (pruned.includes(id)) continue
+    const before = thread.checkpoint(ns, id)
+    for (const { task, path, idx, channel, value } of writes.values()) {
+      const noted = noteAgain(value, before?.values.get(channel))
+      notes.push(noteOf({ type: 'writes', ns, id, task, path, writes: [[idx, channel, noted]] }))
+    }
+  }
+  return notes
+}
+
+/**
+ * The ancestors that a checkpoint's delta channel depends on, back to the first that has its value; none if no
+ * checkpoint and no write of them has the channel.
+ */
+const ancestorsFor = (
+  thread: Thread,
+  there: ReadonlyMap<string, StoredCheckpoint>,
+  { ns, id }: Pick<StoredCheckpoint, 'ns' | 'id'>,
+  channel: string,
+): readonly string[] => {
+  const ancestors: string[] = []
+  let isUsed = false
+  let at = there.get(id)
+  for (; at !== undefined && !at.values.has(channel); at = at.parent === undefined ? undefined : there.get(at.parent)) {
+    if (at.parent === undefined) continue
+    ancestors.push(at.parent)
+    isUsed ||= [...thread.writesOf(ns, at.parent).values()].some((write) => write.channel === channel)
+  }
+  return isUsed || at !== undefined ? ancestors : []
 }
 
 /**
@@ -640,6 +729,20 @@ const itemsInConversation = (
 
 /** The text and id of each message, cached so that a message is compared only once. */
 const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
+
+/** A serialized value as noted: as changes, if it is a map, so that a map that grows is not stored again with each change. */
+const dumpedNote = (dumped: DumpedValue, before: Value | undefined): NotedValue => {
+  const [type, text] = dumped
+  if (before?.kind === 'whole' && before.dumped[0] === type && before.dumped[1] === text) return { same: true }
+  const map = type === 'json' && text.length >= shortestMap ? mapIn(text) : undefined
+  if (map === undefined) return { whole: dumped }
+  const changes = mapChanges(before?.kind === 'map' ? mapOf(before) : {}, map)
+  if (changes === undefined) return { whole: dumped }
+  return changes.length === 0 && before?.kind === 'map' ? { same: true } : { map: changes }
+}
+
+/** The length of a serialized map from which on its changes are stored. */
+const shortestMap = 200
 
 /** A list as additions to an earlier one. */
 const listOf = (

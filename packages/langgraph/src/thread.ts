@@ -1,18 +1,26 @@
 /** Reads the notes of a thread's record: its checkpoints and their writes. */
-import { hasField, isObject, ownField, type Json } from 'indelible/internal/json'
+import { hasField, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import type { ApplicationNote, Note } from 'indelible/internal/notes'
 import type { Session, SessionReader } from 'indelible/session'
 import { RecentMap } from 'indelible/internal/sequence'
 import { textOf, type Item, type ItemRef } from './items.ts'
+import { mapChanges, withChanges, type MapChange } from './maps.ts'
 
 export const namespace = 'langgraph'
 
 /** A value serialized by the serializer. */
 export type DumpedValue = readonly [type: string, text: string]
 
-/** The value of a channel: whole, or a list that shares its beginning with an earlier one. */
+/** The value of a channel: whole, a list that shares its beginning with an earlier one, or a map as changes to one. */
 export type Value =
   | { readonly kind: 'whole'; readonly dumped: DumpedValue }
+  | {
+      readonly kind: 'map'
+      readonly base: Extract<Value, { kind: 'map' }> | undefined
+      readonly changes: readonly MapChange[]
+      /** The maps that were read last. */
+      readonly cached: MapCache
+    }
   | {
       readonly kind: 'list'
       readonly base: Extract<Value, { kind: 'list' }> | undefined
@@ -26,6 +34,7 @@ export type Value =
 
 /** Bounded, because each list has all items of the lists before it. */
 type ListCache = RecentMap<object, readonly Item[]>
+type MapCache = RecentMap<object, JsonObject>
 
 export interface StoredCheckpoint {
   readonly ns: string
@@ -54,6 +63,8 @@ type NotedValue =
   /** The value that the channel had at an earlier version. */
   | { readonly at: string | number }
   | { readonly whole: DumpedValue }
+  /** A map: the changes to that of `base`; to an empty one, if that has none. */
+  | { readonly map: readonly MapChange[] }
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
 /** The content of this package's notes. */
@@ -79,7 +90,8 @@ export type ThreadNote =
       readonly path: string
       readonly writes: readonly (readonly [idx: number, channel: string, value: NotedValue])[]
     }
-  | { readonly type: 'prune'; readonly ns: string; readonly ids: readonly string[] }
+  /** `again`: the remaining checkpoints of the namespace follow, none of which needs an earlier note. */
+  | { readonly type: 'prune'; readonly ns: string; readonly ids: readonly string[]; readonly again?: true }
 
 export const noteOf = (content: ThreadNote): ApplicationNote => ({
   type: 'application',
@@ -96,6 +108,9 @@ export class Thread {
   /** By namespace, channel and version. */
   readonly #versions = new Map<string, Map<string, Map<string | number, Value>>>()
   readonly #lists: ListCache = new RecentMap(8)
+  readonly #maps: MapCache = new RecentMap(8)
+  /** The indexes of the notes that say what the thread is: of its checkpoints, and of their writes. */
+  readonly #live = new Map<string, Map<string, { checkpoint: number | undefined; readonly writes: number[] }>>()
   #notes = 0
 
   constructor(session: Session) {
@@ -105,9 +120,19 @@ export class Thread {
   /** Read the notes added since the last call. */
   update(): this {
     const notes = this.session.notes()
-    for (const note of notes.slice(this.#notes)) this.#read(note)
-    this.#notes = notes.length
+    for (const note of notes.slice(this.#notes)) this.#read(note, this.#notes++)
     return this
+  }
+
+  /** The indexes of the session's notes without which the thread is the same: those of pruned checkpoints. */
+  deadNotes(): readonly number[] {
+    const live = new Set<number | undefined>()
+    for (const there of this.#live.values())
+      for (const { checkpoint, writes } of there.values()) for (const index of [checkpoint, ...writes]) live.add(index)
+    const dead: number[] = []
+    for (const [index, note] of this.session.notes().toArray().entries())
+      if (note.type === 'application' && note.namespace === namespace && !live.has(index)) dead.push(index)
+    return dead
   }
 
   /** The checkpoint with an id; without an id, the last one of the namespace. */
@@ -123,12 +148,24 @@ export class Thread {
     return this.#writes.get(ns)?.get(id) ?? none
   }
 
+  /** The writes of a namespace, by checkpoint. */
+  writesIn(ns: string): ReadonlyMap<string, ReadonlyMap<string, Write>> {
+    return this.#writes.get(ns) ?? new Map<string, ReadonlyMap<string, Write>>()
+  }
+
   /** The value that a channel had at a version; undefined if it was never stored. */
   valueAt(ns: string, channel: string, version: string | number | undefined): Value | undefined {
     return version === undefined ? undefined : this.#versions.get(ns)?.get(channel)?.get(version)
   }
 
-  #read(note: Note): void {
+  #notesOf(ns: string, id: string): { checkpoint: number | undefined; readonly writes: number[] } {
+    const there = mapIn(this.#live, ns)
+    const known = there.get(id) ?? { checkpoint: undefined, writes: [] }
+    there.set(id, known)
+    return known
+  }
+
+  #read(note: Note, index: number): void {
     if (note.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) return
     const noted = note.content as unknown as ThreadNote // only `noteOf` writes notes of this namespace
     if (noted.type === 'checkpoint') {
@@ -139,26 +176,37 @@ export class Thread {
       for (const [channel, value] of Object.entries(noted.values)) {
         const read = hasField(value, 'at')
           ? this.valueAt(ns, channel, value.at)
-          : valueIn(value, base?.values.get(channel), this.#lists)
+          : valueIn(value, base?.values.get(channel), this.#lists, this.#maps)
         if (read === undefined) continue
         values.set(channel, read)
         const version = ownField(noted.versions, channel)
         if (version !== undefined) mapIn(versions, channel).set(version, read)
       }
+      this.#notesOf(ns, id).checkpoint = index
       const parent = noted.parent ?? undefined
       mapIn(this.checkpoints, ns).set(id, { ns, id, parent, rest, metadata, values, versions: noted.versions })
     } else if (noted.type === 'writes') {
       const there = mapIn(mapIn(this.#writes, noted.ns), noted.id)
+      this.#notesOf(noted.ns, noted.id).writes.push(index)
+      const base = this.checkpoint(noted.ns, noted.id)
       for (const [idx, channel, value] of noted.writes) {
-        const read = hasField(value, 'at') ? undefined : valueIn(value, undefined, this.#lists)
+        const read = hasField(value, 'at')
+          ? undefined
+          : valueIn(value, base?.values.get(channel), this.#lists, this.#maps)
         if (read !== undefined)
           there.set(writeKey(noted.task, idx), { task: noted.task, idx, path: noted.path, channel, value: read })
       }
-    } else
+    } else {
       for (const id of noted.ids) {
         this.checkpoints.get(noted.ns)?.delete(id)
         this.#writes.get(noted.ns)?.delete(id)
+        this.#live.get(noted.ns)?.delete(id)
       }
+      if (noted.again !== true) return
+      // Those of the remaining checkpoints follow.
+      this.#versions.get(noted.ns)?.clear()
+      this.#live.get(noted.ns)?.clear()
+    }
   }
 }
 
@@ -177,9 +225,12 @@ const valueIn = (
   noted: Exclude<NotedValue, { readonly at: unknown }>,
   base: Value | undefined,
   cached: ListCache,
+  maps: MapCache,
 ): Value | undefined => {
   if (hasField(noted, 'same')) return base
   if (hasField(noted, 'whole')) return { kind: 'whole', dumped: noted.whole }
+  if (hasField(noted, 'map'))
+    return { kind: 'map', base: base?.kind === 'map' ? base : undefined, changes: noted.map, cached: maps }
   return {
     kind: 'list',
     base: base?.kind === 'list' ? base : undefined,
@@ -212,14 +263,50 @@ export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[
   return items
 }
 
+/** A whole map. Cost: O(map), and O(maps it is made of) unless one of them was read lately. */
+export const mapOf = (value: Extract<Value, { kind: 'map' }>): JsonObject => {
+  const { cached } = value
+  const later: (readonly MapChange[])[] = []
+  let map: JsonObject = {}
+  for (let at: typeof value | undefined = value; at !== undefined; at = at.base) {
+    const known = cached.get(at)
+    if (known !== undefined) {
+      map = known
+      break
+    }
+    later.push(at.changes)
+  }
+  for (const changes of later.toReversed()) map = withChanges(map, changes)
+  cached.set(value, map)
+  return map
+}
+
 /** Serializes the value of a channel. */
 export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   if (value.kind === 'whole') return value.dumped
+  if (value.kind === 'map') return ['json', JSON.stringify(mapOf(value))]
   const list = `[${itemsOf(value)
     .map((item) => textOf(item, session))
     .join(',')}]`
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
+
+/** A value as noted again, after the value that the channel has in the note that becomes its base. */
+export const noteAgain = (value: Value, base: Value | undefined): NotedValue => {
+  if (value === base) return { same: true }
+  if (value.kind === 'whole') return { whole: value.dumped }
+  if (value.kind === 'map') {
+    const changes = mapChanges(base?.kind === 'map' ? mapOf(base) : {}, mapOf(value))
+    return changes === undefined ? { whole: ['json', JSON.stringify(mapOf(value))] } : { map: changes }
+  }
+  const [items, before] = [itemsOf(value), base?.kind === 'list' ? itemsOf(base) : []]
+  let keep = 0
+  while (keep < items.length && keep < before.length && isSameRef(items[keep] as Item, before[keep] as Item)) keep += 1
+  return toNotedValue({ keep, add: items.slice(keep), isSnapshot: value.isSnapshot })
+}
+
+const isSameRef = ({ ref: one }: Item, { ref: other }: Item): boolean =>
+  typeof one === 'string' || typeof other === 'string' ? one === other : one.m === other.m && one.id === other.id
 
 export const toNotedValue = ({
   keep,

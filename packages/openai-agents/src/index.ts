@@ -1,2 +1,2 @@
 export { AgentsSession, agentsSession, type AgentsSessionOptions } from './session.ts'
-export { copyItems, type ItemSource } from './migrate.ts'
+export { copyItems } from './migrate.ts'

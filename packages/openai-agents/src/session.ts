@@ -10,9 +10,9 @@ import {
 import { optionsOf, isObject, jsonEqual, type Json, type JsonObject, plainOf } from 'indelible/internal/json'
 import type { ApplicationNote, Note, RetractionNote } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
-import type { Session, SessionReader, MessagesAndNotes } from 'indelible/session'
+import type { Session, SessionReader } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { adapterSession, type SessionMark } from 'indelible/internal/session'
+import { adapterSession, type SessionMark, type MessagesAndNotes } from 'indelible/internal/session'
 import { itemsOf, messagesOf } from './items.ts'
 
 /** The id of a session, and its initial state. */

@@ -25,6 +25,19 @@ export class Calls {
     })
   }
 
+  /** Like `run`, for a method that reads a log by its id alone. */
+  onId<T>(operation: string, id: string, work: () => Answer<T>): Answer<T> {
+    return this.run(operation, async () => {
+      try {
+        return await work()
+      } catch (error) {
+        const damage = damageOr(error, id)
+        if (damage === undefined) throw error
+        return left(damage)
+      }
+    })
+  }
+
   /** Like `run`, for a method that reads a log. If rows are missing because the log was removed, that is not damage. */
   onLog<T>(operation: string, scope: string, id: string, work: (log: Log, rows: LogRows) => Answer<T>): Answer<T> {
     return this.run(operation, () => this.#withLog(scope, id, work))

@@ -4,13 +4,19 @@
  */
 import type { BlockId } from 'indelible/internal/proof'
 import type { CheckedAppend, GrownRow } from 'indelible/internal/store'
-import { stateOf, type Database, type Query } from './database.ts'
+import { stateOf, type Database, type Query, type Rows } from './database.ts'
 
 /** The maximum length of a tsvector's terms in characters. The server accepts at most a megabyte. */
 const mostText = 250_000
 
 /** How often to check again whether an index exists, in milliseconds. */
 const recheckMs = 5000
+
+/** The number of tables of the index in the schema $1. */
+export const indexTables =
+  "select count(*) as tables from information_schema.tables where table_schema = $1::text and table_name in ('search', 'search_until')"
+
+export const hasIndexIn = ({ tables }: Rows[number]): boolean => Number(tables) === 2
 
 /** The index terms of a row. */
 export interface Document {
@@ -47,9 +53,10 @@ export class Documents {
     return isWhole ? documents : undefined
   }
 
-  /** Called when another process has dropped the index. */
-  lost(): void {
-    this.#known = { there: false, at: performance.now() }
+  /** Called with what was read of the index; `false` also when another process has dropped it. */
+  found(there: boolean): boolean {
+    this.#known = { there, at: performance.now() }
+    return there
   }
 
   /** Whether an index exists, as far as known. An unknown or old answer starts a lookup. Undefined if unknown. */
@@ -62,13 +69,8 @@ export class Documents {
   look(): Promise<boolean> {
     return (this.#looking ??= this.#db.track(async () => {
       try {
-        const [found] = await this.#db.read(
-          `select count(*) as tables from information_schema.tables where table_schema = $1::text and table_name in ('search', 'search_until')`,
-          [this.#name],
-        )
-        const there = Number(found?.['tables']) === 2
-        this.#known = { there, at: performance.now() }
-        return there
+        const [found] = await this.#db.read(indexTables, [this.#name])
+        return this.found(found !== undefined && hasIndexIn(found))
       } finally {
         this.#looking = undefined
       }

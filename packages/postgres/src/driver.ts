@@ -22,6 +22,7 @@ import { listLogs, piecesOf } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
 import { Mentions } from './mentions.ts'
+import { readPieces } from './rows.ts'
 import { Search } from './search.ts'
 import { hash } from './sum.ts'
 import { Sweeper } from './sweep.ts'
@@ -51,6 +52,7 @@ export const postgresDriver = (
     info: (scope, id) =>
       calls.onLog('read a log', scope, id, async (log) => {
         rangeOf(log.head, log.peaks, hash)
+        writer.remember(scope, log)
         return right(infoOf(log))
       }),
     list: (scope, given) => calls.run('list logs', async () => right(await listLogs(db.read, schema, scope, given))),
@@ -62,8 +64,15 @@ export const postgresDriver = (
         if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
         return appended
       }),
-    read: (scope, id, range) =>
-      calls.onLog('read rows', scope, id, async (_log, rows) => right(await rows.read(range))),
+    read: (scope, id, range) => {
+      const { from = 0, to = Number.MAX_SAFE_INTEGER, only } = range
+      if (only !== undefined || !isPosition(from) || !isPosition(to))
+        return calls.onLog('read rows', scope, id, async (_log, rows) => right(await rows.read(range)))
+      return calls.onId('read rows', id, async () => {
+        const found = await readPieces(db.read, schema, scope, id, from, to)
+        return found === undefined ? left({ _tag: 'NoSuchLog', id }) : right(found.rows)
+      })
+    },
     nodes: (scope, id, positions) =>
       calls.onLog('read nodes', scope, id, async (_log, rows) => right(Object.freeze(await rows.nodes(positions)))),
     fork: (scope, id, to, at, meta) =>
@@ -108,6 +117,8 @@ export const postgresDriver = (
   }
   return driver
 }
+
+const isPosition = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 
 const repairStore = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
   const repairs: StoreRepair[] = []

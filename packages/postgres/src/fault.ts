@@ -8,12 +8,16 @@ const unique = '23505'
 const serialization = '40001'
 const deadlock = '40P01'
 const readOnly = '25006'
+const insufficientPrivilege = '42501'
 const diskFull = '53100'
 export const queryCanceled = '57014'
 const lockNotAvailable = '55P03'
 // Another process has created it meanwhile.
 const duplicateSchema = '42P06'
 const duplicateTable = '42P07'
+
+/** What a role that may read can do. */
+const readingOperation = /^(?:open|read|list|get|look|check|search)\b/
 
 /** Whether a retry may succeed, because another transaction was first or in the way. */
 export const isTransient = (error: unknown): boolean =>
@@ -23,6 +27,10 @@ export const faultOf = (error: unknown, place: Place, operation: string): OpenSt
   switch (stateOf(error)) {
     case readOnly:
       return { _tag: 'ReadOnly', path: place.name }
+    case insufficientPrivilege: {
+      if (!readingOperation.test(operation)) return { _tag: 'ReadOnly', path: place.name }
+      return { _tag: 'Io', operation, cause: error }
+    }
     case diskFull:
       return { _tag: 'Full', path: place.name }
     case queryCanceled:

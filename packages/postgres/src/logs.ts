@@ -58,7 +58,9 @@ export class Logs {
   async create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     if (first.rows.length > 0) return this.#createWith(scope, id, meta, first)
     const log = await this.#start(this.#db.write, scope, id, emptyOrigin, meta)
-    return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
+    if (log === undefined) return left({ _tag: 'LogExists', id })
+    this.#writer.remember(scope, log)
+    return right(infoOf(log))
   }
 
   async update(scope: string, id: string, given: CheckedUpdate): Answer<LogInfo> {
@@ -160,9 +162,12 @@ export class Logs {
           return made
         })
         if (problem !== undefined) return left(problem)
-        if (log !== undefined) return right(infoOf(log))
+        if (log !== undefined) {
+          this.#writer.remember(scope, log)
+          return right(infoOf(log))
+        }
       } catch (error) {
-        if (isIndexGone(error)) this.#documents.lost()
+        if (isIndexGone(error)) this.#documents.found(false)
         else if (error instanceof StoredBlockDamaged) await this.#writer.mend(scope, first)
         else {
           const missing = stateOf(error) === foreignKey ? await this.#writer.missing(scope, first) : []

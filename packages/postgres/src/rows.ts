@@ -1,4 +1,4 @@
-/** Reads the rows of a log from the database, across its segments, in a fixed number of statements. */
+/** Reads the rows of a log from the database, across its segments, in a fixed number of statements: those from a position on in one. */
 import {
   Damaged,
   decodePlace,
@@ -9,9 +9,10 @@ import {
   type RowKind,
   type RowRange,
   type StoredRow,
+  wholeIn,
 } from 'indelible/internal/store'
 import type { Query } from './database.ts'
-import { copyBytes, rangesOf, type Log } from './log.ts'
+import { copyBytes, type Log } from './log.ts'
 
 interface Beside extends KindIndex {
   readonly node: Uint8Array
@@ -36,12 +37,10 @@ export class LogRows {
   /** The rows of a range. Throws Damaged. */
   async read(range: RowRange): Promise<readonly StoredRow[]> {
     const { start, end } = await this.#positions(range)
-    const rows: StoredRow[] = []
-    for (let from = start; from < end; from += piece) {
-      const found = await this.#between(from, Math.min(from + piece, end))
-      for (const row of found) if (range.only === undefined || row.kind === range.only) rows.push(row)
-    }
-    return Object.freeze(rows)
+    const { id, key } = this.#log
+    const found = await readPieces(this.#query, this.#schema, this.#scope, id, start, end)
+    if (found?.key !== key) throw new Damaged(start, 'its log was removed') // who reads it looks for the log again
+    return Object.freeze(range.only === undefined ? found.rows : found.rows.filter(({ kind }) => kind === range.only))
   }
 
   /** The nodes and places of rows. Throws Damaged. */
@@ -70,24 +69,6 @@ export class LogRows {
   async nodes(positions: readonly number[]): Promise<Uint8Array[]> {
     const found = await this.at(positions)
     return positions.map((position) => (found.get(position) as Beside).node.slice()) // `at` throws if one is missing
-  }
-
-  async #between(from: number, to: number): Promise<readonly StoredRow[]> {
-    const parts = rangesOf(this.#log)
-      .map((part) => ({ segment: part.segment, from: Math.max(part.from, from), to: Math.min(part.to, to) }))
-      .filter((part) => part.from < part.to)
-    const found = await this.#query(
-      `select r.position, r.place, r.body, r.at, r.salt, r.erased from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
-       join ${this.#schema}.row r on r.scope = $1::text and r.segment = p.segment and r.position >= p.first and r.position < p.beyond
-       order by r.position`,
-      [this.#scope, parts.map((part) => part.segment), parts.map((part) => part.from), parts.map((part) => part.to)],
-    )
-    const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
-      if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
-      return rowIn(from + index, Number(place), unescapeBody(body as string), Number(at), salt, erased)
-    })
-    if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
-    return rows
   }
 
   async #positions({ only, ...slice }: RowRange): Promise<Positions> {
@@ -130,6 +111,53 @@ export class LogRows {
     return (
       (this.#log.stretches.findLast(({ base }) => base <= position) ?? this.#log.stretches[0])?.segment ?? this.#log.key
     )
+  }
+}
+
+/** The rows of a log from one position to another, or to its end, and its key. */
+interface FoundRows {
+  readonly key: number
+  readonly rows: readonly StoredRow[]
+}
+
+/**
+ * Reads the rows of a log by its id, without its description. Undefined if there is no such log. Throws Damaged.
+ *
+ * @param from a position
+ * @param to the position after the last one; it may be beyond the end
+ */
+export const readPieces = async (
+  query: Query,
+  schema: string,
+  scope: string,
+  id: string,
+  from: number,
+  to: number,
+): Promise<FoundRows | undefined> => {
+  let key: number | undefined
+  const rows: StoredRow[] = []
+  for (let start = from; ; start += piece) {
+    const found = await query(
+      `select l.key, l.size, r.position, r.place, r.body, r.at, r.salt, r.erased from ${schema}.log l
+       left join lateral (
+         select r.* from generate_subscripts(l.segments, 1) as i join ${schema}.row r
+         on r.scope = l.scope and r.segment = l.segments[i] and r.position >= greatest(l.bases[i], $3::bigint)
+           and r.position < least(coalesce(l.bases[i + 1], l.size), $4::bigint)
+       ) r on true
+       where l.scope = $1::text and l.id = $2::text order by r.position`,
+      [scope, id, start, Math.min(start + piece, to)],
+    )
+    const [log] = found
+    if (log === undefined || (key !== undefined && Number(log['key']) !== key)) return undefined // removed between
+    key = Number(log['key'])
+    const end = Math.min(to, wholeIn(String(log['size']), 'size'))
+    for (const { position, place, body, at, salt, erased } of found) {
+      if (position === null) break // a log without rows there
+      if (Number(position) !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
+      rows.push(rowIn(Number(position), Number(place), unescapeBody(body as string), Number(at), salt, erased))
+    }
+    if (rows.length < Math.min(start + piece, end) - from) throw new Damaged(from + rows.length, 'its row is missing')
+    if (start + piece >= end) return { key, rows: Object.freeze(rows) }
   }
 }
 

@@ -92,7 +92,7 @@ export class Search implements IndexDriver {
   drop(): Answer<void> {
     return this.#calls.run('drop the index', async () => {
       await this.#db.write(`drop table if exists ${this.#db.schema}.search_until, ${this.#db.schema}.search`)
-      this.#documents.lost()
+      this.#documents.found(false)
       return right(undefined)
     })
   }
@@ -100,7 +100,7 @@ export class Search implements IndexDriver {
   async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
     const found = await this.#find(scope, query)
     if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
-    this.#documents.lost()
+    this.#documents.found(false)
     return right(undefined)
   }
 

@@ -104,9 +104,8 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     try {
       const limit = options.pool === undefined ? { timeout, cancel: cancelStatement } : undefined
       const db = new Database(pool.right, place, limit)
-      const prepared = await retryUntil(timeout, () => prepare(db, create))
       const documents = new Documents(db)
-      if (!isLeft(prepared)) await documents.look()
+      const prepared = await retryUntil(timeout, () => prepare(db, documents, create))
       const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, now, end, documents), scope)
       if (isLeft(store)) await end()
       return store

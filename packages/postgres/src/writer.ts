@@ -80,6 +80,12 @@ export class Writer {
     })
   }
 
+  /** Caches the state of a log that was read, for its next append. */
+  remember(scope: string, log: Log): void {
+    const key = keyOf({ scope, id: log.id })
+    if ((this.#known.get(key)?.head.size ?? -1) < log.head.size) this.#known.set(key, log)
+  }
+
   /** Batches the calls of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled) return
@@ -261,7 +267,7 @@ export class Writer {
     try {
       done = await this.#db.write(text, values)
     } catch (error) {
-      if (documents && isIndexGone(error)) this.#documents.lost()
+      if (documents && isIndexGone(error)) this.#documents.found(false)
       else throw error
       return this.#run(scope, growths)
     }

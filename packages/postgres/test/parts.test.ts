@@ -16,6 +16,7 @@ const errorOf = (code: string): Error => Object.assign(new Error('no'), { code, 
 describe('an error of the server', () => {
   it.each<readonly [string, object]>([
     ['25006', { _tag: 'ReadOnly', path: 'db/schema' }],
+    ['42501', { _tag: 'ReadOnly', path: 'db/schema' }],
     ['53100', { _tag: 'Full', path: 'db/schema' }],
     ...['57014', '55P03', '23503', '23505', '40001', '40P01', '42P06', '42P07'].map(
       (code) => [code, { _tag: 'Busy', waited: 700 }] as const,

@@ -4,7 +4,7 @@ import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -1259,6 +1259,33 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map(turn))
     expect(await done(store.hasBlocks(ids))).toEqual([false, false, false])
     await done(store.close())
+  })
+
+  it('reads for a role without INSERT, and each of its writes is ReadOnly', async () => {
+    const schema = fresh()
+    const owned = await open({ schema })
+    const { head } = await done(owned.create({ id: 'log', rows: [row('first')], encrypt: false }))
+    const role = `reader_${process.pid}`
+    await sql(`do $$ begin create role ${role}; exception when duplicate_object then null; end $$`)
+    await sql(`grant usage on schema ${quoted(schema)} to ${role}`)
+    await sql(`grant select on all tables in schema ${quoted(schema)} to ${role}`)
+    const address = new URL(url)
+    address.searchParams.set('options', `-c role=${role}`)
+    const reading = await open({ connectionString: address.href, schema })
+    expect((await done(reading.read('log'))).map(({ body }) => body)).toEqual(['first'])
+    expect((await done(reading.list())).logs.map(({ id }) => id)).toEqual(['log'])
+    const readOnly = left(expect.objectContaining({ _tag: 'ReadOnly' }) as object)
+    expect(await reading.append('log', { expected: head, rows: [row('second')] })()).toEqual(readOnly)
+    expect(await reading.create({ id: 'other', encrypt: false })()).toEqual(readOnly)
+    expect(await reading.update('log', { expected: 0, meta: { a: 1 } })()).toEqual(readOnly)
+    expect(await reading.remove('log')()).toEqual(readOnly)
+    expect(await reading.putBlocks([new Uint8Array(9)])()).toEqual(readOnly)
+    expect(await reading.lease('log', { holder: 'h', ttl: 1000 })()).toEqual(readOnly)
+    await sql(`revoke select on all tables in schema ${quoted(schema)} from ${role}`)
+    expect(await reading.read('log')()).toMatchObject({ left: { _tag: 'Io', operation: 'read rows' } })
+    for (const store of [reading, owned]) await done(store.close())
+    await sql(`drop owned by ${role}`)
+    await sql(`drop role ${role}`)
   })
 })
 

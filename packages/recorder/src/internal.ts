@@ -2,5 +2,6 @@
 export { promptText } from './cache-break.ts'
 export { CacheWatch, missedText, otherModelText } from './cache-watch.ts'
 export { namedTools } from './named-tools.ts'
-export { sentEntries, toSentMessage } from './receipt.ts'
+export { sentEntries, toSentMessage, type CacheBreak } from './receipt.ts'
 export { carriesConversation } from './wire.ts'
+export type { RecorderSummary } from './summary.ts'

@@ -86,3 +86,33 @@ it('the figures list so many sessions, breaks and models, and count the others',
   tally.passed()
   expect(summary.passed).toBe(1)
 })
+
+it('a call without an answer is counted apart, and makes no figure uncertain; a broken answer is a call that cost more', async () => {
+  const store = memoryStore()
+  const recorder = createRecorder({ store, sessionOf: () => 's' })
+  const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`
+  const delta = (content: string, more: object = {}): string =>
+    event({ model: 'gpt-5.4', choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more })
+  const usage = { prompt_tokens: 10, completion_tokens: 1 }
+  const end = event({ model: 'gpt-5.4', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })
+  for (const [index, [status, body]] of [
+    [200, delta('whole') + end],
+    [429, JSON.stringify({ error: { message: 'rate limit' } })],
+    [529, 'overloaded'],
+    [200, delta('broken', { usage })],
+  ].entries() as IterableIterator<[number, [number, string]]>) {
+    const observed = recorder.observe({ method: 'POST', url: 'https://x/chat/completions', header: () => undefined })
+    observed?.sent(JSON.stringify({ model: 'gpt-5.4', messages: [{ role: 'user', content: `question ${index}` }] }))
+    observed?.answered(status, (name) => (name === 'content-type' && status === 200 ? 'text/event-stream' : undefined))
+    observed?.chunk(new TextEncoder().encode(body))
+    observed?.end()
+    await recorder.settled()
+  }
+  const uses = await readUsage(store, 's')
+  expect(uses.map(({ calls, failed, undercounted = 0 }) => [calls, failed, undercounted])).toEqual([
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 1, 0],
+    [1, 1, 1],
+  ])
+})

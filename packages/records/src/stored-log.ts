@@ -8,19 +8,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { ownFields, isLeft, jsonOrText, left, optionsOf, right, type OptionNames } from 'indelible/internal/json'
 import type { Task } from 'indelible/internal/task'
 import type { History } from 'indelible/history'
-import type {
-  AppendFault,
-  LogFault,
-  NewLogFault,
-  Head,
-  LogInfo,
-  Row,
-  Store,
-  StoredRow,
-  StoreFault,
-  StoreFaultOf,
-} from 'indelible/store'
-import { ownIdFault, storeTask } from 'indelible/internal/store'
+import type { LogFault, Head, LogInfo, Row, Store, StoredRow, StoreFault, StoreFaultOf } from 'indelible/store'
+import { ownIdFault, storeTask, type AppendFault, type NewLogFault } from 'indelible/internal/store'
 import { callQuietly, timeFrom } from './host-calls.ts'
 import { newLog } from './create-log.ts'
 import { sharedNames, type CallLogOptions } from './log.ts'

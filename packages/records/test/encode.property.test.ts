@@ -2,9 +2,10 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createHistory } from 'indelible'
-import { encodeValue, type EncodeLimits } from '@indelible/records'
+import { encodeValue } from '@indelible/records'
 import { rounds } from '../../../test/rounds.ts'
 import { Outputs } from '../../../test/outputs.ts'
+import type { EncodeLimits } from '../src/encode.ts'
 
 const anything = fc.anything({
   maxDepth: 5,

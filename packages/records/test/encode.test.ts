@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { encodeValue, type Redact } from '@indelible/records'
+import { encodeValue } from '@indelible/records'
+import type { Redact } from '../src/encode.ts'
 
 const encoded = (value: unknown): unknown => encodeValue(value).value
 

@@ -7,8 +7,8 @@ import {
   type Call,
   type CallContext,
   type CallLogOptions,
-  type CallScope,
 } from '@indelible/records'
+import type { CallScope } from '../src/log.ts'
 
 const no = (): never => {
   throw new Error('no')

@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Json, View } from 'indelible'
-import type { JsonArray } from 'indelible/message'
 import {
   createCallLog,
   createContentStore,
@@ -12,10 +11,11 @@ import {
   startCall,
   type CallContext,
   type CallRecord,
-  type ContentFaultOf,
-  type FinishResult,
-  type OutcomeSummary,
 } from '@indelible/records'
+import type { JsonArray } from 'indelible/internal/json'
+import type { ContentFaultOf } from '../src/fault.ts'
+import type { FinishResult } from '../src/call.ts'
+import type { OutcomeSummary } from '../src/record.ts'
 
 declare const log: History<CallRecord>
 declare const view: View<CallRecord>

@@ -195,7 +195,7 @@ it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store
   ['appends whatever lease is named', 'an expired lease', (store) => ({ append: (id, { expected, rows }) => store.append(id, { expected, rows }) })], // oxfmt-ignore
   ['updates whatever lease is named', 'whose lease was taken', (store) => ({ update: (id, { expected, meta }) => store.update(id, { expected, meta }) })], // oxfmt-ignore
   ['erases whatever lease is named', 'whose lease was taken', (store) => ({ erase: ({ logs, ...rest }) => store.erase({ ...rest, logs: logs.map(({ id, expected, rows }) => ({ id, expected, rows })) }) })], // oxfmt-ignore
-  ['keeps a released lease', 'a released lease', () => ({ release: () => storeTask(async () => right(undefined), 'release') })], // oxfmt-ignore
+  ['keeps a released lease', 'a released lease', (store) => ({ release: (id) => storeTask(async () => right(orThrow(await store.info(id)()).head), 'release') })], // oxfmt-ignore
   ['asks nobody to stop', 'asked to stop', (store) => ({ requestStop: (id) => store.leaseOf(id) })],
   ['lists in any order', 'an unknown order', (store) => ({ list: () => store.list() })],
   [

@@ -8,7 +8,7 @@ import type { PageKind } from 'indelible/pages'
 import type { TranscriptEvent } from './event.ts'
 import type { Range, Summary } from './line-format.ts'
 import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
-import type { RowMoment } from 'indelible/session'
+import type { RowMoment } from 'indelible/internal/session'
 
 /**
  * Make a transcript from the events of `readTranscriptStream`. It equals the result of `readTranscript`.

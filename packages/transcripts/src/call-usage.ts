@@ -2,13 +2,15 @@
 import { isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
-import { count, objectIn, type CallDetails, type OriginDraft } from './origin.ts'
+import { count, objectIn, textIn, type CallDetails, type OriginDraft } from './origin.ts'
 import { isUndercounted } from './undercount.ts'
 
 export interface CallUsage {
   /** The model, with the way of serving it where that changes its price, as `gpt-5 (batch)`. */
   readonly model: string
   readonly usage: Usage
+  /** Names the call, where a file may write its answer in several lines, or again. */
+  readonly key?: string
   /** Set if the answer holds more tokens than were counted: its cost is at least that of `usage`. */
   readonly undercounted?: true
 }
@@ -30,6 +32,7 @@ export const callUsageOf = (message: Message): CallUsage | undefined => {
   return {
     model: tier === undefined ? model : `${model} (${tier})`,
     usage,
+    ...(counted.key !== undefined && { key: counted.key }),
     ...(isUndercounted([message], usage.output) && { undercounted: true as const }),
   }
 }
@@ -37,7 +40,8 @@ export const callUsageOf = (message: Message): CallUsage | undefined => {
 /** Count the call behind an answer. */
 export const countAnswer = (origin: OriginDraft, message: Message, call: Omit<CallDetails, 'answer'> = {}): void => {
   const counted = countedIn(message)
-  if (counted !== undefined) countCall(origin, counted, { ...call, answer: [message] })
+  if (counted !== undefined)
+    countCall(origin, counted, { ...(counted.key !== undefined && { key: counted.key }), ...call, answer: [message] })
 }
 
 /** Count a call that has no answer in the conversation, such as that of a compaction. */
@@ -53,13 +57,15 @@ export type Counted = {
   readonly cacheWriteHour?: Json | undefined
   /** How the call was served, where that changes its price. */
   readonly tier?: string | undefined
+  readonly key?: string | undefined
 }
 
-const countedIn = ({ role, meta }: Message): Counted | undefined => {
+const countedIn = (message: Message): Counted | undefined => {
+  const { role, meta } = message
   if (role !== 'assistant' || meta === undefined) return undefined
   for (const [name, read] of Object.entries(readers)) {
     const own = ownField(meta, name)
-    const found = isObject(own) ? read(own, meta) : undefined
+    const found = isObject(own) ? read(own, message) : undefined
     if (found !== undefined) return typeof found.model === 'string' && found.model.startsWith('<') ? undefined : found
   }
   return undefined
@@ -78,9 +84,9 @@ const usageOf = ({ fresh, output, cacheRead, cacheWrite, cacheWriteHour }: Count
 
 /** By the name of the `meta` field that holds the source's own fields. */
 const readers: {
-  readonly [meta: string]: (own: JsonObject, meta: { readonly [name: string]: Json }) => Counted | undefined
+  readonly [meta: string]: (own: JsonObject, message: Message) => Counted | undefined
 } = {
-  'anthropic-response': (own, meta) => {
+  'anthropic-response': (own, { id, meta = {} }) => {
     // The program's own words about an error have the form of an answer.
     if (objectIn(meta, 'claude-code')['isApiErrorMessage'] === true) return undefined
     const used = objectIn(own, 'usage')
@@ -91,10 +97,15 @@ const readers: {
       cacheWrite: used['cache_creation_input_tokens'],
       cacheWriteHour: objectIn(used, 'cache_creation')['ephemeral_1h_input_tokens'],
       output: used['output_tokens'],
+      // Servers other than Anthropic's may give all answers one id.
+      key:
+        id === undefined || id.length > 16
+          ? id
+          : `${id} ${String(used['input_tokens'])} ${String(used['cache_read_input_tokens'])}`,
       tier: used['speed'] === 'fast' ? 'fast' : used['service_tier'] === 'batch' ? 'batch' : undefined,
     }
   },
-  'pi-session': (own) => piUse(own),
+  'pi-session': (own) => ({ ...piUse(own), key: textIn(objectIn(own, 'entry'), 'id') }),
   'gemini-cli': (own) => {
     const { input, cached, output, thoughts } = objectIn(own, 'tokens')
     return geminiUse(own['model'], input, cached, count(output) + count(thoughts))
@@ -104,6 +115,7 @@ const readers: {
     const output = count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount'])
     return geminiUse(own['model'], used['promptTokenCount'], used['cachedContentTokenCount'], output)
   },
+  codex: (own) => (isObject(own['call']) ? codexUse(own['call']) : undefined),
   opencode: (own) => opencodeUse('tokens' in own ? own : objectIn(own, 'info')),
   amp: (own) => {
     const used = objectIn(own, 'usage')
@@ -145,6 +157,13 @@ export const opencodeUse = (info: JsonObject): Counted => {
     cacheWrite: write,
     output: count(tokens['output']) + count(tokens['reasoning']),
   }
+}
+
+/** Codex counts tokens that are read from the cache, or written to it, in the input. */
+export const codexUse = (used: JsonObject): Counted => {
+  const { model, input_tokens: input, cached_input_tokens: cacheRead, cache_write_input_tokens: cacheWrite } = used
+  const fresh = typeof input === 'number' ? Math.max(0, input - count(cacheRead) - count(cacheWrite)) : undefined
+  return { model, fresh, cacheRead, cacheWrite, output: used['output_tokens'] }
 }
 
 /** Gemini counts cached tokens in the input. */

@@ -105,8 +105,6 @@ class Reader implements LineReader {
   #held: (() => void)[] = []
   /** The first item of each answer of several lines. */
   readonly #joined = new Set<number>()
-  /** The first entry of each call's answer, by the call's id and input. */
-  readonly #calls = new Map<string, number>()
   /** The lines of the last answer. */
   #answer: readonly Piece[] = []
 
@@ -363,7 +361,7 @@ class Reader implements LineReader {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
         const messages = decoded.right.messages.map((message) => withOtherFields(message, format, beside))
-        for (const message of messages) countAnswer(origin, message, this.#callOf(pieces))
+        for (const message of messages) countAnswer(origin, message, callOf(pieces))
         this.#put(
           messages,
           first.line,
@@ -372,28 +370,6 @@ class Reader implements LineReader {
       }
     }
     for (const write of held) write()
-  }
-
-  /** The call behind an answer, of which Claude Code may write lines in several places. */
-  #callOf(pieces: readonly Piece[]): Omit<CallDetails, 'answer'> {
-    const [{ index }] = pieces as [Piece]
-    const { entry, message } = pieces.at(-1) as Piece
-    const { input_tokens: fresh, cache_read_input_tokens: read } = objectIn(message, 'usage')
-    const name = typeof message['id'] === 'string' ? `${message['id']} ${String(fresh)} ${String(read)}` : undefined
-    const known = name === undefined || this.#replaced !== undefined ? undefined : this.#calls.get(name)
-    if (name !== undefined && known === undefined) this.#calls.set(name, index)
-    return {
-      key: known ?? index,
-      id: digestOf(
-        JSON.stringify([
-          message['id'] ?? entry['uuid'] ?? null,
-          pieces.map((piece) => piece.message['content'] ?? null),
-        ]),
-      ),
-      time: entry['timestamp'],
-      // A branch has copies of the lines of its original.
-      ...(isObject(entry['forkedFrom']) && { isCopy: true }),
-    }
   }
 
   #put(messages: readonly Message[], line: number, entries: readonly number[]): void {
@@ -436,6 +412,18 @@ class Reader implements LineReader {
         : { ...pickFields(entry, lineFields), ...difference(envelope, first.entry, lineFields) }
     const said = difference(message, last.message, ['content'])
     return { ...own, ...(said && { message: said }) }
+  }
+}
+
+/** The call behind the answer in these lines. */
+const callOf = (pieces: readonly Piece[]): Omit<CallDetails, 'answer'> => {
+  const { entry, message } = pieces.at(-1) as Piece
+  const contents = pieces.map((piece) => piece.message['content'] ?? null)
+  return {
+    id: digestOf(JSON.stringify([message['id'] ?? entry['uuid'] ?? null, contents])),
+    time: entry['timestamp'],
+    // A branch has copies of the lines of its original.
+    ...(isObject(entry['forkedFrom']) && { isCopy: true }),
   }
 }
 

@@ -8,10 +8,19 @@
  * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
  */
-import { fieldsBeside, isObject, type Json, type JsonObject, objectAt, stringAt } from 'indelible/internal/json'
+import {
+  fieldsBeside,
+  isObject,
+  ownField,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from 'indelible/internal/json'
 import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
 import type { LineFormat, Range, Sink } from './line-format.ts'
+import { codexUse, countCall } from './call-usage.ts'
 import { count, objectIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -92,7 +101,8 @@ const readLine = (entry: JsonObject, payload: JsonObject, line: number, sink: Si
     case 'response_item':
       return turns.item(payload, fieldsBeside(entry, ['type', 'payload']), line)
     case 'turn_context':
-      sink.origin.model(payload['model'])
+      turns.model = payload['model']
+      sink.origin.model(turns.model)
       return sink.aside('turn_context')
     case 'event_msg':
       return readEvent(payload, sink, turns)
@@ -109,19 +119,13 @@ const readHeader = (header: JsonObject, { origin }: Sink): void => {
   origin.describe(header, { id: 'id', version: 'cli_version', started: 'timestamp' })
 }
 
-const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): void => {
+const readEvent = (event: JsonObject, { aside }: Sink, turns: Turns): void => {
   const type = stringAt(event['type'], ['payload', 'type'])
   if (type === 'token_count') {
     const info = objectIn(event, 'info')
     const used = objectIn(info, 'last_token_usage')
     // Each answer is reported twice: when it ends, and with the rate limits from its headers.
-    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']) && !turns.isCopy)
-      origin.usage({
-        input: used['input_tokens'],
-        output: used['output_tokens'],
-        cacheRead: used['cached_input_tokens'],
-        cacheWrite: used['cache_write_input_tokens'],
-      })
+    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage'])) turns.count(used)
   } else if (type === 'thread_rolled_back') turns.takeBack(count(event['num_turns']))
   aside(`event ${type}`)
 }
@@ -152,6 +156,10 @@ class Turns {
   /** When the history of another session was copied, at the latest; undefined if there is none. */
   copiedUntil: number | undefined
 
+  /** The model of the turn. */
+  model: Json | undefined
+  /** The counts of the call behind the gathered answer. */
+  #call: JsonObject | undefined
   /** The session's token total, as last reported. */
   #total: string | undefined
 
@@ -169,6 +177,13 @@ class Turns {
     const before = this.#total
     this.#total = isObject(total) ? JSON.stringify(total) : undefined
     return this.#total === undefined || this.#total !== before
+  }
+
+  /** Count a call, whose answer is the last one read. */
+  count(used: JsonObject): void {
+    const call = { ...used, ...(this.model !== undefined && { model: this.model }) }
+    countCall(this.#sink.origin, codexUse(call), { time: this.time, ...(this.isCopy && { isCopy: true }) })
+    if (this.#gathered.length > 0) this.#call = call
   }
 
   item(item: JsonObject, beside: JsonObject | undefined, line: number): void {
@@ -198,11 +213,17 @@ class Turns {
     const messages = readTogether(this.#gathered, codecs['openai-responses'].decode, damaged).flatMap(
       ([, read]) => read,
     )
-    for (const message of withLines(messages, this.#gathered)) this.#sink.message(first.line, message)
+    for (const message of withLines(messages, this.#gathered)) {
+      const call = message.role === 'assistant' ? this.#call : undefined
+      if (call !== undefined) this.#call = undefined
+      const own = (ownField(message.meta ?? {}, format) ?? {}) as JsonObject
+      this.#sink.message(first.line, call === undefined ? message : withOtherFields(message, format, { ...own, call }))
+    }
     const held = this.#held
     this.#gathered = []
     this.#held = []
     this.#answered = false
+    this.#call = undefined
     this.#open.clear()
     for (const write of held) write()
   }

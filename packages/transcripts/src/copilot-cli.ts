@@ -35,7 +35,10 @@ export const copilotCli: LineFormat = entryLines({
     const data = objectAt(entry['data'], ['data'])
     const { origin } = sink
     if (type === 'session.start') return readStart(data, sink)
-    if (type === 'session.usage_record' || type === 'assistant.usage') countUse(data, sink)
+    if (type === 'session.usage_record' || type === 'assistant.usage')
+      countUse(data, textIn(data, 'providerCallId'), sink)
+    if (type === 'session.compaction_complete')
+      countUse(objectIn(data, 'compactionTokensUsed'), textIn(data, 'requestId'), sink)
     if (type === 'session.title_changed') origin.title = textIn(data, 'title') ?? origin.title
     // A sub-agent's events name the call that began it.
     if (typeof data['parentToolCallId'] === 'string' || typeof entry['agentId'] === 'string') return 'note'
@@ -60,15 +63,19 @@ const readStart = (data: JsonObject, { origin }: Sink): 'note' => {
   return 'note'
 }
 
-const countUse = (data: JsonObject, { origin }: Sink): void => {
+/** A compaction's call has the id of its request, and may also have a record of its own. */
+const countUse = (data: JsonObject, key: string | undefined, { origin }: Sink): void => {
   const used = data['usage'] === undefined ? data : objectIn(data, 'usage')
   origin.model(used['model'])
-  origin.usage({
-    input: used['inputTokens'],
-    output: used['outputTokens'],
-    cacheRead: used['cacheReadTokens'],
-    cacheWrite: used['cacheWriteTokens'],
-  })
+  origin.usage(
+    {
+      input: used['inputTokens'] ?? used['input'],
+      output: used['outputTokens'] ?? used['output'],
+      cacheRead: used['cacheReadTokens'] ?? used['cachedInput'],
+      cacheWrite: used['cacheWriteTokens'],
+    },
+    { ...(key !== undefined && { key }) },
+  )
 }
 
 const read = ['content', 'toolRequests', 'reasoningText', 'reasoningOpaque', 'result', 'error', 'toolCallId']

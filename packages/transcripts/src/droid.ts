@@ -18,6 +18,7 @@ export const droid: LineFormat = entryLines({
   matches: (entry) =>
     (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
     (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),
+  isEntry: (entry) => typeof entry['type'] === 'string' && typeof entry['id'] === 'string',
   link: (entry) => ({
     id: entry['type'] === 'message' ? textIn(entry, 'id') : undefined,
     parent: textIn(entry, 'parentId'),

@@ -7,9 +7,7 @@ import type { Link } from './parent-first.ts'
 import type { TranscriptFormat } from './transcript.ts'
 import { unknownLine } from './unknown-line.ts'
 
-export interface EntryFormat {
-  readonly format: TranscriptFormat
-  readonly matches: (entry: JsonObject) => boolean
+export interface EntryFormat extends Pick<LineFormat, 'format' | 'matches' | 'isEntry'> {
   /**
    * Read an entry: its messages; `note` for information beside the conversation, `aside` for bookkeeping that is counted;
    * undefined for an unknown kind.
@@ -21,9 +19,17 @@ export interface EntryFormat {
   readonly kindOf?: (entry: JsonObject) => string
 }
 
-export const entryLines = ({ format, matches, read, link, kindOf = typeOf }: EntryFormat): LineFormat => ({
+export const entryLines = ({
   format,
   matches,
+  isEntry = matches,
+  read,
+  link,
+  kindOf = typeOf,
+}: EntryFormat): LineFormat => ({
+  format,
+  matches,
+  isEntry,
   reader: (sink) => {
     const tree = new EntryTree()
     /** Read an entry that is in the tree as `index`. Returns the number of its items. */

@@ -5,7 +5,7 @@ import type { Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { Range, Summary } from './line-format.ts'
 import type { Damage, Origin, TranscriptFormat, TranscriptLoss } from './transcript.ts'
-import type { RowMoment } from 'indelible/session'
+import type { RowMoment } from 'indelible/internal/session'
 
 /** An event of a transcript that is read as a stream. */
 export type TranscriptEvent =

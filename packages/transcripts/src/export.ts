@@ -32,8 +32,9 @@ import { messageFaultText } from 'indelible/internal/message'
 import { decodeNote, noteFaultText } from 'indelible/internal/notes'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
 import type { LineFormat, Sink } from './line-format.ts'
-import type { RecordExport, ExportedRow, RowMoment } from 'indelible/session'
+import type { RecordExport } from 'indelible/session'
 import type { PlacedNote, Transcript } from './transcript.ts'
+import type { ExportedRow, RowMoment } from 'indelible/internal/session'
 
 /**
  * Write an export. Memory: one row.

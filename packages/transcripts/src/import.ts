@@ -1,8 +1,14 @@
 /** Imports a transcript as a session. */
 import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/internal/json'
-import { checkStore } from 'indelible/internal/session'
+import { checkStore, type RowMoment } from 'indelible/internal/session'
 import type { Redact } from 'indelible/redact'
-import { importRecord, type ImportFault, type ImportOptions, type RowMoment, type SessionInfo } from 'indelible/session'
+import {
+  importRecord,
+  type ImportFault,
+  type ImportOptions,
+  type RecordExport,
+  type SessionInfo,
+} from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Task } from 'indelible/internal/task'
 import { exportOf } from './export.ts'
@@ -47,6 +53,9 @@ export const importTranscript = (
     ownFields({ ...rest, ...(id !== undefined && { id }) }),
   )
 }
+
+/** A transcript as a record whose rows have the times of its source. */
+export const recordOf = (transcript: Transcript): RecordExport => exportOf(withSourceTimes(transcript))
 
 const optionNames = { id: true, metadata: true, progress: true, redact: true } as const
 

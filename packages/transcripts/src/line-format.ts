@@ -6,12 +6,14 @@ import type { PageKind } from 'indelible/pages'
 import type { TreeReader } from './parent-first.ts'
 import type { OriginDraft } from './origin.ts'
 import type { TranscriptFormat } from './transcript.ts'
-import type { RowMoment } from 'indelible/session'
+import type { RowMoment } from 'indelible/internal/session'
 
 export interface LineFormat {
   readonly format: TranscriptFormat
   /** Whether an entry belongs to this format: certain for a header, likely for other entries. */
   readonly matches: (entry: JsonObject) => boolean
+  /** Whether an object after torn text is an entry of a file in this format. Default: as `matches` says. */
+  readonly isEntry?: (entry: JsonObject) => boolean
   readonly reader: (sink: Sink) => LineReader
   /** Each line is a conversation of its own, or several. */
   readonly lineByLine?: true

@@ -35,13 +35,15 @@ export interface LineImport {
 type Inspected = Extract<ReturnType<typeof inspectJson>, { readonly _tag: 'Right' }>['right']
 
 export const createLineImport = (
-  { format, matches, reader }: LineFormat,
+  { format, matches, isEntry = matches, reader }: LineFormat,
   { pick = 0, strict = false, countedElsewhere }: TranscriptOptions,
 ): LineImport => {
   const origin = new OriginDraft(countedElsewhere)
   let events: TranscriptEvent[] = [{ type: 'start', format }]
   let fault: TranscriptFault | undefined
   let items = 0
+  /** The fields of the entries so far: after torn text, an object with the same is an entry. */
+  const shapes = new Set<string>()
 
   const damaged = (damage: Damage): void => {
     if (strict) fault ??= { _tag: 'DamagedLine', format, line: damage.line, reason: damage.reason }
@@ -107,7 +109,7 @@ export const createLineImport = (
     if (text.trim() === '') return
     const parsed = inspectJson(text)
     if (!isLeft(parsed)) return readValue(number, text.length, parsed.right)
-    const pieces = recordsOf(text, matches)
+    const pieces = recordsOf(text, (entry) => isEntry(entry) || shapes.has(shapeOf(entry)))
     if (!pieces.some(({ isRecord }) => isRecord)) {
       const { column, expected, found } = parsed.left
       const reason =
@@ -130,6 +132,7 @@ export const createLineImport = (
     const list = Array.isArray(value) && entries.readList !== undefined ? (value as readonly Json[]) : undefined
     if (!isObject(value) && list === undefined)
       return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
+    if (isObject(value) && shapes.size < mostShapes) shapes.add(shapeOf(value))
     for (const { path, line, reason } of findings) sink.loss(number + line - 1, path, reason)
     if (list !== undefined) sink.attempt(number, () => entries.readList?.(list, number))
     else if (ordered !== undefined) ordered.add(value as JsonObject, number, size)
@@ -158,6 +161,10 @@ export const createLineImport = (
     count: () => ending().count,
   }
 }
+
+const mostShapes = 1000
+
+const shapeOf = (entry: JsonObject): string => JSON.stringify(Object.keys(entry).toSorted())
 
 export const notText = 'has bytes that are not text; they were read as U+FFFD'
 

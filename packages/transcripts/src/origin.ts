@@ -1,4 +1,5 @@
 /** Collects where a conversation came from, entry by entry. */
+import { pricesOf } from 'indelible/context'
 import {
   fieldsBeside,
   isObject,
@@ -12,7 +13,7 @@ import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
-import type { ExportedHead } from 'indelible/session'
+import type { ExportedHead } from 'indelible/internal/session'
 
 type UsageFields = { readonly [Key in Exclude<keyof Usage, 'cacheWriteHour'>]-?: Json | undefined } & {
   readonly cacheWriteHour?: Json | undefined
@@ -179,12 +180,15 @@ export class OriginDraft {
     let usage: Required<Usage> | undefined
     for (const { model, day, used, undercounted: isUnder } of this.#calls.values()) {
       usage = sumOf(usage, used)
-      const key = `${day} ${model}`
+      const above = model === undefined ? undefined : pricesOf(model)?.long?.above
+      const isLong = above !== undefined && count(used.input) > above
+      const key = `${day} ${isLong} ${model}`
       const before = uses.get(key)
       const undercounted = (before?.undercounted ?? 0) + (isUnder ? 1 : 0)
       uses.set(key, {
         ...present({ model, day }),
         calls: (before?.calls ?? 0) + 1,
+        ...(isLong && { long: true as const }),
         ...(undercounted > 0 && { undercounted }),
         ...trimUsage(sumOf(before, used)),
       })

@@ -9,7 +9,6 @@ import {
   parseJson,
   right,
   optionsOf,
-  ownFields,
 } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import { aiderConversations, isAiderHistory } from './aider.ts'
@@ -47,9 +46,9 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  const { pick = 0, ...others } = optionsOf('readTranscript', options, optionNames)
-  const opened = open(input, ownFields(others))
-  return isLeft(opened) ? opened : opened.right(pick)
+  const given = optionsOf('readTranscript', options, optionNames)
+  const opened = open(input, given)
+  return isLeft(opened) ? opened : opened.right(given.pick ?? 0)
 }
 
 /** The conversations of one file. */

@@ -3,7 +3,7 @@ import type { JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Note, Usage } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { RowMoment, ExportedHead } from 'indelible/session'
+import type { RowMoment, ExportedHead } from 'indelible/internal/session'
 
 /** A format that `readTranscript` knows. */
 export type TranscriptFormat =
@@ -113,6 +113,8 @@ export interface OriginUse extends Usage {
   readonly day?: string
   /** The number of answers counted. */
   readonly calls: number
+  /** Set if each request was so long that its model has other prices. */
+  readonly long?: true
   /** Of them, those that hold more tokens than the source counts for them. Absent if there are none. */
   readonly undercounted?: number
 }

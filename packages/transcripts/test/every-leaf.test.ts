@@ -4,11 +4,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { allCodecs } from '@indelible/codecs'
 import type { Loss } from 'indelible/codecs'
-import { type Codec } from 'indelible'
-import { type Path } from 'indelible/message'
 import { conversationsOf, deepPlantings, fileOf, holds, misplacings, plantings, whereabouts } from './leaves.ts'
 import { samples, wires } from './samples.ts'
 import { isFull, oneIn } from '../../../test/rounds.ts'
+import type { Codec } from 'indelible/internal/codecs'
+import type { Path } from 'indelible/internal/json'
 
 /** Digests of everything that was read, of each damaged input. */
 const digests = new Map<string, Hash>()

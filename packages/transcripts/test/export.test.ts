@@ -5,7 +5,7 @@ import { user, type JsonObject } from 'indelible'
 import { conversation, everyPart } from '../../../test/messages.ts'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { lines, read } from './reading.ts'
-import type { ExportedRow } from 'indelible/session'
+import type { ExportedRow } from 'indelible/internal/session'
 
 const root = 'ab'.repeat(32)
 const written = (rows: readonly ExportedRow[], metadata: JsonObject = {}, id: string | undefined = 's1'): string =>

@@ -4,9 +4,9 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { type Json } from 'indelible'
-import { type Path } from 'indelible/message'
 import { oneIn } from '../../../test/rounds.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
+import type { Path } from 'indelible/internal/json'
 
 export const mark = 'MARKED-LEAF'
 

@@ -54,6 +54,27 @@ const formats: { readonly [format: string]: { readonly header: readonly object[]
       message: { role: isUser ? 'user' : 'assistant', content: [{ type: 'text', text }] },
     }),
   },
+  'qwen-code': {
+    header: [],
+    line: (uuid, parentUuid, isUser, text) => ({
+      ...{ uuid, parentUuid, sessionId: 's1', timestamp, type: isUser ? 'user' : 'assistant', cwd: '/work' },
+      message: { role: isUser ? 'user' : 'model', parts: [{ text }] },
+    }),
+  },
+  'copilot-cli': {
+    header: [{ type: 'session.start', data: { sessionId: 's1' }, id: 'e0', timestamp, parentId: null }],
+    line: (id, parentId, isUser, content) => ({
+      ...{ type: isUser ? 'user.message' : 'assistant.message', data: { content }, id, timestamp },
+      parentId: parentId ?? 'e0',
+    }),
+  },
+  droid: {
+    header: [{ type: 'session_start', id: 's1', title: 'A look', cwd: '/work' }],
+    line: (id, parentId, isUser, text) => ({
+      ...{ type: 'message', id, timestamp, parentId },
+      message: { role: isUser ? 'user' : 'assistant', content: [{ type: 'text', text }] },
+    }),
+  },
 }
 
 /** Formats whose entries have no ids: their order is the order of the conversation. */
@@ -71,6 +92,57 @@ const sequences: typeof formats = {
   'gemini-cli': {
     header: [{ sessionId: 's1', projectHash: 'p', startTime: timestamp, lastUpdated: timestamp }],
     line: (id, _parent, isUser, content) => ({ id, timestamp, type: isUser ? 'user' : 'gemini', content }),
+  },
+  goose: {
+    header: [{ working_dir: '/work', message_count: 0, description: 'A look' }],
+    line: (_id, _parent, isUser, text) => ({
+      ...{ role: isUser ? 'user' : 'assistant', created: 1_790_000_000 },
+      content: [{ type: 'text', text }],
+    }),
+  },
+  kimi: {
+    header: [{ type: 'metadata', protocol_version: '1.0' }],
+    line: (_id, _parent, isUser, text) => ({
+      ...{ type: 'context.append_message', time: 1_790_000_000_000 },
+      message: { role: isUser ? 'user' : 'assistant', content: [{ type: 'text', text }] },
+    }),
+  },
+  'kimi-cli': {
+    header: [{ role: '_system_prompt', content: 'Be brief.' }],
+    line: (_id, _parent, isUser, content) => ({ role: isUser ? 'user' : 'assistant', content }),
+  },
+  'claude-stream': {
+    header: [{ type: 'system', subtype: 'init', session_id: 's1', cwd: '/work' }],
+    line: (id, _parent, isUser, text) => ({
+      ...{ type: isUser ? 'user' : 'assistant', session_id: 's1', parent_tool_use_id: null },
+      message: {
+        ...(!isUser && { id, model: 'm' }),
+        role: isUser ? 'user' : 'assistant',
+        content: [{ type: 'text', text }],
+      },
+    }),
+  },
+  'codex-exec': {
+    header: [{ type: 'thread.started', thread_id: 's1' }],
+    line: (id, _parent, _isUser, text) => ({ type: 'item.completed', item: { id, type: 'agent_message', text } }),
+  },
+  cursor: {
+    header: [],
+    line: (_id, _parent, isUser, text) => ({
+      role: isUser ? 'user' : 'assistant',
+      message: { content: [{ type: 'text', text }] },
+    }),
+  },
+  'openai-chat': {
+    header: [],
+    line: (_id, _parent, isUser, content) => ({ role: isUser ? 'user' : 'assistant', content }),
+  },
+  anthropic: {
+    header: [],
+    line: (_id, _parent, isUser, text) => ({
+      role: isUser ? 'user' : 'assistant',
+      content: [{ type: 'text', text, ...(isUser && { cache_control: { type: 'ephemeral' } }) }],
+    }),
   },
   indelible: {
     header: [{ indelible: 'export', version: 1, metadata: {} }],

@@ -3,20 +3,12 @@ import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { allCodecs } from '@indelible/codecs'
-import {
-  decodeMessage,
-  faultMessage,
-  mend,
-  settle,
-  type Codec,
-  type Message,
-  type Sequence,
-  type Settled,
-} from 'indelible'
+import { decodeMessage, faultMessage, mend, settle, type Message, type Sequence, type Settled } from 'indelible'
 import { exportLines, exportOf, readTranscript, type Transcript } from '@indelible/transcripts'
 import { itShared, readShared, shared } from '../../../test/real-transcripts.ts'
 import { oneIn } from '../../../test/rounds.ts'
 import { read } from './reading.ts'
+import type { Codec } from 'indelible/internal/codecs'
 
 const all = Object.values(allCodecs) as readonly Codec<unknown>[]
 

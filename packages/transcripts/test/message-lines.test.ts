@@ -5,11 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { readTranscriptStream, readTranscript } from '@indelible/transcripts'
 import { assembleTranscript } from '../src/internal.ts'
 import { allCodecs } from '@indelible/codecs'
-import { faultMessage, mend, type Codec, type Message, type Sequence, type Settled } from 'indelible'
+import { faultMessage, mend, type Message, type Sequence, type Settled } from 'indelible'
 import { itShared, readShared } from '../../../test/real-transcripts.ts'
 import { conversation } from '../../../test/messages.ts'
 import { lines, outline, read, said } from './reading.ts'
 import { rounds } from '../../../test/rounds.ts'
+import type { Codec } from 'indelible/internal/codecs'
 
 const wireOf = (format: string, messages: Sequence<Message>): readonly object[] => {
   const encoded = (allCodecs as unknown as { readonly [format: string]: Codec<unknown> })[format]?.encode(

@@ -2,11 +2,12 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultMessage, mend, type Message, type Part, type ToolResultPart } from 'indelible'
+import { faultMessage, mend, type Message, type Part } from 'indelible'
 import { assistant, image, reasoning, system, toolCall, toolResult, user } from 'indelible'
 import { nativePrograms, readTranscript, writeNative, type Native, type NativeProgram } from '@indelible/transcripts'
 import { Outputs } from '../../../test/outputs.ts'
 import { rounds } from '../../../test/rounds.ts'
+import type { ToolResultPart } from 'indelible/internal/message'
 
 const id = '0b0f5e8a-6c1d-4f2e-9a3b-112233445566'
 const options = { id, now: Date.parse('2026-11-23T08:00:00.000Z'), cwd: '/work/a b' } as const

@@ -106,6 +106,14 @@ describe('the later tables of the opencode database', () => {
     if (isLeft(opened)) throw new Error(faultMessage(opened.left))
     expect(opened.right.unread).toEqual({ session_v3: 2 })
     opened.right.close()
+    const other = made('opencode-of-turns.db', (db) => {
+      earlier(db)
+      db.exec("create table turn (session_id text, content text); insert into turn values ('ses_1', 'Look.')")
+      db.exec("create table todo (session_id text, content text); insert into todo values ('ses_1', 'Look.')")
+    })
+    const named = openTranscriptDatabase(other)
+    expect(isLeft(named) ? named.left : named.right.unread).toEqual({ turn: 1 })
+    if (!isLeft(named)) named.right.close()
     const alone = made('opencode-only-next.db', (db) =>
       db.exec("create table session_v3 (id text); insert into session_v3 values ('a')"),
     )
@@ -215,7 +223,7 @@ describe('the opencode database', () => {
     expect(JSON.stringify(origin)).not.toContain('todos')
   })
   it('of another shape is a fault, and an integer above 2^53 is its text', () => {
-    const other = made('opencode-other.db', (db) => {
+    const other = made('opencode-turns.db', (db) => {
       db.exec(`
         create table session (id text, title text, time_created integer, time_updated integer);
         create table message (id text, session_id text, time_created integer, data text);

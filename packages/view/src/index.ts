@@ -1,3 +1,2 @@
 export { htmlOf, type HtmlOptions } from './server/html.ts'
 export { startView, type View, type ViewOptions } from './server/server.ts'
-export type { HtmlSelection } from './protocol.ts'

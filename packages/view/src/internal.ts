@@ -4,6 +4,7 @@ export {
   dearestText,
   figuresOf,
   isFirstOwn,
+  otherCallsOf,
   sharedText,
   sumsOf,
   sumsText,
@@ -33,5 +34,5 @@ export {
 export { atLeast, share } from './texts/format-text.ts'
 export { linesOf, type Line } from './texts/line-changes.ts'
 export { dollarsText } from './texts/money.ts'
-export { residencyReason } from './texts/residency-reason.ts'
+export { levelReasons } from './texts/level-reason.ts'
 export { paged, policies, window, type ComparedPolicy } from './calls/policies.ts'

@@ -23,8 +23,9 @@
 import type { LedgerProof, Trust } from '@indelible/evidence'
 import type { JsonObject } from 'indelible/internal/json'
 import type { BlockId } from 'indelible/internal/proof'
-import type { ForkPoint } from 'indelible/session'
-import type { ActionReason, Head, RowKind } from 'indelible/store'
+import type { Head, RowKind } from 'indelible/store'
+import type { ForkPoint } from 'indelible/internal/session'
+import type { ActionReason } from 'indelible/internal/store'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */

@@ -6,13 +6,13 @@ import { figuresOf, sumsOf, sumsText, type CallFigures } from '../src/calls/call
 import { callsOf, type CallRecord } from '../src/calls/model-calls.ts'
 
 const call = (number: number, beside: Partial<CallFigures>): CallFigures =>
-  ({ number, isShared: false, isCounted: true, input: 2000, output: 10, ...beside }) as CallFigures
+  ({ number, isShared: false, isCounted: true, hasAnswer: true, input: 2000, output: 10, ...beside }) as CallFigures
 
 it('a failed call and the call that repeats it have one cache break', () => {
   const broke = 'The tool list changed.'
-  const failed = call(2, { broke, failed: 'overloaded' })
+  const failed = call(2, { broke, failed: 'overloaded', hasAnswer: false })
   const repeated = call(3, { broke, repeats: 2 })
-  expect(sumsOf([call(1, {}), failed, repeated])).toMatchObject({ breaks: 1, failed: 1, calls: 3 })
+  expect(sumsOf([call(1, {}), failed, repeated])).toMatchObject({ breaks: 1, failed: 1, calls: 2 })
   expect(sumsOf([call(1, {}), call(2, { failed: 'overloaded' }), repeated]).breaks).toBe(1)
 })
 
@@ -50,9 +50,9 @@ it('sums count own calls, and say what is not known', () => {
   })
   expect(sumsOf([priced, call(2, { isUndercounted: true })]).isUndercounted).toBe(true)
   const uncounted = { isCounted: false, output: 0 }
-  expect(sumsText(sumsOf([priced, call(2, uncounted), call(3, { ...uncounted, failed: 'overloaded' })]))).toBe(
-    '3 calls · 2K tokens in · 25 % cached · 10 out · at least $1.00 · 1 failed · 1 without token counts',
-  )
+  expect(
+    sumsText(sumsOf([priced, call(2, uncounted), call(3, { ...uncounted, failed: 'overloaded', hasAnswer: false })])),
+  ).toBe('2 calls · 2K tokens in · 25 % cached · 10 out · at least $1.00 · 1 failed · 1 without token counts')
 })
 
 /** The figures of calls with these receipts, one second apart; of a fork that was created at `forkedAt`. */

@@ -1,14 +1,6 @@
 export { gemini, type GeminiCodec } from './codec.ts'
-export { decodeResponse, type GeminiResponseOptions } from './decode.ts'
+export { decodeResponse } from './decode.ts'
 
 export { joinResponses } from './join.ts'
 export type { GeminiEncodeOptions } from './encode.ts'
-export type {
-  GeminiBlob,
-  GeminiContent,
-  GeminiConversation,
-  GeminiFileData,
-  GeminiFunctionCall,
-  GeminiFunctionResponse,
-  GeminiPart,
-} from './wire.ts'
+export type { GeminiConversation } from './wire.ts'

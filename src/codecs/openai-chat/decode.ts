@@ -233,17 +233,22 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
     return callPart(id, name, input, keep(wire, { type: 'custom', id, custom: { name, input } }, 'custom'))
   }
   const called = wire['function']
-  if (!isObject(called)) return freeze({ ...raw(wire), ...mark('tool_call') })
+  // Some servers call a function without its name: no tool can be run for it.
+  if (!isObject(called) || (called['name'] ?? '') === '') return freeze({ ...raw(wire), ...mark('tool_call') })
   const id = readIn(wire, 'id', aString)
   const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
   const given = called['arguments']
+  const usual = { type: 'function', id, function: { name, ...(isPresent(given) && { arguments: given }) } }
+  // Some servers leave them out where there are none.
+  if (!isPresent(given)) return callPart(id, name, '', keep(wire, usual, 'bare'))
   // Some servers send the parsed object and expect it back.
   const asObject = isObject(given)
   const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
-  const usual = { type: 'function', id, function: { name, arguments: given } }
   const as = asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function'
   return callPart(id, name, args, keep(wire, usual, as))
 }
+
+const isPresent = (value: Json | undefined): value is Json => value !== undefined && value !== null
 
 const readLegacyCall = (wire: JsonObject, legacy: LegacyCalls): ToolCallPart => {
   const name = readIn(wire, 'name', aString)

@@ -135,7 +135,7 @@ const writeCall = (part: ToolCallPart, turn: Turn, place: Place, { ids, legacy }
   const written =
     kept?.as === 'custom'
       ? { type: 'custom', id, custom: { name, input: args } }
-      : { type: 'function', id, function: { name, arguments: args } }
+      : { type: 'function', id, function: { name, ...((kept?.as !== 'bare' || args !== '') && { arguments: args }) } }
   turn.calls.push(restoreResidual<MutableObject>(written, kept))
 }
 

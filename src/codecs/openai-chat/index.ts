@@ -1,15 +1,3 @@
 export { openaiChat } from './codec.ts'
 
-export type {
-  AssistantMessage,
-  ChatMessage,
-  CustomCall,
-  FunctionCall,
-  FunctionMessage,
-  InstructionMessage,
-  RefusalPart,
-  TextPart,
-  ToolMessage,
-  UserMessage,
-  UserPart,
-} from './wire.ts'
+export type { ChatMessage } from './wire.ts'

@@ -3,16 +3,23 @@
  *
  *     group ──▶ size ──▶ plan ──▶ select ──▶ render
  *
- * Messages and calls with their results are groups; their sizes say where a rewrite starts; from there epochs follow each other;
- * an epoch selects summary lines for what it shortens; markers and messages are rendered. Nothing is stored: a context is a function
- * of the view, the notes and the options, and `previous` only saves work.
+ * 1. `group.ts`   messages, and calls with their results, are groups: sent or left out together.
+ * 2. `size.ts`    their sizes say where the latest rewrite starts (`rewriteAt`): it depends on the record only.
+ * 3. `plan.ts`    from there `followEpochs` adds group by group, a large one cut (`shownNew`), until the context is full.
+ *                 Then an epoch starts (`epochFrom`): all but the newest becomes one more range.
+ * 4. `render.ts`  of a range rules, questions and kept messages stay (`mustStay`); the rest is a marker (`renderRange`),
+ * 5. `select.ts`  with a line for each group whose score for its tokens is high enough (`selectLines`).
+ *
+ * So message 40 is shortened because `shownNew` cut it, or because an epoch started after it and it did not have to stay: then it
+ * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`readFrom`).
+ * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'
-import { describe, left, optionsOf, right, type OptionNames } from '../../json/index.ts'
+import { left, optionsOf, right, type OptionNames } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/internal.ts'
-import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import type { PageKind } from '../../pages/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { checkDeriving, checkView } from '../check.ts'
 import type { Prices } from '../counting/model-prices.ts'
@@ -23,7 +30,8 @@ import { endOf } from '../positions.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
 import { groupAt, withOwnIds, type Shown } from './group.ts'
-import { continuesNotes, emptyNotes, factorAt, readNotes, type ReadNotes } from './notes.ts'
+import { checkKeep, isSameKeep, keptIn, type Keep } from './keep.ts'
+import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes, type ReadNotes } from './notes.ts'
 import {
   askedBefore,
   epochFrom,
@@ -35,7 +43,7 @@ import {
   type Epoch,
   type Planning,
 } from './plan.ts'
-import { sizesOf } from './size.ts'
+import { sizesOf, type Sizes } from './size.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -71,14 +79,6 @@ export interface DeriveOptions {
   /** The context of the last call, from an earlier view of the same record. The new context continues it if it can. */
   readonly previous?: SentContext | undefined
 }
-
-/**
- * What stays readable: positions of the record and page kinds; or a function that answers a level for each index of a view. It is
- * called when an epoch starts, with what was recorded before, and must be pure. `full` and `compressed` keep a message (whole, or
- * cut to 400 tokens), `pointer` leaves out its summary line, and undefined leaves the choice to the library. Kept messages fall away
- * before the budget is exceeded, and no level puts a page under its minimum.
- */
-export type Keep = readonly (number | PageKind)[] | ((view: View<Message>) => readonly (ResidencyLevel | undefined)[])
 
 /**
  * Derives the context of a model call: settled, within the budget, and with no page below its kind's minimum.
@@ -123,10 +123,11 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
   const stands = readNotes(read, notes, isFirst ? 0 : (view.positionAt(state.epoch.start) as number))
   const planning: Planning = {
     view,
-    sizes: sizesOf(view),
+    sizes: sizesOf(view, state?.sizes),
     count,
     recall: settings.recall,
     notes: read,
+    pinned: kindsAt(read, 0),
     budget,
     reserved,
     keep: (seen) => keptIn(seen, settings.keep),
@@ -190,7 +191,15 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     previous,
     prices,
   )
-  states.set(context, { settings, notes: read, epoch, length: view.length, last: view.at(-1) as Message | undefined })
+  states.set(context, {
+    settings,
+    notes: read,
+    notesRead: read.count,
+    epoch,
+    sizes: planning.sizes,
+    length: view.length,
+    last: view.at(-1) as Message | undefined,
+  })
   return right(context)
 }
 
@@ -215,7 +224,9 @@ interface Line {
 interface State {
   readonly settings: Settings
   readonly notes: ReadNotes
+  readonly notesRead: number
   readonly epoch: Epoch
+  readonly sizes: Sizes
   readonly length: number
   readonly last: Message | undefined
 }
@@ -239,16 +250,18 @@ const optionNames: OptionNames<DeriveOptions> = {
 
 /** Whether a context continues an earlier one: the same settings, and the same record so far. */
 const continues = (
-  { settings, notes, length, last, epoch }: State,
+  { settings, notes, notesRead, length, last, epoch, sizes }: State,
   view: View<Message>,
   now: Settings,
   added: Sequence<Note>,
 ): boolean =>
-  (['budget', 'reserved', 'estimate', 'recall', 'model', 'keep'] as const).every(
-    (name) => settings[name] === now[name],
-  ) &&
+  (['budget', 'reserved', 'estimate', 'recall', 'model'] as const).every((name) => settings[name] === now[name]) &&
+  isSameKeep(settings.keep, now.keep) &&
   length <= view.length &&
+  // What another context, or a fault, was derived from has grown since.
   epoch.next <= length &&
+  sizes.before.length === length + 1 &&
+  notes.count === notesRead &&
   (length === 0 || view.at(length - 1) === last) &&
   (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
   continuesNotes(notes, added)
@@ -274,46 +287,6 @@ const epochsCounted = 1000
 
 const totalOf = ({ epoch, messages, tail }: Line, count: (message: Message) => number): number =>
   tail.reduce((sum, { message }) => sum + count(message), epoch.sums[messages] as number)
-
-/** Checks `keep` and copies a list. A function is called later; its answer is copied then. */
-const checkKeep = (keep: Keep | undefined): Keep | undefined => {
-  if (keep === undefined || typeof keep === 'function') return keep
-  if (!Array.isArray(keep))
-    throw new TypeError(
-      `deriveContext: \`keep\` is ${describe(keep)}; expected positions and page kinds, or a function`,
-    )
-  for (const item of keep as readonly unknown[])
-    if (!(Number.isSafeInteger(item) && (item as number) >= 0) && !isPageKind(item))
-      throw new TypeError(`deriveContext: \`keep\` contains ${describe(item)}; expected a position or a page kind`)
-  return keep
-}
-
-/** The levels that `keep` asks for, by index. */
-const keptIn = (view: View<Message>, keep: Keep | undefined): ReadonlyMap<number, ResidencyLevel> => {
-  const kept = new Map<number, ResidencyLevel>()
-  if (keep === undefined) return kept
-  if (typeof keep === 'function') {
-    const levels: unknown = keep(view)
-    if (!Array.isArray(levels)) throw new TypeError(`\`keep\` returned ${describe(levels)}; expected a list of levels`)
-    // Copied before it is used: what the function does to its list later changes nothing.
-    for (const [index, level] of [...(levels as readonly unknown[])].entries()) {
-      if (level === undefined) continue
-      if (!residencyLevels.includes(level as ResidencyLevel))
-        throw new TypeError(`\`keep\` returned ${describe(level)} for index ${index}; expected a level or undefined`)
-      if (index < view.length) kept.set(index, level as ResidencyLevel)
-    }
-    return kept
-  }
-  const kinds = new Set<unknown>(keep)
-  for (const item of keep)
-    if (typeof item === 'number') {
-      const index = view.before(item)
-      if (index < view.length && view.positionAt(index) === item) kept.set(index, 'full')
-    }
-  if (keep.some((item) => typeof item === 'string'))
-    for (let index = 0; index < view.length; index++) if (kinds.has(view.pages.at(index))) kept.set(index, 'full')
-  return kept
-}
 
 const minimumFault = (
   view: View<Message>,

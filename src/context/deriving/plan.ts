@@ -8,6 +8,8 @@
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import { indexesOf } from '../../pages/internal.ts'
+import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './group.ts'
@@ -24,6 +26,7 @@ import {
   type Range,
   type Record,
 } from './render.ts'
+import { indexAbove } from './size.ts'
 
 /** The constants: shares of the budget, unless they say otherwise. Their neighbours' figures are in bench/RESULTS.md. */
 const shape = {
@@ -31,10 +34,10 @@ const shape = {
   growth: 0.4,
   mostGrowth: 13_000,
   /** What lines take when everything is chosen anew, and what each later epoch adds. */
-  lines: 0.25,
+  lines: 0.27,
   moreLines: 0.1,
   /** The newest messages that an epoch starts with in full. */
-  recent: 0.08,
+  recent: 0.07,
   /** The most of a message when it is new, or of calls with their results. A longer one is cut. */
   largest: 0.17,
   /** After so many epochs' size, everything is chosen anew. */
@@ -48,11 +51,13 @@ const shape = {
 /** What a context is planned with. */
 export interface Planning extends Record {
   readonly notes: ReadNotes
+  /** The kinds of the messages that notes put under a minimum, by position: they count from the beginning. */
+  readonly pinned: ReadonlyMap<number, PageKind>
   /** The tokens for messages, by the estimator. */
   readonly budget: number
   /** The tokens of tools and system prompt. */
   readonly reserved: number
-  readonly keep: (view: View<Message>, facts: Pick<Facts, 'kinds'>) => ReadonlyMap<number, ResidencyLevel>
+  readonly keep: (view: View<Message>) => ReadonlyMap<number, ResidencyLevel>
 }
 
 export interface Epoch {
@@ -105,11 +110,11 @@ export const rewriteAt = (planning: Planning): readonly [index: number, number: 
   const stride = growthOf(planning) * shape.epochsPerRewrite
   if (stride === 0) return [0, 0]
   for (
-    let number = Math.floor(sizes.cappedBefore(view.length) / stride);
+    let number = Math.floor((sizes.cappedBefore[view.length] as number) / stride);
     number * stride > budget * shape.reads;
     number--
   ) {
-    const index = callableFrom(view, sizes.indexAboveCapped(number * stride))
+    const index = callableFrom(view, indexAbove(sizes.cappedBefore, number * stride))
     if (index !== undefined) return [index, number]
   }
   return [0, 0]
@@ -155,9 +160,7 @@ export const firstEpoch = (planning: Planning): Epoch => {
 
 /** A group as it is shown when it is new. */
 export const shownNew = (planning: Planning, group: Group): readonly Shown[] =>
-  cutGroup(planning, group, noFacts, planning.budget * shape.largest)
-
-const noFacts = { kinds: new Map<number, PageKind>() }
+  cutGroup(planning, group, { kinds: planning.pinned }, planning.budget * shape.largest)
 
 /**
  * The epoch that starts at an index. `before`: the epoch whose ranges stay as they are; without ranges, everything is chosen anew.
@@ -227,11 +230,19 @@ export const epochFrom = (
   const cutRecent = groupsIn(view, recentAt, start).flatMap((group) =>
     cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)),
   )
-  const squeezed = render(whole, least, 0)
-  if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
+  const limits = facts.kept.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
+  for (const limit of limits) {
+    const squeezed = render(whole, limit, 0)
+    if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
+  }
   // The least: everything but rules and questions is in markers.
-  const all = render(rangeOf(0, start, true), least, 0)
-  return all.tokens <= room ? done([all], [all.shown]) : { needed: all.tokens, shown: all.shown }
+  let needed: Unfit = { needed: Infinity, shown: [] }
+  for (const limit of limits) {
+    const all = render(rangeOf(0, start, true), limit, 0)
+    if (all.tokens <= room) return done([all], [all.shown])
+    needed = { needed: all.tokens, shown: all.shown }
+  }
+  return needed
 }
 
 /** Whether a summary came that could stand for something that was shortened without it. */
@@ -293,7 +304,7 @@ const add = ({ count }: Planning, epoch: Epoch, more: readonly Shown[]): void =>
 /** Where the newest messages begin that an epoch starts with in full: at least the last group. */
 const recentFrom = ({ view, sizes, budget }: Planning, start: number): number => {
   if (start === 0) return 0
-  const first = sizes.indexAbove(sizes.before(start) - budget * shape.recent - 1)
+  const first = indexAbove(sizes.before, (sizes.before[start] as number) - budget * shape.recent - 1)
   for (let from = groupStart(view, first); from < start; from = groupAt(view, from).to) if (from >= first) return from
   return groupStart(view, start - 1)
 }
@@ -302,23 +313,29 @@ const recentFrom = ({ view, sizes, budget }: Planning, start: number): number =>
 const readFrom = ({ view, sizes, budget }: Planning, to: number): number =>
   to === 0
     ? 0
-    : groupStart(view, Math.max(0, sizes.indexAbove(Math.max(0, sizes.before(to) - budget * shape.reads)) - 1))
+    : groupStart(
+        view,
+        Math.max(0, indexAbove(sizes.before, Math.max(0, (sizes.before[to] as number) - budget * shape.reads)) - 1),
+      )
 
 /** What is known before an index. */
 const factsAt = (planning: Planning, index: number, position: number): Facts => {
   const { view, notes, keep } = planning
   const kinds = kindsAt(notes, position)
-  const rules: number[] = []
-  for (let at = 0; at < index; at++) {
-    const kind = kinds.size === 0 ? view.pages.at(at) : (kinds.get(view.positionAt(at) as number) ?? view.pages.at(at))
-    if (minFidelity(kind as PageKind) !== 'pointer') rules.push(at)
+  const seen = view.slice(0, index)
+  const isRule = (kind: PageKind): boolean => minFidelity(kind) !== 'pointer'
+  let rules = indexesOf(seen.pages, isRule)
+  if (kinds.size > 0) {
+    const all = new Set(rules.filter((at) => !kinds.has(view.positionAt(at) as number)))
+    for (const [at, kind] of kinds) if (isRule(kind) && indexIn(seen, at) !== -1) all.add(indexIn(seen, at))
+    rules = [...all].sort((a, b) => a - b)
   }
   return {
     kinds,
     summaries: summariesAt(notes, position),
     rules,
     asked: askedBefore(view, index),
-    kept: keep(view.slice(0, index), { kinds }),
+    kept: keep(seen),
   }
 }
 

@@ -184,7 +184,7 @@ const markerOf = (
 ): Shown => {
   const [first, end] = positionsOf(view, from, to)
   return {
-    message: user(markerText(first, end, sizes.before(to) - sizes.before(from), lines, recall)),
+    message: user(markerText(first, end, (sizes.before[to] as number) - (sizes.before[from] as number), lines, recall)),
     source: Object.freeze({
       type: 'representation',
       level: 'pointer',

@@ -1,80 +1,43 @@
 /**
  * Sizes, the second step: how much each message of a record is, whatever counts its tokens. Where contexts start anew depends on
- * nothing else, so no state is needed to find it again.
+ * nothing else, so no state is needed to find it again. The lengths come from the chunks of the record, which know them without
+ * parsing their messages.
  */
 import type { View } from '../../history/index.ts'
+import { jsonLengths } from '../../history/internal.ts'
 import type { Message } from '../../message/index.ts'
+import { countWhile } from '../../sequence/index.ts'
 
-/** The sizes of the messages of a view, in tokens of 3.8 bytes of JSON. */
+/** The sizes of the messages of a view, summed: in tokens of 3.5 characters of JSON. */
 export interface Sizes {
-  /** The size of the first `index` messages. */
-  readonly before: (index: number) => number
+  /** Before each index, the size of all messages. */
+  readonly before: readonly number[]
   /** The same, where each message counts at most {@link mostCounted}. */
-  readonly cappedBefore: (index: number) => number
-  /** The least index with more than a size before it, or `length + 1`. */
-  readonly indexAbove: (size: number) => number
-  /** The same for capped sizes. */
-  readonly indexAboveCapped: (size: number) => number
+  readonly cappedBefore: readonly number[]
 }
 
 /** One large result must not start several epochs. */
 const mostCounted = 4000
-const bytesPerToken = 3.8
+const charactersPerToken = 3.5
 
-export const sizesOf = (view: View<Message>): Sizes => {
-  const { whole, capped } = sumsOf(view)
-  const above = (sums: readonly number[], size: number): number => {
-    let [low, high] = [0, view.length + 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((sums[middle] as number) > size) high = middle
-      else low = middle + 1
+/**
+ * The sizes of a view.
+ *
+ * @param known those of a shorter view of the same record; they become those of this view
+ */
+export const sizesOf = (view: View<Message>, known?: Sizes): Sizes => {
+  const [before, cappedBefore] =
+    known === undefined ? [[0], [0]] : [known.before as number[], known.cappedBefore as number[]]
+  let [whole, capped] = [before.at(-1) as number, cappedBefore.at(-1) as number]
+  for (const lengths of jsonLengths(view, before.length - 1))
+    for (const length of lengths) {
+      const size = length / charactersPerToken
+      before.push((whole += size))
+      cappedBefore.push((capped += Math.min(size, mostCounted)))
     }
-    return low
-  }
-  return {
-    before: (index) => whole[index] as number,
-    cappedBefore: (index) => capped[index] as number,
-    indexAbove: (size) => above(whole, size),
-    indexAboveCapped: (size) => above(capped, size),
-  }
+  return { before, cappedBefore }
 }
 
-interface Sums {
-  readonly whole: number[]
-  readonly capped: number[]
-  readonly messages: Message[]
-}
-
-/** The sums of a record, continued where its views grow. Found by its first message, which all its views share. */
-const known = new WeakMap<Message, Sums>()
-
-const sumsOf = (view: View<Message>): Sums => {
-  const first = view.at(0)
-  if (first === undefined) return { whole: [0], capped: [0], messages: [] }
-  let sums = known.get(first)
-  const shared = Math.min(sums?.messages.length ?? 0, view.length)
-  // A fork, or a conversation with other retractions.
-  if (sums === undefined || view.at(shared - 1) !== sums.messages[shared - 1])
-    known.set(first, (sums = { whole: [0], capped: [0], messages: [] }))
-  for (let index = sums.messages.length; index < view.length; index++) {
-    const message = view.at(index) as Message
-    const size = utf8Length(JSON.stringify(message)) / bytesPerToken
-    sums.messages.push(message)
-    sums.whole.push((sums.whole[index] as number) + size)
-    sums.capped.push((sums.capped[index] as number) + Math.min(size, mostCounted))
-  }
-  return sums
-}
-
-/** The bytes of a text in UTF-8. */
-const utf8Length = (text: string): number => {
-  let length = text.length
-  for (const { length: units } of text.match(beyondAscii) ?? []) length += units
-  for (const { length: units } of text.match(threeBytes) ?? []) length += units
-  return length
-}
-
-/** A surrogate is half of a pair of four bytes, so two each. */
-const beyondAscii = /[^\0-\x7f]+/g
-const threeBytes = /[\u0800-\ud7ff\ue000-\uffff]+/g
+/** The least index with more than a size before it; one more than the number of messages, if there is none. */
+export const indexAbove = (sums: readonly number[], size: number): number =>
+  countWhile(sums.length, (index) => (sums[index] as number) <= size)

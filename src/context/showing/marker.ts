@@ -8,7 +8,7 @@ import { groupThousands } from './shorten.ts'
 export type RecallName = string | false
 
 /** Increase this when the texts of contexts or their choices change. */
-export const textVersion = 7
+export const textVersion = 8
 
 /** The call with which the model reads a position, between `before` and `after`; empty without a recall tool. */
 export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>

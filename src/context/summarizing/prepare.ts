@@ -60,7 +60,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
     const selected = selectLines(lines, maxTokens).filter((text) => text !== undefined)
     const [first] = lines
     if (selected.length > 0 || first === undefined) return selected.join('\n')
-    const { text, tokens } = first.text // no line fits: a part of the first one
+    const { text, tokens } = first // no line fits: a part of the first one
     return sliceWhole(text, 0, Math.ceil((text.length * maxTokens) / tokens))
   },
 })

@@ -59,9 +59,14 @@ export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Mod
   })
 }
 
+interface Block {
+  readonly index: number
+  readonly block: BlockType
+}
+
 /** The growing answer. Each part of a message, and every other item, is a block, in order of appearance. */
 class ResponsesAnswer {
-  readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType }>()
+  readonly #blocks = new Map<string, Block>()
   readonly #joined = new JoinedEvents()
 
   #begin(
@@ -80,10 +85,12 @@ class ResponsesAnswer {
     }
   }
 
-  #at(key: string): { readonly index: number; readonly block: BlockType } {
-    const found = this.#blocks.get(key)
-    if (found === undefined) throw new Error(`the stream refers to block ${key}, which was never started`)
-    return found
+  /** A block. Begins one that the server did not begin. */
+  *#at(key: string, item: { readonly type: string }): Generator<ModelEvent, Block> {
+    const known = this.#blocks.get(key)
+    if (known !== undefined) return known
+    yield this.#begin(key, item)
+    return this.#blocks.get(key) as Block
   }
 
   *take(event: ResponseStreamEvent): Generator<ModelEvent> {
@@ -98,24 +105,36 @@ class ResponsesAnswer {
         return
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
-        const { index, block } = this.#at(`${event.output_index}/${event.content_index}`)
+        const type = event.type === 'response.refusal.delta' ? 'refusal' : 'output_text'
+        const { index, block } = yield* this.#at(`${event.output_index}/${event.content_index}`, { type })
         return yield deltaOf(block === 'refusal' ? block : 'text', index, event.delta)
       }
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return yield deltaOf('reasoning', this.#at(`${event.output_index}`).index, event.delta)
+        return yield deltaOf(
+          'reasoning',
+          (yield* this.#at(`${event.output_index}`, { type: 'reasoning' })).index,
+          event.delta,
+        )
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return yield deltaOf('tool_call', this.#at(`${event.output_index}`).index, event.delta)
+        return yield deltaOf(
+          'tool_call',
+          (yield* this.#at(`${event.output_index}`, { type: 'function_call' })).index,
+          event.delta,
+        )
       case 'response.content_part.done': {
         if (event.part.type === 'reasoning_text') return
         const said: Part =
           event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
-        return yield { type: 'block_end', ...this.#at(`${event.output_index}/${event.content_index}`), part: said }
+        const block = yield* this.#at(`${event.output_index}/${event.content_index}`, event.part)
+        return yield { type: 'block_end', ...block, part: said }
       }
       case 'response.output_item.done':
-        if (event.item.type !== 'message')
-          yield { type: 'block_end', ...this.#at(`${event.output_index}`), part: partOf(openaiResponses, [event.item]) }
+        if (event.item.type !== 'message') {
+          const block = yield* this.#at(`${event.output_index}`, event.item)
+          yield { type: 'block_end', ...block, part: partOf(openaiResponses, [event.item]) }
+        }
         return
       case 'response.completed':
       case 'response.incomplete':

@@ -8,8 +8,8 @@ import { erasedMessage, messageIn } from '../../message/internal.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
-import type { ActionReason, RowsToErase, Store, StoredRow } from '../../store/index.ts'
-import { inSlices, nextTurn, sliceRows, Slices } from '../../store/internal.ts'
+import type { Store, StoredRow } from '../../store/index.ts'
+import { inSlices, nextTurn, sliceRows, Slices, type ActionReason, type RowsToErase } from '../../store/internal.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
@@ -96,8 +96,9 @@ const prepareErase = (
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
 const requestFrom = (call: string, what: readonly number[] | EraseTarget): Omit<ErasureRequest, 'respectLease'> => {
-  if (isArray(what)) return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false }
-  const { messages, inputs, all } = optionsOf(call, what as EraseTarget, subjectNames)
+  if (isArray(what))
+    return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
+  const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
       throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
@@ -105,9 +106,16 @@ const requestFrom = (call: string, what: readonly number[] | EraseTarget): Omit<
   if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
   if (all !== undefined && all !== true)
     throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
-  if (messages === undefined && inputs === undefined && all === undefined)
-    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\` and \`all\``)
-  return { positions: sortedPositions(messages ?? []), inputs: [...new Set(inputs)], all: all ?? false }
+  if (files !== undefined && files !== true)
+    throw new TypeError(`${call} takes \`files: true\`, or no \`files\`, found ${describe(files)}`)
+  if (messages === undefined && inputs === undefined && all === undefined && files === undefined)
+    throw new TypeError(`${call} needs positions, or one of \`messages\`, \`inputs\`, \`all\` and \`files\``)
+  return {
+    positions: sortedPositions(messages ?? []),
+    inputs: [...new Set(inputs)],
+    all: all ?? false,
+    files: files ?? false,
+  }
 }
 
 const sortedPositions = (positions: readonly number[]): readonly number[] =>
@@ -118,6 +126,7 @@ interface ErasureRequest {
   readonly positions: readonly number[]
   readonly inputs: readonly string[]
   readonly all: boolean
+  readonly files: boolean
   readonly respectLease: boolean
 }
 
@@ -155,7 +164,8 @@ async function* eraseOnce(
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
     const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
-    if (positions.length > 0) yield* erase(store, inputs.log, { ...asked, positions, inputs: [], all: false }, because)
+    if (positions.length > 0)
+      yield* erase(store, inputs.log, { ...asked, positions, inputs: [], all: false, files: false }, because)
   }
   return yield* receiptOf(store, opened, {
     positions: [...subject.positions],
@@ -217,7 +227,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const answered = new Set(positions)
   const ended = asked.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
   const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
-  const subject = await inSlices(subjectOf(view, positions, { ended, inputs: said }))
+  const subject = await inSlices(subjectOf(view, positions, { ended, inputs: said, files: asked.files }))
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
@@ -393,4 +403,4 @@ const messageOf = (body: string): Partial<Message> => {
 
 const optionNames = { reason: true, by: true, respectLease: true } as const
 
-const subjectNames = { messages: true, inputs: true, all: true } as const
+const subjectNames = { messages: true, inputs: true, all: true, files: true } as const

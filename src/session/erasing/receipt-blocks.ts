@@ -2,9 +2,10 @@
 import { isObject, ownField, type Json } from '../../json/index.ts'
 import type { Note } from '../../notes/internal.ts'
 import { isBlockId, type BlockId } from '../../proof/internal.ts'
-import type { AppendFault, BlockFault, Store } from '../../store/index.ts'
+import type { Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
+import type { AppendFault, BlockFault } from '../../store/internal.ts'
 
 /** A receipt's instructions, and all strings in its details that have the form of a block id. */
 export const blocksNamedBy = (note: Note): readonly BlockId[] =>
@@ -14,8 +15,12 @@ export const blocksNamedBy = (note: Note): readonly BlockId[] =>
 export const instructionsBlock = (note: Note): readonly BlockId[] =>
   note.type === 'receipt' ? idsIn(ownField(note, 'instructions')) : []
 
-/** The instructions of a receipt, and the blocks that a recorder's names. Other details may contain unrelated digests. */
+/**
+ * The blocks of a kept file; the instructions of a receipt, and the blocks that a recorder's names. Other details may
+ * contain unrelated digests.
+ */
 export const recordedBlocks = (note: Note): readonly BlockId[] => {
+  if (note.type === 'kept_file') return note.blocks.map(({ id }) => id)
   const instructions = instructionsBlock(note)
   if (note.type !== 'receipt' || !isObject(note.details) || !Array.isArray(note.details['sent'])) return instructions
   const { sent, system, tools } = note.details

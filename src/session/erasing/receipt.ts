@@ -5,8 +5,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
 import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
-import type { LogPage, EraseResult, Erasure, ErasedRow, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
-import type { Residue, RowPlace } from '../../store/internal.ts'
+import type { LogPage, EraseResult, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
+import type { Residue, RowPlace, Erasure, ErasedRow } from '../../store/internal.ts'
 import {
   sameHead,
   identityAt,

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { hasField, isLeft, left, ownField, present, right } from '../../json/index.ts'
 import type { ExportedHead } from '../record/exported.ts'
 import { emptyRange } from '../../proof/internal.ts'
-import type { CopiedClaim, ErasedRow, Erasure, Head, Store, StoreFaultOf } from '../../store/index.ts'
+import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import {
   appendToLedger,
   erasureOf,
@@ -13,6 +13,9 @@ import {
   stubLeaf,
   type LedgerContent,
   type LedgerRow,
+  type CopiedClaim,
+  type ErasedRow,
+  type Erasure,
 } from '../../store/internal.ts'
 import { need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'

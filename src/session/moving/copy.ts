@@ -2,16 +2,7 @@
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, right, optionsOf } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type {
-  Head,
-  LogInfo,
-  Store,
-  NewLogFault,
-  LogFault,
-  StoreFaultOf,
-  UpdateFault,
-  VerifyFault,
-} from '../../store/index.ts'
+import type { Head, LogInfo, Store, LogFault, StoreFaultOf, VerifyFault } from '../../store/index.ts'
 import {
   ownIdFault,
   headOf,
@@ -22,6 +13,8 @@ import {
   rangeAt,
   refuseUndone,
   sliceRows,
+  type NewLogFault,
+  type UpdateFault,
 } from '../../store/internal.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import {

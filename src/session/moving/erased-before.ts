@@ -1,8 +1,8 @@
 /** Rows that a store's ledger records as erased, and that an older export or copy still has with their text. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Erasure, Store, StoreFaultOf } from '../../store/index.ts'
-import { ledgerContent, rowLeaf, type LedgerContent, type TimedRow } from '../../store/internal.ts'
+import type { Store, StoreFaultOf } from '../../store/index.ts'
+import { ledgerContent, rowLeaf, type LedgerContent, type TimedRow, type Erasure } from '../../store/internal.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 

@@ -4,6 +4,7 @@ import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
 import { present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
+import type { Note } from '../../notes/internal.ts'
 import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
 import { refuseUndone } from '../../store/internal.ts'
@@ -54,13 +55,19 @@ const exportOf = (id: string, { mirror, info }: ReadRecord): ExportedSession => 
   return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
 }
 
+/** A note without the keys of its blocks, which open what the store keeps encrypted. */
+const withoutKeys = (note: Note): Note =>
+  note.type === 'kept_file' && note.blocks.some(({ key }) => key !== undefined)
+    ? { ...note, blocks: note.blocks.map(({ id }) => ({ id })) }
+    : note
+
 export function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {
     const { row, at } = found
     const salt = mirror.salts.get(row)
     const erased = mirror.erased.get(row)
     const moment = { at, ...present({ salt, erased }) }
-    if (found.kind === 'note') yield { note: found.note, ...moment }
+    if (found.kind === 'note') yield { note: withoutKeys(found.note), ...moment }
     else yield { message: found.message as Message, page: found.page, ...moment }
   }
 }

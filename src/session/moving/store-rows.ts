@@ -1,6 +1,6 @@
 /** Stores the rows of an exported record in a log, in pieces. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { hasField, describe, isLeft, left, right, ownFields, present } from '../../json/index.ts'
+import { hasField, describe, isLeft, left, right, ownField, ownFields, present } from '../../json/index.ts'
 import { decodeMessage, isErased, type Message, type MessageFault } from '../../message/index.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../../pages/index.ts'
 import type { ExportedRow } from '../record/exported.ts'
@@ -17,7 +17,7 @@ import {
   Slices,
   type TimedRow,
 } from '../../store/internal.ts'
-import { callCallback, need, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -64,6 +64,7 @@ export async function* storeRows(
   progress: ImportOptions['progress'],
   from?: Store,
   stubs: readonly RowAtPosition[] = [],
+  given: ReadonlyMap<BlockId, Uint8Array> = new Map(),
 ): Steps<ImportFault, Head> {
   const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
@@ -73,18 +74,25 @@ export async function* storeRows(
   let named = new Set<BlockId>()
   let text = 0
   const flush = async function* (): Steps<ImportFault, void> {
+    const files = await keptBlocks(store, waiting, from, given)
+    if (isLeft(files)) return yield* fail(files.left)
+    const { found, lost, bytes } = files.right
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
     const texts = yield* instructionsIn(from, store, waiting)
     const encoded = waiting.map(({ row, instructions }) =>
-      instructions !== undefined && texts.has(instructions) ? { ...row, blocks: [instructions] } : row,
+      instructions !== undefined && texts.has(instructions)
+        ? { ...row, blocks: [instructions] }
+        : row.kind === 'note' && found.size + lost > 0
+          ? { ...row, blocks: blocksOfNote(row).filter((id) => found.has(id)) }
+          : row,
     )
     yield* refuseErased(erased, head.size, encoded, store)
     const appended = yield* need(
       store.append(id, {
         expected: head,
         rows: encoded,
-        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...texts.values()],
+        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...texts.values(), ...bytes],
         terms: termsOf,
       }),
     )
@@ -110,6 +118,43 @@ export async function* storeRows(
   }
   if (waiting.length > 0) yield* flush()
   return head
+}
+
+const blocksOfNote = (row: TimedRow): readonly BlockId[] => ownField(row, 'blocks') ?? []
+
+/**
+ * The blocks of kept files: those that the store gets or has, and the bytes that it lacks. An export has none; its rows
+ * are stored without them.
+ */
+const keptBlocks = async (
+  store: Store,
+  rows: readonly TimedEncoded[],
+  from: Store | undefined,
+  given: ReadonlyMap<BlockId, Uint8Array>,
+): Promise<
+  Either<
+    ImportFault,
+    { readonly found: ReadonlySet<BlockId>; readonly lost: number; readonly bytes: readonly Uint8Array[] }
+  >
+> => {
+  const named = [...new Set(rows.flatMap(({ row }) => (row.kind === 'note' ? blocksOfNote(row) : [])))]
+  const other = named.filter((id) => !given.has(id))
+  const bytes = named.flatMap((id) => given.get(id) ?? [])
+  const found = new Set(named.filter((id) => given.has(id)))
+  // A store with keys has no block by the id of its content.
+  const there = other.length === 0 || store.encryption !== undefined ? right([]) : await store.hasBlocks(other)()
+  if (isLeft(there)) return there
+  for (const [index, id] of other.entries()) if (there.right[index] === true) found.add(id)
+  const missing = other.filter((id) => !found.has(id))
+  const brought = from === undefined || missing.length === 0 ? right([]) : await from.getBlocks(missing)()
+  if (isLeft(brought)) return brought
+  for (const [index, id] of missing.entries()) {
+    const block = brought.right[index]
+    if (block === undefined) continue
+    found.add(id)
+    bytes.push(block)
+  }
+  return right({ found, lost: named.length - found.size, bytes })
 }
 
 /**
@@ -170,7 +215,12 @@ export const encodedOf = (
 const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedRow> => {
   const decoded = decodeNote(note)
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
-  return right({ row: { kind: 'note', body: JSON.stringify(note) }, blocks: [], attachments: [] })
+  const ids = note.type === 'kept_file' ? note.blocks.map(({ id }) => id) : []
+  return right({
+    row: { kind: 'note', body: JSON.stringify(note), ...(ids.length > 0 && { blocks: ids }) },
+    blocks: [],
+    attachments: [],
+  })
 }
 
 const encodedMessage = (

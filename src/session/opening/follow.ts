@@ -1,9 +1,10 @@
 /** Follows a session: yields its rows as they are committed, until it is sealed. */
-import { followLog, type FollowOptions, type Store, type StoredRow } from '../../store/index.ts'
+import { followLog, type Store, type StoredRow } from '../../store/index.ts'
 import { isRight } from '../../json/index.ts'
 import { noteOf } from '../record/mirror.ts'
 import type { SessionReader } from '../session.ts'
 import { storeOfSession } from '../record/store-of.ts'
+import type { FollowOptions } from '../../store/internal.ts'
 
 /** A session, named by its store and id. */
 export interface SessionPlace {

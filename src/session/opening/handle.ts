@@ -72,7 +72,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     lease: (options) => {
       const lease = optionsOf('session.lease', options, leaseOptions)
       const holder = redactedName(mirror.redactor, lease.holder)
-      return holding.take(ownFields({ ...lease, holder }), () => writer.refresh())
+      return holding.take(ownFields({ ...lease, holder }), (head) => writer.refresh(head))
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>

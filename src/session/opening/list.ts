@@ -1,10 +1,11 @@
 /** Lists the sessions of a store. */
 import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields, present } from '../../json/index.ts'
-import type { DamagedEntry, ListFault, ListQuery, Store } from '../../store/index.ts'
+import type { ListFault, ListQuery, Store } from '../../store/index.ts'
 import { sessionSteps, type NoSessionFault } from '../fault.ts'
 import { amount, need, type Task } from '../../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from '../record/metadata.ts'
+import type { DamagedEntry } from '../../store/internal.ts'
 
 /** One page of a list of sessions. */
 export interface SessionPage {

@@ -1,5 +1,14 @@
 /** The token usage of a session's model calls: from its receipts, and from the file that it was imported from. */
-import { freezeResult, ownFields, isLeft, isObject, optionsOf, parseJson, present } from '../../json/index.ts'
+import {
+  freezeResult,
+  ownFields,
+  isLeft,
+  isObject,
+  optionsOf,
+  parseJson,
+  present,
+  type JsonObject,
+} from '../../json/index.ts'
 import { decodeNote, type ReceiptNote, type Usage } from '../../notes/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import { need, type Task } from '../../task/index.ts'
@@ -15,15 +24,17 @@ export interface CallUse {
   readonly model?: string
   /** The day of the call in ISO 8601, if known: UTC for a receipt, the file's own time zone for a file. */
   readonly day?: string
-  /** The number of calls. */
+  /** The number of calls that have an answer, or a part of one. */
   readonly calls: number
-  /** The number of failed calls: with a provider error, without an answer, or with one that was cut off. */
+  /** Set if each request was so long that its model has other prices. */
+  readonly long?: true
+  /** The number of failed calls: without an answer, which are not in `calls`, or with one that was cut off. */
   readonly failed: number
   /** The tokens as counted by the provider; absent if it did not report them. */
   readonly usage?: Usage
   /**
-   * The number of calls whose answers may hold more tokens than were counted, because they failed or broke off, or
-   * because a file counts too few; absent if there are none.
+   * The number of calls whose answers may hold more tokens than were counted, because they broke off, or because a
+   * file counts too few; absent if there are none.
    */
   readonly undercounted?: number
 }
@@ -95,15 +106,16 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   const like = typeof details?.['like'] === 'number' ? notes[details['like']] : undefined
   const status = like === undefined ? undefined : receiptIn(like)?.details?.['status']
   const time = typeof details?.['at'] === 'number' ? details['at'] : at
-  const failed = hasFailed({ ...present({ status }), ...details })
+  const call = ownFields<JsonObject>({ ...present({ status }), ...details })
+  const isCut = call['cut'] === true
   return Object.freeze({
     source: 'receipt',
     model: typeof details?.['tier'] === 'string' ? `${model} (${details['tier']})` : model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
-    calls: 1,
-    failed: failed ? 1 : 0,
+    calls: hasAnswer(call) || usage !== undefined ? 1 : 0,
+    failed: hasFailed(call) ? 1 : 0,
     // Anthropic counts the output at the start of a stream, and again at its end.
-    ...(usage && failed && { undercounted: 1 }),
+    ...(usage && isCut && { undercounted: 1 }),
     ...(usage && { usage }),
   })
 }
@@ -127,6 +139,17 @@ export const hasFailed = (call: { readonly [field: string]: unknown }): boolean 
 }
 
 /**
+ * Whether a call has an answer, at least a part of one.
+ *
+ * @param call the details of the call's receipt
+ * @returns false for an error of the provider or the connection before any content
+ */
+export const hasAnswer = (call: { readonly [field: string]: unknown }): boolean => {
+  const { status, cut } = ownFields(call)
+  return !hasFailed(call) || (cut === true && !(typeof status === 'number' && status >= 400))
+}
+
+/**
  * The usage that an imported file reports.
  *
  * @param origin the origin of a transcript; for an imported session, `from` of its metadata
@@ -139,7 +162,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
   const only = Array.isArray(models) && models.length === 1 ? models[0] : undefined
   return told.flatMap((each: unknown): readonly CallUse[] => {
     if (!isObject(each) || typeof each['input'] !== 'number' || typeof each['output'] !== 'number') return []
-    const { input, output, cacheRead, cacheWrite, cacheWriteHour, calls, undercounted } = each
+    const { input, output, cacheRead, cacheWrite, cacheWriteHour, calls, long, undercounted } = each
     const model = each['model'] ?? only
     const day = each['day'] ?? (Array.isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10))
     return [
@@ -149,6 +172,7 @@ export const usesOf = (origin: unknown): readonly CallUse[] => {
         ...(typeof day === 'string' && { day }),
         calls: typeof calls === 'number' ? calls : 0,
         failed: 0,
+        ...(long === true && { long }),
         ...(typeof undercounted === 'number' && { undercounted }),
         usage: {
           input,

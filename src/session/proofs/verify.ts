@@ -5,16 +5,8 @@ import { createHistory } from '../../history/index.ts'
 import type { BlockId } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { attachedTo, mayHaveAttachments, NamedBlocks, takeMessage } from '../../entry/internal.ts'
-import {
-  verifyLog,
-  type Head,
-  type InspectRows,
-  type LogFault,
-  type LogInfo,
-  type Store,
-  type StoredRow,
-} from '../../store/index.ts'
-import { isEncrypted, ledgerId, readEncrypted, refuseUndone } from '../../store/internal.ts'
+import { verifyLog, type Head, type LogFault, type LogInfo, type Store, type StoredRow } from '../../store/index.ts'
+import { isEncrypted, ledgerId, readEncrypted, refuseUndone, type InspectRows } from '../../store/internal.ts'
 import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'

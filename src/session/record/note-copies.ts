@@ -18,6 +18,8 @@ export interface Subject {
   readonly discardedCalls: ReadonlySet<string>
   /** The ids of inputs erased with them. */
   readonly inputs: ReadonlySet<string>
+  /** Whether the kept files are erased even if no message is. */
+  readonly files: boolean
   /** Their texts. */
   readonly texts: readonly string[]
   /**
@@ -40,13 +42,15 @@ export interface CopiesInNotes {
   readonly ended: readonly EndedStep[]
   /** The inputs, with their contents. */
   readonly inputs: ReadonlyMap<string, readonly unknown[]>
+  /** Whether to erase the kept files. */
+  readonly files: boolean
 }
 
 /** Collects the ids by which notes refer to the messages, and their texts. */
 export function* subjectOf(
   messages: View<Message>,
   positions: readonly number[],
-  { ended, inputs }: CopiesInNotes,
+  { ended, inputs, files }: CopiesInNotes,
 ): Generator<number, Subject> {
   const callIds = new Set<string>()
   const steps = new Set<string>()
@@ -87,6 +91,7 @@ export function* subjectOf(
     steps,
     discardedCalls,
     inputs: new Set(inputs.keys()),
+    files,
     texts: [...texts],
     inner: [...inner],
     recorded: callIdsIn(messages),
@@ -229,6 +234,8 @@ const isCopyInNote = (
     case 'seal':
     case 'erased':
       return false // only positions and kinds
+    case 'kept_file': // its bytes have the messages, too
+      return subject.files || subject.positions.size + subject.inputs.size > 0
     case 'summary':
       return quotes.isIn(note.from, note.to) || quotes.inNote(note)
     case 'tool_started':

@@ -161,6 +161,8 @@ export const checkNoteInput = (
   const problem = decoded.right.type === 'journal' ? journalFault(decoded.right) : undefined
   if (problem !== undefined) return left({ _tag: 'InvalidNote', reason: problem })
   if (decoded.right.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'use seal() to seal a session' })
+  if (decoded.right.type === 'kept_file')
+    return left({ _tag: 'InvalidNote', reason: 'its bytes go with it: "indelible keep" writes it' })
   if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
   return decoded.right.type === 'erased'
     ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })

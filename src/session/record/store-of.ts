@@ -38,8 +38,6 @@ export const partsOf = (session: object): SessionParts | undefined => parts.get(
 /** Throws TypeError if the value is not a store, which the compiler would have rejected. */
 export const checkStore = (call: string, store: Store): void => {
   const given: unknown = store
-  if (typeof given === 'function' && 'then' in given)
-    throw new TypeError(`${call} takes a store, found a task: await it`)
   if (typeof given !== 'object' || given === null || !('append' in given))
     throw new TypeError(`${call} takes a store, such as memoryStore(), found ${describe(given)}`)
 }

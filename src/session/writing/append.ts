@@ -1,6 +1,5 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
-import type { Immutable } from '../../history/index.ts'
 import { isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
@@ -36,6 +35,7 @@ import type {
 } from '../session.ts'
 import type { WriteAnswer, Continues, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import type { Writer } from './writer.ts'
+import type { Immutable } from '../../json/internal.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
 

@@ -11,8 +11,8 @@ import {
   type Task,
   type Timer,
 } from '../../task/index.ts'
-import type { LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask } from '../../store/internal.ts'
+import type { Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import { storeTask, type LeaseFault } from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,
@@ -30,10 +30,10 @@ import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from '
 export interface Holding {
   /** The store, with the lease added to appends, updates and erasures. */
   readonly store: Store
-  /** @param refresh reads the previous holder's rows; if it fails, the lease is released */
+  /** @param refresh reads the previous holder's rows, up to the head of the log; if it fails, the lease is released */
   readonly take: (
     options: LeaseOptions,
-    refresh: () => Promise<Either<RefreshFault, unknown>>,
+    refresh: (head: Head) => Promise<Either<RefreshFault, unknown>>,
   ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
   /** The last lease taken, unless it was released. */
@@ -73,7 +73,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
         return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
       }),
   }
-  const release = async (claim: Claim): Promise<Either<LogFault, void>> => {
+  const release = async (claim: Claim): Promise<Either<LogFault, Head | undefined>> => {
     const released = await claim.release()
     claims.delete(claim)
     if (current === claim) current = given = undefined
@@ -97,7 +97,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
         current = claim
         given = undefined
         ended(claim.number - 1)
-        const refreshed = await refresh()
+        const refreshed = await refresh(taken.right)
         if (isLeft(refreshed)) {
           await release(claim)
           return refreshed
@@ -176,7 +176,8 @@ class Claim {
     return command
   }
 
-  async take(): Promise<Either<TakeFault, void>> {
+  /** Returns the head of the log when the lease was taken. */
+  async take(): Promise<Either<TakeFault, Head>> {
     const { holder, wait = 0 } = this.#options
     const until = this.#clock.now() + wait
     this.#on('wanted')
@@ -186,7 +187,7 @@ class Claim {
         this.#number = answer.right.number
         if (this.#on('granted') === 'release') await this.#give()
         else this.#renewIn(this.#ttl / 3)
-        return right(undefined)
+        return right(answer.right.head)
       }
       const { left: fault } = answer
       if (fault._tag !== 'LeaseHeld') {
@@ -213,15 +214,15 @@ class Claim {
     })
   }
 
-  /** Release the lease. A pending take is released once it is granted. */
-  async release(): Promise<Either<LogFault, void>> {
+  /** Release the lease. A pending take is released once it is granted. Returns the head of the log, if it was held. */
+  async release(): Promise<Either<LogFault, Head | undefined>> {
     const command = this.#on('unwanted')
     this.#wake()
     this.#timer?.cancel()
     return command === 'release' ? this.#give() : right(undefined)
   }
 
-  async #give(): Promise<Either<LogFault, void>> {
+  async #give(): Promise<Either<LogFault, Head>> {
     this.isGivenBack = true
     const released = await guardStore('release', () => this.#store.release(this.#id, this.#number)())
     this.#on('gone')

@@ -1,6 +1,6 @@
 /** The history of a session: an append answers its position at once, and the session stores the message meanwhile. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { History, Immutable } from '../../history/index.ts'
+import type { History } from '../../history/index.ts'
 import { linkedHistory, type LinkedHistory } from '../../history/internal.ts'
 import { isLeft, left, NotJson, right } from '../../json/index.ts'
 import { decodeMessage, type Message, type MessageFault } from '../../message/index.ts'
@@ -13,6 +13,7 @@ import type { Mirror } from '../record/mirror.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Step, StepRows } from '../record/step.ts'
 import type { Writer, WriterHistory } from './writer.ts'
+import type { Immutable } from '../../json/internal.ts'
 
 /** The most messages in one append to the store. */
 const mostMessages = 1000

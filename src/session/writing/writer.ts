@@ -16,17 +16,8 @@ import { isLeft, left, ownField, right } from '../../json/index.ts'
 import { termsOf, type RecordedEntry } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
-import type {
-  Append,
-  AppendFault,
-  AppendedRows,
-  Head,
-  Row,
-  Store,
-  StoreFaultOf,
-  VerifyFault,
-} from '../../store/index.ts'
-import type { Plan } from '../../store/internal.ts'
+import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
+import type { Plan, AppendFault } from '../../store/internal.ts'
 import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
@@ -203,9 +194,17 @@ export class Writer {
     this.#pump()
   }
 
-  /** Read the rows that other writers appended. */
-  refresh(): Promise<Either<RefreshFault, MissedRows>> {
-    return this.alone(() => this.#sync())
+  /**
+   * Read the rows that other writers appended.
+   *
+   * @param head the head of the log, if it is known. Nothing is read if the session is there
+   */
+  refresh(head?: Head): Promise<Either<RefreshFault, MissedRows>> {
+    return this.alone(async () => {
+      const mirror = this.#mirror
+      if (head === undefined || this.#mirrorIs !== 'current' || !sameHead(head, mirror.head)) return this.#sync()
+      return right(missedRowsSince(mirror, mirror.history.len, mirror.notes.len))
+    })
   }
 
   /** The same, also after `close`: for work that was called before it. */

@@ -29,7 +29,7 @@ import type { EraseResult, RowPlace, Sharing, TextPlaces } from '../port/erasing
 import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
-import { claimFault, changeLease, type Lease, type LeaseChange, type LeaseRow } from '../port/lease.ts'
+import { claimFault, changeLease, type LeaseAnswer, type LeaseChange, type LeaseRow } from '../port/lease.ts'
 import { matches, positionsOf } from '../rules/lookup.ts'
 import {
   changedFault,
@@ -256,12 +256,12 @@ const remove = ({ info, segment }: Log, scope: Scope): void => {
   release(segment, scope.blocks)
 }
 
-const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, Lease | undefined> => {
+const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, LeaseAnswer> => {
   const outcome = changeLease(log.info.id, log.lease, change, momentOf(memory.now), memory.latestLease)
   if (isLeft(outcome)) return outcome
   log.lease = outcome.right.row ?? log.lease
   memory.latestLease = Math.max(memory.latestLease, log.lease?.number ?? 0)
-  return right(outcome.right.lease)
+  return right({ lease: outcome.right.lease, head: log.info.head })
 }
 
 /** Copies of those blocks that exist. */

@@ -24,6 +24,7 @@ const ownNames: ReadonlySet<string> = new Set([
     'sourceDigest',
   ],
   ...['started', 'external', 'state', 'step', 'to', 'together', 'usage', 'waiting', 'was', 'indelible'],
+  ...['program', 'file', 'digest', 'key'],
 ])
 
 /** Members with a value of a fixed list. Another value is content. */
@@ -31,8 +32,20 @@ const listedNames: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag',
 const listedValues: ReadonlySet<string> = new Set([
   ...['system', 'developer', 'user', 'assistant', 'tool', 'text', 'image', 'file', 'url', 'base64', 'block', 'utf8'],
   ...['tool_call', 'tool_result', 'reasoning', 'refusal', 'provider', 'erased', 'application', 'input', 'journal'],
-  ...['page', 'pin', 'unpin', 'receipt', 'retraction', 'seal', 'summary', 'tool_started', 'queued', 'taken', 'waiting'],
-  ...['answered', 'failed', 'cancelled', 'entry', 'note'],
+  ...[
+    'page',
+    'pin',
+    'unpin',
+    'receipt',
+    'retraction',
+    'seal',
+    'summary',
+    'tool_started',
+    'kept_file',
+    'queued',
+    'taken',
+  ],
+  ...['waiting', 'answered', 'failed', 'cancelled', 'entry', 'note'],
   ...['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'],
 ])
 

@@ -9,7 +9,7 @@ import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
-import type { LeaseClaim, Lease, LeaseChange } from './lease.ts'
+import type { LeaseAnswer, LeaseClaim, LeaseChange } from './lease.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
@@ -118,8 +118,8 @@ export interface StoreDriver {
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
   /** {@link Store.remove}; or `Conflict`, if in the same step another log is not at the head of `unchanged`. */
   readonly remove: (scope: string, id: string, unchanged: UnchangedLog | undefined) => Answer<void>
-  /** Change the lease of a log as computed by `leaseChanged`, in one transaction. Returns the lease afterwards. */
-  readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<Lease | undefined>
+  /** Change the lease of a log as computed by `leaseChanged`, in one transaction. */
+  readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<LeaseAnswer>
   /** {@link Store.putBlocks}. */
   readonly putBlocks: (scope: string, blocks: readonly Block[]) => Answer<void>
   /** {@link Store.getBlocks}, each id once. Returns the stored blocks by id; no one else may change their bytes. */

@@ -10,6 +10,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, ownField } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { idFault } from './id.ts'
+import type { Head } from './row.ts'
 
 /** A lease, at the time of the store's response. */
 export interface Lease {
@@ -74,6 +75,17 @@ export interface LeaseOutcome {
   readonly row: LeaseRow | undefined
   /** The lease after the change; undefined if there is none. */
   readonly lease: Lease | undefined
+}
+
+/** A driver's answer to a change of a lease. */
+export interface LeaseAnswer {
+  /** The lease after the change; undefined if there is none. */
+  readonly lease: Lease | undefined
+  /**
+   * The head of the log after the change. It includes every append that the store has accepted under an earlier lease, and
+   * after a release every append that was committed before it.
+   */
+  readonly head: Head
 }
 
 /** The lease of an append, a metadata update or an erasure. The store checks it in the same transaction. */

@@ -462,9 +462,10 @@ export interface Store extends BlockStore {
    * Cost    one transaction beside the log
    *
    * @param lease the holder's name and the time to live
-   * @returns the lease; or `LeaseHeld` while another holder has it
+   * @returns the lease, and the head of the log, which includes all appends of earlier holders; or `LeaseHeld` while another
+   * holder has it
    */
-  readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease>
+  readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease & { readonly head: Head }>
   /**
    * Extend a lease.
    *
@@ -473,8 +474,12 @@ export interface Store extends BlockStore {
    * expired lease can be renewed until then
    */
   readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
-  /** Release a lease. Releasing a lost lease changes nothing. */
-  readonly release: (id: string, number: number) => Task<LogFault, void>
+  /**
+   * Release a lease. Releasing a lost lease changes nothing.
+   *
+   * @returns the head of the log, which includes every append that was stored before the release
+   */
+  readonly release: (id: string, number: number) => Task<LogFault, Head>
   /**
    * Ask the holder to stop. The holder receives the request at its next renewal.
    *

@@ -50,7 +50,15 @@ import {
   withoutIdentities,
   type LogIdentity,
 } from '../port/identity.ts'
-import { claimIn, invalidLease, invalidTtl, type Lease, type LeaseChange, type LeaseClaim } from '../port/lease.ts'
+import {
+  claimIn,
+  invalidLease,
+  invalidTtl,
+  type Lease,
+  type LeaseAnswer,
+  type LeaseChange,
+  type LeaseClaim,
+} from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { StoredRow } from '../port/row.ts'
@@ -360,12 +368,12 @@ const logCalls = (calls: Calls) => {
 }
 
 const leaseCalls = (calls: Calls) => {
-  const changeLeaseOf = async (id: string, change: LeaseChange): Answer<Lease | undefined> => {
+  const changeLeaseOf = async (id: string, change: LeaseChange): Answer<LeaseAnswer> => {
     const answer = await calls.driver.lease(calls.scope, id, change)
     // Whoever waits for a lease without a number or a time would ask for it without a pause.
     const wrong = isLeft(answer)
       ? answer.left._tag === 'LeaseHeld' && !Number.isFinite(answer.left.remaining)
-      : answer.right !== undefined && !Number.isSafeInteger(answer.right.number)
+      : !isLeaseAnswer(answer.right, change.type === 'take' || change.type === 'renew')
     if (wrong)
       throw new TypeError(`the driver answered ${describe(isLeft(answer) ? answer.left : answer.right)} for a lease`)
     return answer
@@ -376,7 +384,10 @@ const leaseCalls = (calls: Calls) => {
       return calls.on('lease', id, async () => {
         const problem = invalidLease({ holder, ttl })
         return problem === undefined
-          ? leaseOrFault(await changeLeaseOf(id, { type: 'take', holder, ttl }))
+          ? pipe(
+              await changeLeaseOf(id, { type: 'take', holder, ttl }),
+              E.map(({ lease, head }) => Object.freeze({ ...(lease as Lease), head })), // there is one after `take`
+            )
           : left(problem)
       })
     },
@@ -385,7 +396,10 @@ const leaseCalls = (calls: Calls) => {
       return calls.on('renew', id, async () => {
         const problem = invalidTtl(ttl)
         return problem === undefined
-          ? leaseOrFault(await changeLeaseOf(id, { type: 'renew', number, ttl }))
+          ? pipe(
+              await changeLeaseOf(id, { type: 'renew', number, ttl }),
+              E.map(({ lease }) => lease as Lease), // there is one after `renew`
+            )
           : left(problem)
       })
     },
@@ -393,11 +407,13 @@ const leaseCalls = (calls: Calls) => {
       calls.on('release', id, async () => {
         return pipe(
           await changeLeaseOf(id, { type: 'release', number }),
-          E.map(() => undefined),
+          E.map(({ head }) => head),
         )
       }),
-    requestStop: (id) => calls.on('requestStop', id, () => changeLeaseOf(id, { type: 'stop' })),
-    leaseOf: (id) => calls.on('leaseOf', id, () => changeLeaseOf(id, { type: 'look' })),
+    requestStop: (id) =>
+      calls.on('requestStop', id, async () => pipe(await changeLeaseOf(id, { type: 'stop' }), E.map(leaseIn))),
+    leaseOf: (id) =>
+      calls.on('leaseOf', id, async () => pipe(await changeLeaseOf(id, { type: 'look' }), E.map(leaseIn))),
   } satisfies Partial<Store>
 }
 
@@ -429,9 +445,11 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   }
 }
 
-/** Narrows the result of a change after which there is a lease. */
-const leaseOrFault = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
-  isLeft(answered) ? answered : right(answered.right as Lease) // there is one after `take` and `renew`
+/** @param isThere whether there is a lease after the change */
+const isLeaseAnswer = ({ lease, head }: Partial<LeaseAnswer>, isThere: boolean): boolean =>
+  Number.isSafeInteger(head?.size) && (lease === undefined ? !isThere : Number.isSafeInteger(lease.number))
+
+const leaseIn = ({ lease }: LeaseAnswer): Lease | undefined => lease
 
 /** Inner stores by driver and scope. They are kept, because the ledger read through each is cached. */
 const inners = new WeakMap<StoreDriver, RecentMap<string, InnerStore>>()

@@ -1,10 +1,12 @@
 /** Appends to the logs of a file: the first rows of a new log, and later rows. Runs inside a write transaction. */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, type JsonObject } from '../../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type CompactRange, type Hash } from '../../proof/internal.ts'
+import { RecentMap } from '../../sequence/index.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { CheckedAppend } from '../port/driver.ts'
+import { claims } from '../port/lease.ts'
 import type { StoreFault } from '../fault.ts'
 import {
   divergedFault,
@@ -16,18 +18,20 @@ import {
   repeatedAppend,
   sameHead,
   type GrownLog,
+  type LogBasis,
 } from '../rules/rules.ts'
 import type { AppendedRows, LogInfo } from '../port/store.ts'
 import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
 import { headIn, nameIsSound, sizeKey, splitHashes, useTimeKey, type LogRow, type RawLog } from './log.ts'
-import type { Logs } from './logs.ts'
+import { damageIn, type Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Search } from './search.ts'
 import { fits, sumOf } from './sum.ts'
+import { FailedWrite } from './writer.ts'
 
 /** The parts of a file that an append uses. */
 interface Parts {
@@ -43,6 +47,7 @@ export class Appender {
   readonly #parts: Parts
   readonly #hash: Hash
   readonly #sql: ReturnType<typeof statements>
+  readonly #known = new RecentMap<string, KnownLog>(mostKnown)
 
   constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
     this.#parts = parts
@@ -58,25 +63,35 @@ export class Appender {
     const key = scopes.own(scope)
     const segment = logs.addSegment(key, null, 0)
     const grown = growLog({ head: first.expected, entries: 0, tokens: 0, peaks: emptyRange.peaks }, first, this.#hash)
-    this.#store(key, segment, grown, first)
+    this.#store(id, key, segment, grown, first)
     return right(logs.add(key, id, segment, grown, meta))
   }
 
   append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, AppendedRows> {
+    const name = `${id}\0${scope}` // an id has no control characters
+    const known = this.#known.get(name)
+    if (known !== undefined && continues(known, given)) {
+      const done = this.#appendTo(name, known, given)
+      if (done !== undefined) return done
+    }
     return this.#parts.logs.on(scope, id, (log, raw) => {
       // Rows appended to another segment might not be found again.
       if (!nameIsSound(raw, log)) throw new Damaged(log.size, 'its name or its segment was altered')
-      return hasKey(String(raw['meta']), given.ownKey)
-        ? this.#appendTo(scope, log, raw, given)
-        : left(divergedFault(id, given.expected, headIn(log)))
+      if (!hasKey(String(raw['meta']), given.ownKey)) return left(divergedFault(id, given.expected, headIn(log)))
+      const before = given.operation === undefined ? undefined : this.#answered(log, given.operation, given.rows)
+      if (before !== undefined) return before
+      const found = this.#checked(log, raw, given)
+      if (isLeft(found)) return found
+      const problem = this.#lacking(log.scope, given)
+      if (problem !== undefined) return left(problem)
+      return this.#appendTo(name, found.right, given) as Either<StoreFault, AppendedRows> // nobody else writes now
     })
   }
 
-  #appendTo(scope: string, log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, AppendedRows> {
-    const { scopes, rows, leases } = this.#parts
-    const { expected, operation } = given
-    const before = operation === undefined ? undefined : this.#answered(log, operation, given.rows)
-    if (before !== undefined) return before
+  /** A log that the rows continue, compared with its last row. */
+  #checked(log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, KnownLog> {
+    const { rows, leases } = this.#parts
+    const { expected, ownKey } = given
     const unleased = leases.against(log, given)
     if (unleased !== undefined) return left(unleased)
     rows.checkSegment(log.segment)
@@ -94,12 +109,18 @@ export class Appender {
         : splitHashes(log.peaks)
     if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     rows.checkEnd(log.segment, log, peaks.at(-1))
-    const key = scopes.keyOf(scope)
-    const problem = this.#lacking(key, given)
-    if (problem !== undefined) return left(problem)
-    const grown = growLog({ head, entries: log.entries, tokens: log.tokens, peaks }, given, this.#hash)
-    this.#store(key, log.segment, grown, given)
-    this.#advance(log, raw, grown, operation)
+    return right({ log, head, peaks, stored: raw as KnownLog['stored'], ownKey })
+  }
+
+  /** Append to a log. Undefined, and nothing is written, if the log in the file is no longer the one that is known. */
+  #appendTo(name: string, known: KnownLog, given: CheckedAppend): Either<StoreFault, AppendedRows> | undefined {
+    const { log } = known
+    const { entries, tokens } = log
+    const grown = growLog({ head: known.head, entries, tokens, peaks: known.peaks }, given, this.#hash)
+    const after = this.#advance(known, grown, given.operation)
+    if (after === undefined) return undefined
+    this.#store(log.id, log.scope, log.segment, grown, given)
+    this.#known.set(name, after)
     return right(grown.answer)
   }
 
@@ -131,41 +152,101 @@ export class Appender {
     return damaged.length > 0 ? { _tag: 'DamagedBlock', ids: damaged } : undefined
   }
 
-  /** Store the rows and blocks of an append. */
-  #store(scope: number, segment: number, grown: GrownLog, given: CheckedAppend): void {
+  /** Store the rows and blocks of an append. Throws FailedWrite, because something is written before damage is found. */
+  #store(id: string, scope: number, segment: number, grown: GrownLog, given: CheckedAppend): void {
     const { rows, blocks, search } = this.#parts
-    blocks.put(scope, given.blocks, false)
-    for (const row of grown.rows) {
-      rows.append(segment, row)
-      blocks.mention(scope, segment, row.position, row.row.blocks)
-    }
-    const [first] = grown.rows
-    if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
-    search.append(scope, segment, grown.rows, given)
+    const stored = damageIn(id, () => {
+      blocks.put(scope, given.blocks, false)
+      for (const row of grown.rows) {
+        rows.append(segment, row)
+        blocks.mention(scope, segment, row.position, row.row.blocks)
+      }
+      const [first] = grown.rows
+      if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
+      search.append(scope, segment, grown.rows, given)
+      return right(undefined)
+    })
+    if (isLeft(stored)) throw new FailedWrite(stored.left)
   }
 
-  /** Update a log's head, and store the operation that changed it. */
-  #advance(log: LogRow, raw: RawLog, grown: GrownLog, operation: string | undefined): void {
+  /** Update a log's head, if the log is the one that is known, and store the operation that changed it. */
+  #advance(known: KnownLog, grown: GrownLog, operation: string | undefined): KnownLog | undefined {
+    const { log, head, stored } = known
+    const { key, scope, id, segment } = log
     const { size } = grown.range
     const { entries, tokens } = grown
     const [peaks, root] = [Buffer.concat(grown.peaks), Buffer.from(grown.head.root, 'hex')]
     const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
-    this.#sql.grow().run(size, entries, peaks, root, appended, log.key)
+    const { changes } = this.#sql
+      .grow()
+      .run(
+        ...[size, entries, peaks, root, appended, key, scope, id, segment],
+        ...knownColumns.map((name) => stored[name]),
+      )
+    if (changes !== 1) return undefined
     // The columns for list orders are updated only if they change: each update writes two more pages.
-    const used = grown.appended === undefined ? undefined : useTimeKey(grown.appended)
-    if (used !== undefined && raw['used'] !== BigInt(used)) this.#sql.move().run(used, log.key)
-    const sized = sizeKey(entries)
-    if (raw['sized'] !== BigInt(sized)) this.#sql.resize().run(sized, log.key)
-    if (tokens !== log.tokens) this.#sql.count().run(tokens, log.key)
-    if (operation === undefined) return
-    const mark = sumOf(log.key, operation, log.size, size, root)
-    this.#sql.addOperation().run(log.key, operation, log.size, size, root, mark)
+    const used = grown.appended === undefined ? stored.used : BigInt(useTimeKey(grown.appended))
+    if (used !== stored.used) this.#sql.move().run(used, key)
+    const sized = BigInt(sizeKey(entries))
+    if (sized !== stored.sized) this.#sql.resize().run(sized, key)
+    if (tokens !== log.tokens) this.#sql.count().run(tokens, key)
+    if (operation !== undefined) {
+      const mark = sumOf(key, operation, head.size, size, root)
+      this.#sql.addOperation().run(key, operation, head.size, size, root, mark)
+    }
+    const { tokens: counted, version, sum } = stored
+    return {
+      log: { ...log, size, entries, tokens, peaks, root, appended },
+      head: grown.head,
+      peaks: grown.peaks,
+      stored: {
+        ...{ size, entries, peaks, root, appended, used, sized, version, sum },
+        tokens: tokens === log.tokens ? counted : tokens,
+      },
+      ownKey: known.ownKey,
+    }
   }
 }
 
+/** The columns that another writer, a repair or a disk error may have changed. */
+const knownColumns = [
+  'size',
+  'entries',
+  'tokens',
+  'peaks',
+  'root',
+  'appended',
+  'used',
+  'sized',
+  'version',
+  'sum',
+] as const
+
+/** A log as an append left it. The next one need not read it: its update requires that nothing of this has changed. */
+interface KnownLog extends Pick<LogBasis, 'head' | 'peaks'> {
+  readonly log: LogRow
+  /** Its columns, as they are in the file. */
+  readonly stored: Readonly<Record<(typeof knownColumns)[number], SQLInputValue>>
+  /** The key that the log has, as the last append required it. */
+  readonly ownKey: CheckedAppend['ownKey']
+}
+
+/** The number of logs that are known: those appended to most recently. */
+const mostKnown = 1000
+
+/** Whether an append needs no more than the known log: no earlier operation, no lease, no stored blocks. */
+const continues = ({ head, ownKey }: KnownLog, given: CheckedAppend): boolean =>
+  given.operation === undefined &&
+  !claims(given) &&
+  given.ownKey === ownKey &&
+  sameHead(given.expected, head) &&
+  given.rows.every(({ blocks }) => blocks.length === 0)
+
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    grow: 'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ? where key = ?',
+    grow: `update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?
+      where key = ? and scope = ? and id = ? and segment = ? and size is ? and entries is ? and tokens is ? and peaks is ?
+      and root is ? and appended is ? and used is ? and sized is ? and changes is ? and sum is ?`,
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',
     count: 'update log set tokens = ? where key = ?',

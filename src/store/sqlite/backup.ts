@@ -1,7 +1,7 @@
 /** Copies a store file while others write to it, with SQLite's own backup: the whole store at one moment. */
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
@@ -10,6 +10,7 @@ import type { StoreFinding } from '../port/check.ts'
 import type { Answer } from '../port/driver.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { faultOf } from './fault.ts'
+import { filePath } from './file-path.ts'
 import { openDatabase } from './open.ts'
 import { sqliteStore } from './store.ts'
 
@@ -43,10 +44,8 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
     to,
     progress = () => {},
   } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true })
-  if (typeof given !== 'string' || typeof to !== 'string')
-    throw new TypeError('backupSqlite needs a path and to: the files of the store and of its copy')
+  const [path, target] = [filePath('backupSqlite', 'path', given), filePath('backupSqlite', 'to', to)]
   return storeTask(async () => {
-    const [path, target] = [resolve(given), resolve(to)]
     if (existsSync(target))
       return left({
         _tag: 'Io',

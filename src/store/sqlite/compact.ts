@@ -1,11 +1,11 @@
 /** Frees unneeded space in a store file: removed data, compressible blocks, the write-ahead log. */
 import { realpathSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
+import { filePath } from './file-path.ts'
 import { emptyLog, openDatabase, patiently, rollBack, untilDone } from './open.ts'
 import { packBlocks } from './packed.ts'
 
@@ -45,10 +45,9 @@ export interface CompactResult {
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, CompactResult> => {
   const { path: given, wait = 5000 } = optionsOf('compactSqlite', options, { path: true, wait: true })
-  if (typeof given !== 'string') throw new TypeError('compactSqlite needs a path: the file of the store')
+  const path = filePath('compactSqlite', 'path', given)
   amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
-    const path = resolve(given)
     const opened = await openDatabase(path, { wait, create: false, readOnly: false })
     if (isLeft(opened)) return opened
     const { db, reading } = opened.right

@@ -1,3 +1,3 @@
-export { backupSqlite, type BackupOptions } from './backup.ts'
-export { compactSqlite, type CompactResult, type CompactOptions } from './compact.ts'
+export { backupSqlite } from './backup.ts'
+export { compactSqlite, type CompactResult } from './compact.ts'
 export { sqliteStore, type SqliteOptions } from './store.ts'

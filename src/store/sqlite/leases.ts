@@ -12,12 +12,12 @@ import {
   claimFault,
   changeLease,
   claims,
-  type Lease,
+  type LeaseAnswer,
   type LeaseChange,
   type LeaseClaim,
   type LeaseRow,
 } from '../port/lease.ts'
-import type { LogRow } from './log.ts'
+import { headIn, type LogRow } from './log.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Writer } from './writer.ts'
 
@@ -37,10 +37,14 @@ export class Leases {
   }
 
   /** Decides with a read first, so that a call without a change takes no lock. */
-  async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
-    const first = this.#onLog(scope, id, (log) => changeLease(id, this.#rowOf(log), change, Date.now()))
+  async change(scope: string, id: string, change: LeaseChange): Answer<LeaseAnswer> {
+    const first = this.#onLog(scope, id, (log) => {
+      const outcome = changeLease(id, this.#rowOf(log), change, Date.now())
+      return isLeft(outcome) ? outcome : right({ ...outcome.right, head: headIn(log) })
+    })
     if (isLeft(first)) return first
-    if (first.right.row === undefined) return right(first.right.lease)
+    const { row: foreseen, ...answer } = first.right
+    if (foreseen === undefined) return right(answer)
     return this.#writer.write(() =>
       this.#onLog(scope, id, (log) => {
         const outcome = changeLease(id, this.#rowOf(log), change, Date.now(), this.#latest)
@@ -49,7 +53,7 @@ export class Leases {
         this.#latest = Math.max(this.#latest, row?.number ?? 0)
         if (row !== undefined)
           this.#sql.put().run(log.key, row.number, row.holder ?? null, row.expires, row.stopRequested ? 1 : 0)
-        return right(lease)
+        return right({ lease, head: headIn(log) })
       }),
     )
   }

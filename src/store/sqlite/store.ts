@@ -4,7 +4,6 @@
  * The file is in write-ahead mode, so readers don't wait for a writer. Several processes can write
  * to it, one at a time.
  */
-import { resolve } from 'node:path'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, choice, type Task } from '../../task/index.ts'
 import { portableSha256 as sha256 } from '../../proof/internal.ts'
@@ -14,6 +13,7 @@ import { withoutThrows, type OnNotice } from '../port/notice.ts'
 import type { Store } from '../port/store.ts'
 import { sqliteDriver, type SqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
+import { filePath } from './file-path.ts'
 import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
@@ -21,7 +21,10 @@ import { Writer } from './writer.ts'
 
 /** The options of `sqliteStore`. */
 export interface SqliteOptions {
-  /** The file. Its folder must exist; SQLite adds two files, `-wal` and `-shm`. For `:memory:` use `memoryStore()`. */
+  /**
+   * The file, as a path or a `file:` URL without parameters. Its folder must exist; SQLite adds two files, `-wal` and `-shm`.
+   * For `:memory:` use `memoryStore()`.
+   */
   readonly path: string
   /** Whether to create a missing file. If false, the fault is `NoStore`. Default: true. */
   readonly create?: boolean
@@ -75,12 +78,10 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     wait = 5000,
     now = Date.now,
   } = optionsOf('sqliteStore', options, optionNames)
-  if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
-  if (given === ':memory:') throw new TypeError('sqliteStore keeps a file: memoryStore() is the store in memory')
+  const path = filePath('sqliteStore', 'path', given)
   amount('wait', wait, { unit: 'milliseconds' })
   choice('durability', durability, ['disk', 'os'])
   return storeTask(async () => {
-    const path = resolve(given)
     const onNotice = withoutThrows(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
     if (isLeft(opened)) return opened

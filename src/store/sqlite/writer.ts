@@ -44,6 +44,16 @@ const batchBytes = 1 << 20
  */
 class UncertainCommit extends Error {}
 
+/** Thrown by work that has written something before it fails: nothing of it is committed. */
+export class FailedWrite extends Error {
+  readonly fault: StoreFault
+
+  constructor(fault: StoreFault) {
+    super('a write failed')
+    this.fault = fault
+  }
+}
+
 /** The path has another file, an empty file, or none. */
 class FileReplaced extends Error {}
 
@@ -155,9 +165,11 @@ export class Writer {
       }
       return this.#refuse(
         batch,
-        code === busy || code === locked
-          ? { _tag: 'Busy', waited: this.#options.wait }
-          : faultOf(error, this.#options.path, 'write'),
+        error instanceof FailedWrite
+          ? error.fault
+          : code === busy || code === locked
+            ? { _tag: 'Busy', waited: this.#options.wait }
+            : faultOf(error, this.#options.path, 'write'),
       )
     }
     if (this.#wal !== undefined && results.some((result) => !isLeft(result))) {

@@ -4,12 +4,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { isObject } from 'indelible/internal/json'
-import type { Native, NativeOptions, NativeProgram } from '@indelible/transcripts'
+import type { Native, NativeProgram } from '@indelible/transcripts'
 import { folderOf, homeOf, isByProject, projectRoot, settingIn, settingsIn } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { programOutput } from '../terminal/program.ts'
 import { unwritable } from '../sources/input.ts'
 import { writeOut } from '../sources/write-out.ts'
+import type { NativeOptions } from '@indelible/transcripts/internal'
 
 type Env = Terminal['env']
 

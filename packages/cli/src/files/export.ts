@@ -1,6 +1,6 @@
 /** `indelible export`: writes a session or a file as a provider's request, or whole, to import elsewhere. */
 import { isLeft } from 'indelible/internal/json'
-import { describeSession, exportSession, readRange, readSession, type DamagedRow } from 'indelible/session'
+import { describeSession, exportSession, readRange, readSession } from 'indelible/session'
 import { damageLines, isFile, isThere } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
 import type { Store } from 'indelible/store'
@@ -19,6 +19,7 @@ import { lossLines, repairLines } from '../terminal/report.ts'
 import { withSession } from '../sources/sessions.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { version } from '../terminal/version.ts'
+import type { DamagedRow } from 'indelible/internal/session'
 
 export const exportCommand: Command = {
   name: 'export',

@@ -1,13 +1,10 @@
-/** `indelible import FILE…` and `--from PROGRAM`: import recorded conversations as sessions. */
+/** `indelible import FILE…`: imports recorded conversations as sessions. */
 import { basename } from 'node:path'
 import { isLeft } from 'indelible/internal/json'
 import { type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'
-import { programs } from '../sources/agent-sessions.ts'
 import { Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
-import { importFrom } from './import-from.ts'
-import { sessionIdOf } from './import-new.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from '../sources/input.ts'
 import { faultText, headForTerminal, storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
@@ -20,7 +17,7 @@ export const importFiles: Command = {
   name: 'import',
   synopsis: 'import FILE…',
   purpose: 'store recorded conversations as sessions',
-  usage: ['import [options] FILE…', 'import --from PROGRAM [--watch] [options]'],
+  usage: ['import [options] FILE…'],
   about: `Stores every conversation of the files as a session: its messages, page kinds
 and notes become rows of one log under one Merkle tree. A store that does not
 exist is created. FILE may have any format that "show" reads; - reads standard
@@ -33,14 +30,8 @@ store already has a session with that id, it is not changed and the exit code is
 1: choose another id with --id. If the file has no id, or several conversations,
 the file name becomes the id, with a number if it is taken (chat-2).
 
---from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
-of: ${programs.join(', ')}; or all.
-Each run appends the messages that are new since the last run; nothing is stored
-twice. An answer that is still being written waits for the next run. If the user
-went back in a conversation, it continues in a fork: the same id with a number.`,
+"indelible keep" keeps the sessions of all programs on this machine.`,
   options: {
-    from: { value: 'PROGRAM', help: 'import the sessions of this program, or of all' },
-    watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
     id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
     pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },
     redact: {
@@ -49,15 +40,9 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     json: { help: 'one JSON object for each session, for programs' },
     ...storeOption,
   },
-  examples: ['indelible import session.jsonl', 'indelible import --from claude-code --watch'],
+  examples: ['indelible import session.jsonl'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    if (values['from'] !== undefined) {
-      const other = positionals[0] ?? ['id', 'pick'].find((name) => values[name] !== undefined)
-      if (other !== undefined) throw new Misuse('--from finds the sessions itself; it takes no FILE, --id or --pick')
-      return withStore(call, { make: true }, (store) => importFrom(call, store))
-    }
-    if (values['watch'] === true) throw new Misuse('--watch goes with --from PROGRAM')
     if (positionals.length === 0)
       throw new Misuse('import needs a FILE: the conversation to read, or - for standard input')
     const only = values['pick'] === undefined ? undefined : pickOf(values)
@@ -181,6 +166,10 @@ const importOne = async (
     `${info.id}: ${countText(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${headForTerminal(info.head, terminal)}`,
   ])
 }
+
+/** The id of a conversation in its source. A sub-agent's file has its parent session's id, and its own beside it. */
+const sessionIdOf = ({ origin: { id, metadata } }: Transcript): string | undefined =>
+  id !== undefined && typeof metadata['agentId'] === 'string' ? `${id}.agent-${metadata['agentId']}` : id
 
 /** A free id: the name of the file, with a number if the name is taken. */
 const freeId = async (store: Store, { pick }: Transcript, path: string, several: boolean): Promise<string> => {

@@ -1,10 +1,10 @@
 /** `indelible list --scopes`: the scopes of a store, each with its sessions. */
-import type { DamagedEntry } from 'indelible/store'
 import { Unreadable, type Call } from '../terminal/command.ts'
 import { valueOrUnreadable, scopeOf, withStore } from '../sources/place.ts'
 import { countText, groupedNumber, oneLine, padStart } from '../terminal/screen.ts'
 import { activityOf } from '@indelible/view/internal'
 import { sessionsIn } from '../sources/sessions.ts'
+import type { DamagedEntry } from 'indelible/internal/store'
 
 export const listScopes = async (call: Call): Promise<void> => {
   const { terminal, values } = call

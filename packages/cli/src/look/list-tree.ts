@@ -1,12 +1,12 @@
 /** `indelible list --tree`: shows which sessions were forked from which. */
 import type { SessionInfo } from 'indelible/session'
-import type { DamagedEntry } from 'indelible/store'
 import type { Call, Terminal } from '../terminal/command.ts'
 import { titleOf } from '@indelible/view/internal'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { withStore } from '../sources/place.ts'
 import { countText, fitColumns, oneLine } from '../terminal/screen.ts'
 import { damagedText, sessionOrAdvice, sessionsIn } from '../sources/sessions.ts'
+import type { DamagedEntry } from 'indelible/internal/store'
 
 export const listTree = async (call: Call): Promise<void> => {
   const { positionals, terminal, values } = call

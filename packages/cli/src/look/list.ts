@@ -1,9 +1,10 @@
 /** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
 import { isLeft } from 'indelible/internal/json'
+import { tellLastFailure } from '../keep/last-result.ts'
 import type { SessionInfo } from 'indelible/session'
 import { readUsage } from 'indelible/internal/session'
-import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
-import { compareIds } from 'indelible/internal/store'
+import type { ListQuery, Store } from 'indelible/store'
+import { compareIds, type DamagedEntry } from 'indelible/internal/store'
 import { Misuse, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '@indelible/view/internal'
 import { didYouMean } from '../sources/advice.ts'
@@ -92,6 +93,7 @@ const listStore = async (call: Call): Promise<void> => {
     )
   const passes = filterOf(values)
   const limit = wholeNumber('--limit', values['limit'], undefined, 0)
+  await tellLastFailure(call)
   await withScopes(call, async (scopes, all) => {
     const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
     const found: ListedSession[] = []

@@ -1,7 +1,9 @@
 /** The sessions that agents keep on this machine, in a store in memory: `indelible view` shows them without an import. */
 import { statSync } from 'node:fs'
 import { memoryStore, type Store } from 'indelible/store'
-import { importSource } from '../files/import-from.ts'
+import { nothingErased } from '../keep/erased-messages.ts'
+import { rowsOfSource, UnreadFormat } from '../keep/keep-store.ts'
+import { sessionIdIn } from '../keep/session-ids.ts'
 import { allSources, findSource, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { programs } from '../sources/agent-sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
@@ -43,11 +45,12 @@ export const machineStore = async (
       return []
     }
     try {
-      const { continued } = await importSource({ terminal: quiet }, store, program, source, true, undefined)
-      return continued.map(({ id }) => id)
+      const own = await sessionIdIn(source)
+      const stored = await rowsOfSource(store, program, source, own, nothingErased, undefined, quiet)
+      return stored.map(({ id }) => id)
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error
-      terminal.tell([error.message])
+      if (!(error instanceof Unreadable || error instanceof UnreadFormat)) throw error
+      terminal.tell([error instanceof Unreadable ? error.message : `${source.path}: ${error.message}`])
       return []
     }
   }

@@ -1,10 +1,11 @@
 /** The lines of `show` below a session's timeline: unfinished runs, failed model calls, and where to look at calls. */
 import { isObject } from 'indelible/internal/json'
 import type { Note } from 'indelible/internal/notes'
-import { pending, type OpenStep, type ReadonlySession, type SealedSession, type Session } from 'indelible/session'
+import { pending, type ReadonlySession, type SealedSession, type Session } from 'indelible/session'
 import { callUsageOf } from '@indelible/transcripts/internal'
 import type { Lease } from 'indelible/store'
 import { countText, fitColumns, groupedNumber, oneLine, shellWord } from '../terminal/screen.ts'
+import type { OpenStep } from 'indelible/internal/session'
 
 /** The lines for a session, some in warning colors. Empty if it has no calls and nothing is wrong. */
 export function* stateLines(

@@ -14,6 +14,7 @@ import {
   dearestText,
   figuresOf,
   isFirstOwn,
+  otherCallsOf,
   sharedText,
   sumsOf,
   sumsText,
@@ -48,6 +49,7 @@ import {
   oneLine,
   padEnd,
   padStart,
+  shellWord,
   widestOf,
   widthOf,
   wrapHanging,
@@ -62,9 +64,15 @@ const readCalls = async (store: Store, name: string | undefined, call: Call) => 
   const record = await callRecord(store, id, found)
   const calls = callsOf(record)
   const figures = figuresOf(record, calls)
-  if (figures.length === 0) throw new Unreadable(`${id}: has no call records, and no token counts of an imported file`)
+  const others = otherCallsOf(record, figures)
+  if (figures.length === 0)
+    throw new Unreadable(
+      others.calls === 0
+        ? `${id}: has no call records, and no token counts of an imported file`
+        : `${id}: its file counts ${countText(others.calls, 'call')}, but does not say which message answers which; "indelible stats ${shellWord(id)}" prints their sum`,
+    )
   const kindOf = (position: number) => found.session?.view().pages.at(position)
-  return { id, title: found.title, record, calls, figures, kindOf }
+  return { id, title: found.title, record, calls, figures, others, kindOf }
 }
 
 /** Opens the store of a session whose calls are printed. Throws Misuse for a file. */
@@ -77,16 +85,18 @@ const withCalls = (name: string | undefined, call: Call, work: (store: Store) =>
 /** Prints a line for each call: its tokens, its cost, and why the cache broke. */
 export const showCalls = (name: string | undefined, call: Call): Promise<void> =>
   withCalls(name, call, async (store) => {
-    const { title, record, calls, figures } = await readCalls(store, name, call)
+    const { title, record, calls, figures, others } = await readCalls(store, name, call)
     const sums = sumsOf(figures)
     const { terminal, values } = call
     if (values['json'] === true)
-      return terminal.printJson(
-        figures.map((one, index) => ({
+      return terminal.printJson([
+        ...figures.map((one, index) => ({
           ...callJson(one, calls[index] as ModelCall, calls.length, undefined, undefined),
+          ...(one.isShared && { shared: true }),
           dearest: one === sums.dearest,
         })),
-      )
+        ...(others.calls > 0 ? [{ call: null, calls: others.calls, ...others.usage }] : []),
+      ])
     const dearest = sums.calls > 1 ? sums.dearest : undefined
     await terminal.print([title, ''])
     await terminal.print(callTable(figures, calls, dearest, terminal))
@@ -94,6 +104,11 @@ export const showCalls = (name: string | undefined, call: Call): Promise<void> =
       [
         '',
         `${sumsText(sums)}${sharedText(record.info.value, figures)}`,
+        ...(others.calls === 0
+          ? []
+          : [
+              `The file counts ${countText(others.calls, 'other call')} whose answers are no messages here: ${groupedNumber(others.usage.input)} tokens in, ${groupedNumber(others.usage.output)} out.`,
+            ]),
         ...(dearest === undefined
           ? []
           : [`* Call ${groupedNumber(dearest.number)}${dearestText(sums)} ${dearest.why}`]),

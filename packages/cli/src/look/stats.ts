@@ -195,8 +195,8 @@ const emptySum: Sum = {
   unpriced: 0,
 }
 
-const sumOf = ({ model, calls, failed, usage, undercounted = 0 }: CallUse): Sum => {
-  const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
+const sumOf = ({ model, calls, long, failed, usage, undercounted = 0 }: CallUse): Sum => {
+  const dollars = usage === undefined ? 0 : usageDollars(model, usage, long === true ? 1 : calls)
   const unpriced = dollars === undefined ? Math.max(1, calls) : 0
   return { ...emptySum, ...usage, calls, failed, undercounted, dollars: dollars ?? 0, unpriced }
 }

@@ -1,7 +1,7 @@
 /** `indelible erase`: erases the content of messages, chosen by position, text or age. */
-import { actionReasonOf, identityAt, ledgerContent } from 'indelible/internal/store'
+import { actionReasonOf, identityAt, ledgerContent, type DamagedEntry, type ErasedRow } from 'indelible/internal/store'
 import type { Note } from 'indelible/internal/notes'
-import { hasContent } from 'indelible/internal/session'
+import { hasContent, type RemainingData } from 'indelible/internal/session'
 import { isArray, isLeft } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
@@ -11,10 +11,9 @@ import {
   openSession,
   type ErasureReceipt,
   type MessageQuery,
-  type RemainingData,
   type EraseTarget,
 } from 'indelible/session'
-import type { DamagedEntry, ErasedRow, Store } from 'indelible/store'
+import type { Store } from 'indelible/store'
 import {
   parseAge,
   mustConfirm,
@@ -25,6 +24,7 @@ import {
   type Command,
   type Terminal,
 } from '../terminal/command.ts'
+import { remainingText, textToErase } from '../keep/remaining-text.ts'
 import { heldText } from './hold.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { erasedText } from '../prove/check-proof.ts'
@@ -63,9 +63,12 @@ can't be read, such as one whose key was destroyed.
 It first waits for an "indelible record" that has calls it has not stored yet, and
 stores those that a killed one left.
 
+The kept files of the session ("indelible keep") have the same text and are dropped.
+
 The command says where the same text remains: in other messages, in metadata, in
-blocks that others reference, and in digests without a salt, from which a short
-text can be guessed.
+blocks that others reference, in kept files of other sessions, in the files of the
+program that wrote it, and in digests without a salt, from which a short text can be
+guessed.
 
 Exit code 1 if a session could not be read or erased, if every found message is
 held, or if bytes are still in the files of the store because another process
@@ -326,6 +329,7 @@ const eraseAll = async (
 ): Promise<number> => {
   let [residue, failed] = [0, 0]
   for (const [id, at] of plans) {
+    const before = await textToErase(store, id, more?.all === true ? undefined : at)
     const erased = await eraseMessages(store, id, { messages: at, ...more }, actionReasonOf(values))()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
@@ -335,8 +339,15 @@ const eraseAll = async (
     }
     const receipt = erased.right
     residue += receipt.residue.filter(({ where }) => where !== 'dead rows').length
-    if (values['json'] === true) await terminal.printJson([receipt])
-    else await tell(receipt, again, terminal)
+    const dropped = before.hasFiles ? ['its kept files were dropped, because they have the same text'] : []
+    const elsewhere = [...dropped, ...(await remainingText(store, before, terminal.env))].map((line) => `  ${line}`)
+    if (values['json'] === true) {
+      await terminal.printJson([receipt])
+      terminal.tell(elsewhere)
+    } else {
+      await tell(receipt, again, terminal)
+      await terminal.print(elsewhere)
+    }
   }
   if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
   return failed

@@ -1,14 +1,17 @@
 /** `indelible remove SESSION…`: removes sessions, with all their messages, from the store. */
+import { existsSync } from 'node:fs'
 import { actionReasonOf } from 'indelible/internal/store'
 import { isLeft } from 'indelible/internal/json'
 import { removeRecorded } from '@indelible/evidence'
-import { describeSession, listUnfinished, removeUnfinished, type ForkPoint } from 'indelible/session'
+import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { mustConfirm, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { sourceOf } from '../keep/remaining-text.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { countText } from '../terminal/screen.ts'
 import { waitForSpools } from '../record/spools.ts'
+import type { ForkPoint } from 'indelible/internal/session'
 
 export const remove: Command = {
   name: 'remove',
@@ -52,10 +55,18 @@ In a terminal the command asks first; type yes to continue.`,
       const what = [...sizes].map(([id, size]) => `${id} (${size})`).join(', ')
       if (asks) await confirm(terminal, `Remove ${what} permanently?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
+      const sources = new Map<string, string | undefined>()
+      for (const id of sizes.keys()) {
+        const info = await describeSession(store, id)()
+        if (!isLeft(info)) sources.set(id, sourceOf(info.right.metadata).path)
+      }
       for (const [id, size] of sizes) {
         if (size === 'unfinished') await valueOrUnreadable(removeUnfinished(store, id))
         else await valueOrUnreadable(removeRecorded(store, id, actionReasonOf(values)))
         await terminal.print([`${id}: removed, ${size}`])
+        const source = sources.get(id)
+        if (source !== undefined && existsSync(source))
+          await terminal.print([`  ${source} still has it; "indelible keep" skips it from now on`])
         for (const fork of forks.get(id) ?? [])
           await terminal.print([`  ${fork.id} keeps the ${countText(fork.at, 'message')} that it shares`])
       }

@@ -5,12 +5,12 @@ import { estimateTokens, type ContextSource, type DerivedContext } from 'indelib
 import { memoizeEstimator } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
 import { openCalls, pairCalls, type Message } from 'indelible/message'
-import type { Note } from 'indelible/internal/notes'
+import { foldPages, type Note } from 'indelible/internal/notes'
 import { minFidelity, type PageKind, type ResidencyLevel } from 'indelible/pages'
 import { policyOf, tokensOf, Unreadable, wholeNumber, type Command } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall, pathOf } from '../sources/input.ts'
-import { policies, residencyReason, type ComparedPolicy } from '@indelible/view/internal'
+import { levelReasons, policies } from '@indelible/view/internal'
 import { storeOption } from '../sources/place.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart, widthOf, wrapText } from '../terminal/screen.ts'
 import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged.ts'
@@ -77,13 +77,11 @@ used, and its pins and summaries without --compare.`,
     const at = wholeNumber('--at', values['at'], undefined)
     const { view: whole, title, notes = [], damaged = noDamage } = await namedConversation(name, call)
     const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
-    const derived = policy.derive(view, {
-      budget,
-      notes: [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number)),
-    })
+    const written = [...notes].filter((note) => neededLength(note) <= (view.positionAt(view.length) as number))
+    const derived = policy.derive(view, { budget, notes: written })
     if (isLeft(derived))
       throw new Unreadable(`${name === undefined ? title : pathOf(name)}: ${faultMessage(derived.left)}`)
-    const explained = values['explain'] === true ? explainPages(derived.right, view, damaged, policy) : undefined
+    const explained = values['explain'] === true ? explainPages(derived.right, view, damaged, written) : undefined
     if (values['json'] === true)
       return terminal.printJson([
         {
@@ -200,18 +198,21 @@ const explainPages = (
   context: DerivedContext,
   view: View<Message>,
   damaged: DamagedMessages,
-  { name }: ComparedPolicy,
-): readonly ExplainedPage[] =>
-  Array.from({ length: view.length }, (_, index) => {
+  notes: readonly Note[],
+): readonly ExplainedPage[] => {
+  const kinds = foldPages(notes)
+  const reasonOf = levelReasons(context)
+  return Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number
-    const page = view.pages.at(index) as PageKind
+    const page = kinds.get(position) ?? (view.pages.at(index) as PageKind)
     const residency = context.residency.at(position) as ResidencyLevel
     const damage = damaged.get(position)
     if (damage !== undefined) return { position, residency, reason: `damaged: ${damage}` }
     const minimum = minFidelity(page)
     const { role } = view.at(index) as Message
-    return { position, role, page, residency, minimum, reason: residencyReason(context, position, page, name) }
+    return { position, role, page, residency, minimum, reason: reasonOf(position, page) }
   })
+}
 
 /** One line; a reason that does not fit follows on its own lines. */
 const explanationLines = (

@@ -3,7 +3,8 @@
  * people try the command on any machine.
  */
 import { assistant, textOf, toolCall, toolResultsOf, type Message } from 'indelible/message'
-import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
+import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
+import type { Line } from 'indelible/internal/run'
 
 export const localName = 'scripted (no model, a few fixed rules)'
 

@@ -3,12 +3,12 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import { checkBundle, evidenceFaultMessage, readBundle, type AnyEvidenceFault } from '@indelible/evidence'
 import { checkErased, checkErasure, checkGrowth, checkProof } from 'indelible/session'
-import type { ErasedRow } from 'indelible/store'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { oneFile, pathOf, textOf } from '../sources/input.ts'
 import { headOfOption, headText } from '../sources/place.ts'
 import { countText } from '../terminal/screen.ts'
 import { trustOf } from '../sources/trust.ts'
+import type { ErasedRow } from 'indelible/internal/store'
 
 export const checkProofFile = async ({ values, positionals, terminal }: Call): Promise<void> => {
   const path = oneFile('prove --check', positionals, 'FILE: the proof')

@@ -1,8 +1,8 @@
 /** `indelible verify`: checks that sessions are unchanged. */
 import { isLeft } from 'indelible/internal/json'
 import { describeSession, type VerifiedSession } from 'indelible/session'
-import type { DamagedEntry, Head, Store } from 'indelible/store'
-import { findingText } from 'indelible/internal/store'
+import type { Head, Store } from 'indelible/store'
+import { findingText, type DamagedEntry } from 'indelible/internal/store'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import {
   allScopesOption,

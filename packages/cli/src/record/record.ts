@@ -1,8 +1,7 @@
 /** `indelible record`: records any agent, between it and its provider. */
 import { randomBytes } from 'node:crypto'
 import { isLoopback } from '@indelible/recorder/internal/proxy'
-import type { RecorderSummary } from '@indelible/recorder'
-import { startProxy, type Proxy, type Upstream } from '@indelible/recorder/proxy'
+import { startProxy, type Proxy } from '@indelible/recorder/proxy'
 import { vertexUrl } from '@indelible/recorder/internal/proxy'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { storeOption } from '../sources/place.ts'
@@ -11,6 +10,8 @@ import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { dollarsText, share } from '@indelible/view/internal'
 import { countText, shellWord } from '../terminal/screen.ts'
+import type { RecorderSummary } from '@indelible/recorder/internal'
+import type { Upstream } from '@indelible/recorder/internal/proxy'
 
 /** For each provider: the URL of its API, and the variables that override it in programs. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [

@@ -1,7 +1,7 @@
 /** The recorders of a command, one for each scope in use. */
 import { isLeft } from 'indelible/internal/json'
 import type { Redactor } from 'indelible/redact'
-import { createRecorder, type ObservedCall, type Recorder, type RecorderSummary } from '@indelible/recorder'
+import { createRecorder, type ObservedCall, type Recorder } from '@indelible/recorder'
 import { beginRun, decompress, type Run } from '@indelible/recorder/internal/proxy'
 import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -10,6 +10,7 @@ import { valueOrUnreadable, scopeOf } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { removeOld } from './retention.ts'
 import { countText } from '../terminal/screen.ts'
+import type { RecorderSummary } from '@indelible/recorder/internal'
 
 /** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {

@@ -11,7 +11,6 @@ import {
   openSession,
   readRange,
   readSession,
-  type DamagedRow,
   type ReadonlySession,
   type SealedSession,
   type Session,
@@ -25,6 +24,7 @@ import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
 import { findSessionId, latestSession } from './sessions.ts'
 import { defaultStorePath, storeOptionOf, isAddress } from './store.ts'
+import type { DamagedRow } from 'indelible/internal/session'
 
 export interface NamedConversation extends Conversation {
   /** The session; undefined for a file. It reads from memory, because its store is closed. */

@@ -24,7 +24,7 @@ import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import { compareRoot } from './export-root.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
-import { leftOutLines } from '../terminal/report.ts'
+import { leftOutLines, unreadTableText } from '../terminal/report.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 
 /** The single FILE argument of a command. Throws Misuse. */
@@ -88,8 +88,16 @@ export const transcriptIn = async (
 }
 
 const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
-  const { readTranscriptDatabase } = await import('@indelible/transcripts/sqlite')
-  const transcript = readTranscriptDatabase(terminal.path(path), options)
+  const { openTranscriptDatabase } = await import('@indelible/transcripts/sqlite')
+  const database = openTranscriptDatabase(terminal.path(path))
+  const transcript = isLeft(database) ? database : database.right.read(options)
+  if (!isLeft(database)) {
+    const { unread, close } = database.right
+    close()
+    terminal.tellDamage(
+      Object.entries(unread).map(([table, rows]) => `${nameOf(path)}: ${unreadTableText(table, rows)}`),
+    )
+  }
   if (isLeft(transcript) && (await isStore(terminal.path(path))))
     throw new Unreadable(
       `${pathOf(path)}: is a store of sessions, not a conversation; "indelible list --store ${shellWord(path)}" lists them, and --store ${shellWord(path)} with the id of a session names one`,

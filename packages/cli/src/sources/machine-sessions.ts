@@ -31,14 +31,13 @@ export const allSources = async (
 export const importAdvice = async (env: Terminal['env']): Promise<string | undefined> => {
   const { found } = await allSources({ env }, programs)
   const counts = [...Map.groupBy(found, ({ program }) => program)]
-  const [first, ...others] = counts
-  if (first === undefined) return undefined
+  if (counts.length === 0) return undefined
   const names = counts.map(([program, sources]) => `${countText(sources.length, 'session')} of ${program}`).join(', ')
-  return `found on this machine: ${names}; "indelible import --from ${others.length === 0 ? first[0] : 'all'}" stores them`
+  return `found on this machine: ${names}; "indelible keep" keeps them`
 }
 
 /** The id at the end of a session file's name, or from the database. For Gemini CLI it is the first part of the id. */
-export const idOf = ({ path: named }: Source): string =>
+export const idOf = ({ path: named }: Pick<Source, 'path'>): string =>
   idIn(named.replace(/[/\\](?:events|wire|context|api_conversation_history)\.jsonl?$/, ''))
 
 const idIn = (path: string): string =>

@@ -3,12 +3,12 @@ import { isLeft } from 'indelible/internal/json'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, FaultError } from 'indelible'
 import { evidenceFaultMessage, type AnyEvidenceFault } from '@indelible/evidence'
-import type { SearchOnlyFault } from 'indelible/search'
 import type { Head, Store, StoreNotice } from 'indelible/store'
 import { storeNoticeText } from 'indelible/internal/store'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 import { storeOptionOf, keyFileOf, openStore, type OpenedStore } from './store.ts'
+import type { SearchFault } from 'indelible/search'
 
 export const wholeStoreOption: Command['options'] = {
   store: {
@@ -135,7 +135,7 @@ export const scopeOf = (store: Store, name: unknown): Store => {
 }
 
 /** The value of a task. Throws Unreadable with the fault's sentence. */
-export const valueOrUnreadable = async <T>(task: TaskEither<AnyEvidenceFault | SearchOnlyFault, T>): Promise<T> => {
+export const valueOrUnreadable = async <T>(task: TaskEither<AnyEvidenceFault | SearchFault, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
@@ -146,7 +146,7 @@ export const unreadableOf = (error: unknown): unknown =>
   error instanceof FaultError ? new Unreadable(faultText(error.fault as AnyEvidenceFault)) : error
 
 /** A fault as a sentence for a user at a terminal. */
-export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
+export const faultText = (fault: AnyEvidenceFault | SearchFault): string =>
   fault._tag === 'NoSuchLog'
     ? `this store has no session ${JSON.stringify(fault.id)}; "indelible list" shows its sessions`
     : fault._tag === 'LogExists'

@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { isLeft, present } from 'indelible/internal/json'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
-import type { DamagedEntry, ListQuery, Store } from 'indelible/store'
+import type { ListQuery, Store } from 'indelible/store'
 import { didYouMean } from './advice.ts'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, headText, withStore } from './place.ts'
 import { idStart, isLongOn, matchesIdPattern, shortIds } from './short-ids.ts'
 import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 import { activityOf } from '@indelible/view/internal'
+import type { DamagedEntry } from 'indelible/internal/store'
 
 /**
  * Sessions of a scope, newest first or in the order `by`, behind the cursor `after`; unreadable logs go into `damaged`.

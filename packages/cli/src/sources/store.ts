@@ -1,13 +1,14 @@
 /** Finds the store that the commands use: the user's default file, unless another is named. */
 import { faultMessage } from 'indelible'
-import { createReadStream, existsSync, mkdirSync } from 'node:fs'
+import { closeSync, createReadStream, existsSync, mkdirSync, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'indelible/internal/json'
-import { type OnNotice, type Store, type StoreFault } from 'indelible/store'
+import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
+import type { OnNotice } from 'indelible/internal/store'
 
 /**
  * The default store if `--store` is not given.
@@ -93,6 +94,8 @@ export const openStore = async (
     throw new Unreadable(
       `${location ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
     )
+  // Only its owner may read a store; SQLite gives its other files the same mode.
+  if (make && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const { sqliteStore } = await import('indelible/store/sqlite')
   const opened = await sqliteStore({ path, create: make, onNotice })()
   if (isLeft(opened))

@@ -1,5 +1,5 @@
 /** `indelible completion`: a completion script for a shell, generated from the table of commands. */
-import { optionsOf } from '../help.ts'
+import { optionsOf } from './help.ts'
 import { Misuse, type Command } from './command.ts'
 
 export const completion: Command = {

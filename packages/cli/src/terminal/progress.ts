@@ -70,7 +70,7 @@ const factsOf = (
   elapsed: number,
 ): readonly string[] => {
   const progressAmount = (count: number): string =>
-    unit === undefined ? bytes(count) : `${groupedNumber(count)} ${unit}`
+    unit === undefined ? sizeText(count) : `${groupedNumber(count)} ${unit}`
   if (total === undefined || total === 0) return [progressAmount(done)]
   const left = (elapsed * (total - done)) / done
   const isKnown = elapsed >= timeLeftAfterMs && done > 0 && done < total
@@ -104,7 +104,7 @@ const duration = (time: number): string => {
 const width = 24
 
 /** A size for people: 1.2 MB. */
-const bytes = (count: number): string => {
+export const sizeText = (count: number): string => {
   if (count < 1000) return `${count} B`
   const power = Math.min(4, Math.floor(Math.log10(count) / 3))
   const value = count / 1000 ** power

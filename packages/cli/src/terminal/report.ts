@@ -2,9 +2,10 @@
 import { formatPath } from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
 import type { Repair } from 'indelible/message'
-import type { Damage, Transcript, TranscriptLoss } from '@indelible/transcripts'
+import type { Transcript } from '@indelible/transcripts'
 import type { Terminal } from './command.ts'
 import { countText, fitColumns, groupedNumber, oneLine, padStart } from './screen.ts'
+import type { Damage, TranscriptLoss } from '@indelible/transcripts/internal'
 
 /** The lines that were skipped or only partly read. */
 export function* damageLines(damage: readonly Damage[], columns: number): Generator<string> {
@@ -133,3 +134,7 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
   for (const [name, fact] of facts)
     if (fact !== undefined) yield fitColumns(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
 }
+
+/** What is said of a table of a program's database that is not read. */
+export const unreadTableText = (table: string, rows: number): string =>
+  `${countText(rows, 'row')} of the table ${table} can't be read: a newer version wrote them`

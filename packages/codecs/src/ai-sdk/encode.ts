@@ -9,8 +9,8 @@ import {
   restoreResidual,
   type Kept,
   type MutableObject,
+  type Encode,
 } from 'indelible/internal/codecs'
-import type { Encode } from 'indelible/codecs'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { Aside } from './approval-parts.ts'

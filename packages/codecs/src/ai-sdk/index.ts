@@ -1,17 +1,3 @@
 export { aiModelMessages, aiUiMessages } from './codec.ts'
-export type { AiUiMessage, AiUiPart, UiFilePart, UiReasoningPart, UiTextPart, UiToolPart } from './ui-wire.ts'
-export type {
-  AiModelMessage,
-  AssistantMessage,
-  FileData,
-  FilePart,
-  ProviderOptions,
-  ReasoningPart,
-  SystemMessage,
-  TextPart,
-  ToolCallPart,
-  ToolMessage,
-  ToolOutput,
-  ToolResultPart,
-  UserMessage,
-} from './wire.ts'
+export type { AiUiMessage } from './ui-wire.ts'
+export type { AiModelMessage } from './wire.ts'

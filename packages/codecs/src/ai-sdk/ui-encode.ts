@@ -8,8 +8,8 @@ import {
   type Kept,
   type MutableObject,
   urlOf,
+  type Encode,
 } from 'indelible/internal/codecs'
-import type { Encode } from 'indelible/codecs'
 import type { FilePart, ImagePart, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'

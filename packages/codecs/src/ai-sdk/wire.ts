@@ -4,7 +4,7 @@
  *
  * Source  `ai` 7.0.173, `ModelMessage`
  */
-import type { MutableJson } from 'indelible/message'
+import type { MutableJson } from 'indelible/internal/json'
 
 declare global {
   /** The runtime's own type, declared for programs without Node's or the DOM's types. */

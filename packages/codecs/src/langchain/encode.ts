@@ -11,8 +11,8 @@ import {
   restoreResidual,
   type MutableObject,
   type Kept,
+  type Encode,
 } from 'indelible/internal/codecs'
-import type { Encode } from 'indelible/codecs'
 import type { Message, Role, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import * as wires from './fields.ts'

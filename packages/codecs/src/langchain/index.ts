@@ -1,2 +1,2 @@
 export { langchainMessages } from './codec.ts'
-export type { LangChainBlock, LangChainFields, LangChainMessage, LangChainToolCall } from './wire.ts'
+export type { LangChainMessage } from './wire.ts'

@@ -15,8 +15,8 @@ import {
   mutableCopy,
   type MutableObject,
   type Kept,
+  type Encode,
 } from 'indelible/internal/codecs'
-import type { Encode } from 'indelible/codecs'
 import type { Message, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'

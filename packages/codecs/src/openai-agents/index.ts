@@ -1,12 +1,2 @@
 export { openaiAgents } from './codec.ts'
-export type {
-  AgentsApplyPatchOutput,
-  AgentsComputerOutput,
-  AgentsFunctionCall,
-  AgentsFunctionResult,
-  AgentsInput,
-  AgentsItem,
-  AgentsReasoning,
-  AgentsShellOutput,
-  AgentsSpoken,
-} from './wire.ts'
+export type { AgentsInput, AgentsItem } from './wire.ts'

@@ -1,2 +1,1 @@
 export { startProxy, type Proxy, type ProxyOptions } from './proxy.ts'
-export type { Upstream } from './target.ts'

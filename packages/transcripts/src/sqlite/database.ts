@@ -95,7 +95,10 @@ export const readTranscriptDatabase = (
   }
 }
 
-/** The tables that are named like those of conversations, have rows, and are not read. */
+/** Tables of the programs that belong to sessions but hold no messages. */
+const bookkeeping: ReadonlySet<unknown> = new Set(['todo', 'permission', 'session_share', 'files', 'read_files'])
+
+/** The tables that are named like those of conversations, or belong to one and hold content, have rows, and are not read. */
 const unreadTables = (
   db: DatabaseSync,
   tables: ReadonlySet<unknown>,
@@ -106,13 +109,27 @@ const unreadTables = (
       if (
         typeof table !== 'string' ||
         isRead(table) ||
-        !/^(?:sessions?|messages?|parts?|threads?)(?:_?v\d+)?$|^session_messages?_?v\d+$/.test(table)
+        bookkeeping.has(table) ||
+        !(
+          /^(?:sessions?|messages?|parts?|threads?)(?:_?v\d+)?$|^session_messages?_?v\d+$/.test(table) ||
+          isOfConversations(db, table)
+        )
       )
         return []
       const rows = countOf(db, `select count(*) as n from "${table}"`)
       return rows === 0 ? [] : [[table, rows]]
     }),
   )
+
+const isOfConversations = (db: DatabaseSync, table: string): boolean => {
+  const columns = rowsOf(db, 'select name from pragma_table_info(?)', table).map(({ name }) =>
+    String(name).toLowerCase(),
+  )
+  return (
+    columns.some((name) => /^(?:session|conversation|thread|chat)_?id$/.test(name)) &&
+    columns.some((name) => /^(?:data|content|contents|content_json|parts|messages?|text|body|payload)$/.test(name))
+  )
+}
 
 const hasColumn = (db: DatabaseSync, table: string, column: string): boolean =>
   countOf(db, 'select count(*) as n from pragma_table_info(?) where name = ?', table, column) > 0

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { residencyLevels } from 'indelible/pages'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
 import { defaultPrices } from 'indelible/internal/context'
-import { residencyReason } from '../../src/texts/residency-reason.ts'
+import { levelReasons } from '../../src/texts/level-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
@@ -338,6 +338,15 @@ const ShownMessages = ({
     () => new Set(Array.from({ length: call.len }, (_, position) => lossAt(position) ?? context.levelOf(position))),
     [context, call.len, version],
   )
+  const levelReasonOf = useMemo(
+    () =>
+      levelReasons({
+        activeFrom: derived?.activeFrom ?? 0,
+        sources: messages.flatMap(({ source }) => (source.type === 'foreign' ? [] : source)),
+        residency: { at: context.levelOf },
+      }),
+    [context],
+  )
   const lost = messages.flatMap(({ source }) => (source.type === 'clone' ? (lossAt(source.position) ?? []) : []))
   const { usage } = call.receipt?.note ?? {}
   const reason = (position: number): string => {
@@ -347,9 +356,7 @@ const ShownMessages = ({
     const loss = lossAt(position)
     if (loss !== undefined) return `${derived === undefined ? 'sent; ' : ''}${lossWords[loss]}`
     if (derived === undefined) return context.levelOf(position) === 'full' ? 'sent as recorded' : 'not sent'
-    const { epoch, activeFrom, summaries: sources } = derived
-    const given = { epoch, activeFrom, sources, residency: { at: context.levelOf } }
-    return residencyReason(given, position, record.pageOf(entry), policy ?? 'the policy')
+    return levelReasonOf(position, record.pageOf(entry))
   }
   const chosenFacts = (position: number): string => {
     const entry = position < call.len ? record.entries[position] : undefined

@@ -1,13 +1,13 @@
 /** Who vouches for a session: its head in a signed checkpoint of the ledger, verified here by the keys that are given. */
+import { checkHead, type HeadInLedger, type LedgerProof, type Trust, evidenceFaultMessage } from '@indelible/evidence'
 import {
-  checkHead,
+  claimedHead,
+  parseNote,
+  parseTlogProof,
+  readTrust,
+  verifierOf,
   type Checkpoint,
-  type HeadInLedger,
-  type LedgerProof,
-  type Trust,
-  evidenceFaultMessage,
-} from '@indelible/evidence'
-import { claimedHead, parseNote, parseTlogProof, readTrust, verifierOf } from '@indelible/evidence/internal'
+} from '@indelible/evidence/internal'
 import { isLeft, parseJson, utf8Of } from 'indelible/internal/json'
 import { rootAt, type Proof } from './proof.ts'
 

@@ -172,6 +172,8 @@ const wordsOf = (note: Note): string => {
       return `summary of ${note.from}–${note.to - 1}: ${oneLine(note.text, 120)}`
     case 'retraction':
       return `retracts ${note.to - note.from === 1 ? `message ${note.from}` : `messages ${note.from}–${note.to - 1}`}`
+    case 'kept_file':
+      return `kept: ${oneLine(note.file, 80)}, bytes ${note.from}–${note.to}`
     case 'seal':
       return 'sealed: the record ends here'
     case 'application':

@@ -1,6 +1,6 @@
 /** What a call was sent, as it was recorded or as the worker of the page derives it. */
-import type { ContextSource, DerivedBy } from 'indelible/context'
-import { defaultPrices } from 'indelible/internal/context'
+import type { ContextSource } from 'indelible/context'
+import { defaultPrices, type DerivedBy } from 'indelible/internal/context'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'

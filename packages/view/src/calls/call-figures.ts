@@ -1,8 +1,9 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
 import { callDollars, ratesAt } from 'indelible/internal/context'
 import { pricesOf } from 'indelible/context'
-import type { ReceiptNote } from 'indelible/internal/notes'
-import { hasFailed } from 'indelible/internal/session'
+import { isObject } from 'indelible/internal/json'
+import type { ReceiptNote, Usage } from 'indelible/internal/notes'
+import { hasAnswer, hasFailed, usesOf } from 'indelible/internal/session'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/internal'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
@@ -70,6 +71,8 @@ export interface CallFigures {
   readonly broke: string | undefined
   /** Why there is no whole answer; undefined where there is one. */
   readonly failed: string | undefined
+  /** Whether there is an answer, at least a part of one. Other calls are not in the number of calls. */
+  readonly hasAnswer: boolean
   /** The number of the failed call whose request this one repeats. */
   readonly repeats: number | undefined
   /** US dollars at list prices; undefined if they are not known. */
@@ -86,6 +89,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
   let last: { readonly at: number | undefined } | undefined
   let broken: CallDetails['broke']
   let digest: string | undefined
+  let copied = copiedCalls(record)
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
     const counted = countedIn(record, call)
@@ -129,24 +133,27 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       before?.failed !== undefined && digest === receipt?.note.contextDigest
         ? (before.repeats ?? before.number)
         : undefined
-    const prices = usage === undefined ? undefined : pricesOf(model)
+    const prices =
+      usage === undefined ? undefined : pricesOf(details?.tier === undefined ? model : `${model} (${details.tier})`)
+    const isCopy = receipt === undefined && usage !== undefined && copied-- > 0
     const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
     figures.push({
       number: index + 1,
-      isShared: !isOwn(record, receipt),
+      isShared: isCopy || !isOwn(record, receipt),
       key: keyOf(call),
       imported: receipt === undefined ? answer : undefined,
       model,
       at,
       input,
       output: usage?.output ?? 0,
-      isUndercounted: counted?.undercounted === true || (usage !== undefined && failed !== undefined),
+      isUndercounted: counted?.undercounted === true || (usage !== undefined && details?.cut === true),
       isCounted: usage !== undefined,
       parts,
       cached: usage?.cacheRead,
       written: usage?.cacheWrite,
       broke,
       failed,
+      hasAnswer: details === undefined || usage !== undefined || hasAnswer({ ...details }),
       repeats,
       dollars,
       why: costReason(counts, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
@@ -167,6 +174,13 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
 export const isFirstOwn = (record: CallRecord, own: NoteAtRow | undefined, before: NoteAtRow | undefined): boolean => {
   const { forkedFrom } = record.info.value
   return forkedFrom !== undefined && isOwn(record, own) && !isOwn(record, before)
+}
+
+/** How many calls of an imported session were copied with their answers, which are its first, from another session. */
+const copiedCalls = ({ info }: CallRecord): number => {
+  const { from } = info.value.metadata
+  const copied = isObject(from) ? from['copied'] : undefined
+  return typeof copied === 'number' ? copied : 0
 }
 
 /** Whether a receipt is a session's own: a fork shares those that were written before it was created. */
@@ -257,7 +271,15 @@ export interface CallSums {
 /** The sums of a session's own calls: a fork does not count those that it shares with its original. */
 export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const figures = all.filter(({ isShared }) => !isShared)
-  const sums = { calls: figures.length, input: 0, output: 0, breaks: 0, failed: 0, unpriced: 0, uncounted: 0 }
+  const sums = {
+    calls: figures.filter((one) => one.hasAnswer).length,
+    input: 0,
+    output: 0,
+    breaks: 0,
+    failed: 0,
+    unpriced: 0,
+    uncounted: 0,
+  }
   let cached: number | undefined
   let dollars: number | undefined
   for (const one of figures) {
@@ -279,6 +301,27 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
   const isUndercounted = figures.some((one) => one.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
+}
+
+/** The calls that an imported file counts, but that answer no message of the session: compactions, other branches. */
+export const otherCallsOf = (
+  { info }: CallRecord,
+  figures: readonly CallFigures[],
+): { readonly calls: number; readonly usage: Usage } => {
+  const { forkedFrom, metadata } = info.value
+  const rest = { calls: 0, input: 0, cacheRead: 0, output: 0 }
+  const add = (calls: number, { input, cacheRead = 0, output }: Usage, sign: 1 | -1): void => {
+    rest.calls += sign * calls
+    rest.input += sign * input
+    rest.cacheRead += sign * cacheRead
+    rest.output += sign * output
+  }
+  for (const { calls, usage } of forkedFrom === undefined ? usesOf(metadata['from']) : [])
+    if (usage !== undefined) add(calls, usage, 1)
+  for (const { imported, isShared, isCounted, input, cached, output } of figures)
+    if (imported !== undefined && !isShared && isCounted) add(1, { input, cacheRead: cached ?? 0, output }, -1)
+  const { calls, ...usage } = rest
+  return { calls: Math.max(0, calls), usage }
 }
 
 /** A known price goes before none. */
@@ -312,7 +355,9 @@ export const sharedText = (
   figures: readonly CallFigures[],
 ): string => {
   const shared = figures.filter(({ isShared }) => isShared).length
-  return shared === 0 ? '' : ` · without ${countText(shared, 'call')} shared with ${oneLine(forkedFrom?.id ?? '', 40)}`
+  return shared === 0
+    ? ''
+    : ` · without ${countText(shared, 'call')} ${forkedFrom === undefined ? 'copied from another session' : `shared with ${oneLine(forkedFrom.id, 40)}`}`
 }
 
 /** The end of the sentence about the dearest call, after its name. */

@@ -1,13 +1,7 @@
 /** Contexts of a record, as policies derive them: what the worker of the page does. */
 import { faultMessage } from 'indelible'
-import {
-  deriveContext,
-  estimateTokens,
-  type ContextSource,
-  type DerivedBy,
-  type DerivedContext,
-} from 'indelible/context'
-import { defaultPrices, design } from 'indelible/internal/context'
+import { deriveContext, estimateTokens, type DerivedContext } from 'indelible/context'
+import { defaultPrices, design, type DerivedBy } from 'indelible/internal/context'
 import { policies, type ComparedPolicy } from './policies.ts'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { isLeft } from 'indelible/internal/json'
@@ -23,7 +17,6 @@ export interface SentContext {
   readonly messages: readonly (number | ContextMessage)[]
   /** The residency level of each position, as an index into `residencyLevels`. */
   readonly levels: Uint8Array
-  readonly summaries: readonly ContextSource[]
   readonly prefix: number
   readonly stableTokens: number
   readonly tokens: number
@@ -255,7 +248,6 @@ export class Deriver implements Questions {
     return {
       messages: positions,
       levels,
-      summaries: [],
       prefix,
       stableTokens: cached,
       tokens,
@@ -281,7 +273,6 @@ const sentContextOf = (derived: DerivedContext): SentContext => {
         : { message: derived.messages.at(index) as Message, source },
     ),
     levels: Uint8Array.from({ length }, (_, at) => residencyLevels.indexOf(derived.residency.at(at) ?? 'pointer')),
-    summaries: sources.filter(({ type }) => type === 'summary'),
     ...{ prefix, stableTokens, tokens, cost, budget, epoch, activeFrom },
   }
 }

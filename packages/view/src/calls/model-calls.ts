@@ -66,11 +66,17 @@ export const callsOf = (record: CallRecord): readonly ModelCall[] => {
       isAnswered: isAnswered(record, receipt),
       receipt,
     }))
-  return record.entries.flatMap(({ message, position, state }) =>
-    message.role === 'assistant' && position > 0 && !isGap(state) // an erased answer was an answer
+  // Of an answer that the file has in several lines, or again, the last counts.
+  const last = new Map(record.entries.map(({ message, position }) => [callUsageOf(message)?.key, position]))
+  return record.entries.flatMap(({ message, position, state }) => {
+    const use = message.role === 'assistant' ? callUsageOf(message) : undefined
+    // An erased answer was an answer. One before any message is a greeting, unless its tokens are counted.
+    const isCall = message.role === 'assistant' && !isGap(state) && (position > 0 || use !== undefined)
+    const key = use?.key
+    return isCall && (key === undefined || last.get(key) === position)
       ? [{ len: position, answer: position, isAnswered: true }]
-      : [],
-  )
+      : []
+  })
 }
 
 /** An answer that failed is none: where it would be, a later call may have its own. */

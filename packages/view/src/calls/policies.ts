@@ -14,6 +14,7 @@ import {
   withOwnIds,
   type Group,
   type Shown,
+  type Sizes,
 } from 'indelible/internal/context'
 import { estimateTokens, usableTokens } from 'indelible/context'
 import { left, right } from 'indelible/internal/json'
@@ -49,7 +50,6 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
     const count = memoizeEstimator(estimate)
     const budget = Math.max(0, usableTokens(options.budget) - toolTokens - systemTokens)
     const kinds = foldPages(notes)
-    const record = { view, sizes: sizesOf(view), count, recall: 'recall' }
     const isRule = (index: number): boolean =>
       minFidelity(kinds.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)) !== 'pointer'
     const chosen = new Map<number, readonly Shown[]>()
@@ -60,12 +60,15 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
       room -= tokensIn(shown, count)
     }
     const before = previous === undefined ? undefined : seen.get(previous)
-    // The same record as before has the same rules, as long as no note changes them.
-    const isSame =
+    const continues =
       before !== undefined &&
-      kinds.size === 0 &&
       before.length <= view.length &&
-      view.at(before.length - 1) === before.last
+      view.at(before.length - 1) === before.last &&
+      before.sizes.before.length === before.length + 1
+    const sizes = sizesOf(view, continues ? before.sizes : undefined)
+    const record = { view, sizes, count, recall: 'recall' }
+    // The same record as before has the same rules, as long as no note changes them.
+    const isSame = continues && kinds.size === 0 && before.hasKinds === false
     const rules = isSame ? [...before.rules] : []
     let question = isSame ? before.question : -1
     for (let index = isSame ? before.length : 0; index < view.length; index++) {
@@ -98,7 +101,7 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
     const hide = (to: number): void => {
       if (to <= from) return
       const [first, end] = [view.positionAt(from) as number, 1 + (view.positionAt(to - 1) as number)]
-      const size = record.sizes.before(to) - record.sizes.before(from)
+      const size = (sizes.before[to] as number) - (sizes.before[from] as number)
       placed.push({
         message: user(markerText(first, end, size, [], record.recall)),
         source: { type: 'representation', level: 'pointer', from: first, to: end },
@@ -134,8 +137,14 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
       previous,
       prices,
     )
-    if (kinds.size === 0)
-      seen.set(context, { rules, question, length: view.length, last: view.at(-1) as Message | undefined })
+    seen.set(context, {
+      sizes,
+      rules,
+      question,
+      hasKinds: kinds.size > 0,
+      length: view.length,
+      last: view.at(-1) as Message | undefined,
+    })
     return right(context)
   },
 })
@@ -144,8 +153,10 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
 const seen = new WeakMap<
   object,
   {
+    readonly sizes: Sizes
     readonly rules: readonly number[]
     readonly question: number
+    readonly hasKinds: boolean
     readonly length: number
     readonly last: Message | undefined
   }

@@ -1,5 +1,4 @@
 /** What a call was sent, only where its receipt's digest proves it. */
-import type { DerivedBy } from 'indelible/context'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
@@ -8,6 +7,7 @@ import { toSentMessage } from '@indelible/recorder/internal'
 import { Deriver } from './derive-contexts.ts'
 import { placeOf, type CallRecord, type ModelCall } from './model-calls.ts'
 import type { SentRequest } from './sent-request.ts'
+import type { DerivedBy } from 'indelible/internal/context'
 
 /**
  * The request of a call as JSON; a clause that says why not, if it is not known exactly.

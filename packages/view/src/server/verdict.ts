@@ -10,13 +10,13 @@ import {
   type SessionFault,
   type SessionInfo,
   type VerifiedSession,
-  type VerifyOptions,
 } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
 import { FaultError } from 'indelible/internal/task'
 import { placeText } from '../texts/about.ts'
 import { importedBreaks } from './imported-breaks.ts'
 import type { Overview, Verdict } from '../protocol.ts'
+import type { VerifyOptions } from 'indelible/internal/session'
 
 export type VerdictFault = SessionFault | StoreFault | CallbackThrew
 

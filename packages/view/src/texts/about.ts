@@ -80,11 +80,13 @@ export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, usage }) => (usage === undefined ? [] : [{ model, calls, usage }]))
+  const counted = uses.flatMap(({ model, calls, long, usage }) =>
+    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, usage }],
+  )
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
   const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
     usageDollars(model, usage, calls) !== undefined
-  const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.calls)))
+  const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.count)))
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),

@@ -7,9 +7,10 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right, textOfUtf8 } from 'indelible/internal/json'
-import type { OnceStore, StoreFault } from 'indelible/store'
+import type { StoreFault } from 'indelible/store'
 import { digestOfName } from 'indelible/internal/proof'
 import { readKnownAction, type Actions, type KnownAction } from './actions.ts'
+import type { OnceStore } from 'indelible/internal/store'
 
 interface Place {
   readonly known: KnownAction | undefined

@@ -6,11 +6,11 @@ import { textTokens } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
 import { mend, type Message } from 'indelible/message'
 import { itemAt, type Sequence } from 'indelible/internal/sequence'
-import type { ModelContext } from 'indelible/run'
 import { rightOrFail } from './activity-errors.ts'
 import { manageHistory } from '../managed/manage-history.ts'
 import type { Host } from './host.ts'
 import type { StreamInput } from './input.ts'
+import type { ModelContext } from 'indelible/internal/run'
 
 export interface SentContext extends ModelContext {
   readonly overBudget: boolean

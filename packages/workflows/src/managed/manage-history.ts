@@ -4,7 +4,7 @@
  *
  * Every guarantee of a context holds: nothing is rewritten, calls and results stay together, and nothing disappears without a marker.
  */
-import { estimateTokens, type DerivedContext, type Estimator, type SentContext } from 'indelible/context'
+import { estimateTokens, type DerivedContext, type Estimator } from 'indelible/context'
 import {
   checkDeriving,
   checkView,
@@ -21,6 +21,7 @@ import {
   withOwnIds,
   type Group,
   type Shown,
+  type SentContext,
 } from 'indelible/internal/context'
 import type { View } from 'indelible/history'
 import { optionsOf } from 'indelible/internal/json'
@@ -286,7 +287,13 @@ class Plan {
         this.#view.positionAt(hidden.from) as number,
         1 + (this.#view.positionAt(hidden.to - 1) as number),
       ]
-      const text = markerText(from, to, sizes.before(hidden.to) - sizes.before(hidden.from), [], 'recall')
+      const text = markerText(
+        from,
+        to,
+        (sizes.before[hidden.to] as number) - (sizes.before[hidden.from] as number),
+        [],
+        'recall',
+      )
       shown.push({
         message: user(text),
         source: Object.freeze({ type: 'representation', level: 'pointer', from, to }),

@@ -7,7 +7,7 @@
  * has placeholders for content that was not found, so it can't be continued or persisted.
  */
 import { describe, isLeft, type Immutable, optionsOf } from 'indelible/internal/json'
-import { createHistory, type History, type Paged, type Position, type View } from 'indelible/history'
+import { createHistory, type History, type Position, type View } from 'indelible/history'
 import { decodeMessage, type Message } from 'indelible/message'
 import { messageFaultText } from 'indelible/internal/message'
 import type { BlockId } from 'indelible/internal/proof'
@@ -15,7 +15,7 @@ import type { PageKind } from 'indelible/pages'
 import type { BlockStore } from 'indelible/store'
 import { defaultScope } from 'indelible/internal/store'
 import { isPlaceholder } from 'indelible/internal/entry'
-import { pagedOf } from 'indelible/internal/history'
+import { pagedOf, type Paged } from 'indelible/internal/history'
 import { isFlowId, type MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 

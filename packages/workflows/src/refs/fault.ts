@@ -10,8 +10,8 @@ import {
 } from 'indelible/internal/task'
 import { formatPath, type Path } from 'indelible/internal/json'
 import type { BlockId } from 'indelible/internal/proof'
-import type { BlockFault, StoreFault, StoreFaultOf } from 'indelible/store'
-import { storeSentences } from 'indelible/internal/store'
+import type { StoreFault, StoreFaultOf } from 'indelible/store'
+import { storeSentences, type BlockFault } from 'indelible/internal/store'
 
 /** A fault of refs. */
 export type RefsFault =

@@ -6,7 +6,7 @@ import { createHistory, type History } from 'indelible/history'
 import type { Message, Role } from 'indelible/message'
 import { checkMessage } from 'indelible/internal/message'
 import type { BlockId } from 'indelible/internal/proof'
-import type { BlockFault, BlockStore } from 'indelible/store'
+import type { BlockStore } from 'indelible/store'
 import {
   attachedTo,
   placeholderFault,
@@ -29,6 +29,7 @@ import { blocksOfRef, type MessageRef } from './ref.ts'
 import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
 import { isLeft, right, textOfUtf8 } from 'indelible/internal/json'
+import type { BlockFault } from 'indelible/internal/store'
 
 /**
  * Read the content of refs from a store: all of it, or a fault.

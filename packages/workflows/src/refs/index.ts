@@ -1,13 +1,5 @@
-export { appendMessages, type AppendOptions } from './append.ts'
-export {
-  createPendingHistory,
-  type ContentHistory,
-  type MissingMessage,
-  type PartialHistory,
-  type PendingHistory,
-  type PendingOptions,
-  type StoredHistory,
-} from './content.ts'
+export { appendMessages } from './append.ts'
+export { createPendingHistory, type PartialHistory, type PendingHistory, type StoredHistory } from './content.ts'
 export {
   refsFaultMessage,
   type AdoptFault,
@@ -20,8 +12,8 @@ export {
   type TreeFault,
 } from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
-export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'
-export { parseHistoryJson, type ParseOptions } from './parse.ts'
+export { adoptHistory, type AdoptOptions } from './keyed.ts'
+export { parseHistoryJson } from './parse.ts'
 export type { ParsedHistory } from './parsed-history.ts'
 export { persist } from './persist.ts'
 export { isPlaceholder } from 'indelible/internal/entry'

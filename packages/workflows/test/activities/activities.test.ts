@@ -17,13 +17,14 @@ import {
 import { createRefHistory, hydrate } from '@indelible/workflows/refs'
 import type { BlockId } from '../../../../src/proof/internal.ts'
 import { chatStep, historyActivities, type StreamEvent, type StreamInput } from '@indelible/workflows/activities'
-import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
+import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { OpenAI } from 'openai'
 import { openaiChatModel } from 'indelible/run/openai'
 import { ok } from '../../../../test/task-results.ts'
 import { providerServer, type ProviderServer, type Reply } from '../../../../test/run/provider-server.ts'
 import { keyValueMap } from '../../../../test/store/key-value-map.ts'
 import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
+import type { Line } from 'indelible/internal/run'
 
 describe('a chat workflow', () => {
   it('has a conversation with tools without message content in its state', async () => {

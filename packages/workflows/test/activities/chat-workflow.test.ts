@@ -4,17 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import {
-  assistant,
-  memoryStore,
-  textOf,
-  toolCall,
-  toolResult,
-  user,
-  type Message,
-  type Store,
-  type ToolResultPart,
-} from 'indelible'
+import { assistant, memoryStore, textOf, toolCall, toolResult, user, type Message, type Store } from 'indelible'
 import {
   createChat,
   historyActivities,
@@ -29,6 +19,7 @@ import { scriptedModel, tool, type Model } from 'indelible/run'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../../../../test/task-results.ts'
 import { begun, registryOf, wanted } from './engine.ts'
+import type { ToolResultPart } from 'indelible/internal/message'
 
 const echo: Model = {
   name: 'm',

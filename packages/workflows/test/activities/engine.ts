@@ -8,12 +8,13 @@ import {
   ActivityFailure,
   historyActivities,
   type ActivityOptions,
-  type Heartbeat,
   type HistoryActivities,
   type StreamEvent,
 } from '@indelible/workflows/activities'
-import { scriptedModel, type Line, type Model, type ModelRegistry } from 'indelible/run'
+import { scriptedModel, type Model, type ModelRegistry } from 'indelible/run'
 import { ok } from '../../../../test/task-results.ts'
+import type { Heartbeat } from '../../src/activities/event.ts'
+import type { Line } from 'indelible/internal/run'
 
 export const registryOf = (model: Model): ModelRegistry => ({ openai: { apiKey: 'k', model: () => model } })
 export const registry = (lines: readonly Line[]): ModelRegistry => registryOf(scriptedModel(lines))

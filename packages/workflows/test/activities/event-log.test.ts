@@ -10,10 +10,10 @@ import {
   eventsInStore,
   historyActivities,
   type EventLog,
-  type SequencedEvent,
   type StreamEvent,
 } from '@indelible/workflows/activities'
 import { begun, registry, wanted } from './engine.ts'
+import type { SequencedEvent } from '../../src/activities/event-log.ts'
 
 const event = (attempt: number, seq: number, rest: object = {}, action = 'a'): StreamEvent =>
   ({ action, attempt, seq, type: 'stream_start', model: 'm', ...rest }) as StreamEvent

@@ -20,9 +20,10 @@ import {
   type PersistFault,
   type StoredHistory,
 } from '@indelible/workflows/refs'
-import { user, type Task, type History, type Message, type Position, type View } from 'indelible'
+import { user, type Task, type History, type Message, type View } from 'indelible'
 import type { BlockId } from '../../../../src/proof/internal.ts'
 import { type BlockStore } from 'indelible/store'
+import type { Position } from 'indelible/internal/history'
 
 declare const store: BlockStore
 declare const refs: RefHistory

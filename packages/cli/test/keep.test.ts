@@ -1,14 +1,24 @@
-/** `import --from`: sessions where agents keep them, in a home of the test's own. */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+/** `keep`: sessions where agents keep them, in a home of the test's own. */
+import { spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { faultMessage, memoryStore, orThrow } from 'indelible'
-import { importNew } from '../src/files/import-new.ts'
+import { nothingErased } from '../src/keep/erased-messages.ts'
+import { bringRows } from '../src/keep/session-rows.ts'
 import { withResultFiles } from '../src/sources/claude-results.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
@@ -57,7 +67,7 @@ const madeHome = () => {
       utimesSync(pathOf(path), changed, changed)
     },
     from: (program: string, ...more: readonly string[]) =>
-      indelible(['import', '--from', program, ...more, ...store], { env }),
+      indelible(['keep', '--only', program, ...more, ...store], { env }),
     show: (id: string) => indelible(['export', id, '--to', 'indelible', ...store], { env }).stdout,
     list: () =>
       indelible(['list', '--json', ...store], { env })
@@ -71,7 +81,7 @@ const madeHome = () => {
 
 const project = '.claude/projects/-work/s1.jsonl'
 
-it('import --from finds sessions, appends new messages and stores nothing twice', () => {
+it('keep finds sessions, appends new messages and stores nothing twice', () => {
   const { write, add, from, list } = madeHome()
   write(project, lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')))
   write(
@@ -79,38 +89,40 @@ it('import --from finds sessions, appends new messages and stores nothing twice'
     lines({ ...asks('x1', null, 'Search.'), isSidechain: true, agentId: 'x' }),
   )
   const first = from('claude-code')
-  expect([first.status, first.lines.slice(0, 2).toSorted()]).toEqual([
+  expect([first.status, first.lines[0]]).toEqual([
     0,
-    ['s1.agent-x: 1 message stored, 1 in all', 's1: 2 messages stored, 2 in all'],
+    expect.stringMatching(/^Claude Code {2}2 sessions {2}\d+ B on disk {2}2 new$/),
   ])
+  expect(list()).toEqual(['s1 2', 's1.agent-x 1'])
   const again = from('claude-code')
-  expect([again.status, again.stdout, again.stderr]).toEqual([0, '', 'claude-code: 2 sessions, 2 unchanged\n'])
+  expect([again.status, again.lines[0], again.stderr]).toEqual([0, expect.stringMatching(/on disk$/), ''])
   add(project, lines(asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.')))
-  expect(from('claude-code').stdout).toBe('s1: 2 messages appended, 4 in all\n')
-  expect(from('claude-code').stdout).toBe('')
+  expect(from('claude-code').stdout).toContain('1 grown')
+  expect(from('claude-code').lines[0]).toMatch(/on disk$/)
   expect(list()).toEqual(['s1 4', 's1.agent-x 1'])
 })
 
-it('import --from waits for an unfinished answer; a changed conversation continues in a fork', () => {
+it('keep has the last answer at once, and the longer one once it has grown; a changed conversation continues in a fork', () => {
   const { write, add, from, list, show } = madeHome()
-  write(
-    project,
-    lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.'), asks('u2', 'a1', 'No.'), says('a2', 'u2', 'Yes.')),
-    new Date(),
-  )
-  expect(from('claude-code').stdout).toBe('s1: 3 messages stored, 3 in all\n')
+  const begun = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.'), asks('u2', 'a1', 'No.')]
+  write(project, lines(...begun, says('a2', 'u2', 'Ye')), new Date())
+  from('claude-code')
+  expect(list()).toEqual(['s1 4'])
+  write(project, lines(...begun, says('a2', 'u2', 'Yes.')), new Date())
+  from('claude-code')
+  expect(list()).toEqual(['s1 5']) // the shorter answer is retracted
+  expect(show('s1')).toContain('"type":"retraction","from":3,"to":4')
   add(project, lines(asks('u3', 'a1', 'And a dog?'), says('a3', 'u3', 'Two.')))
-  expect(from('claude-code').stdout).toBe(
-    's1-2: 2 messages appended to a fork, because earlier messages changed, 4 in all\n',
-  )
-  expect(list()).toEqual(['s1 3', 's1-2 4'])
+  expect(from('claude-code').stdout).toContain('earlier messages changed: continued in s1-2')
+  expect(list()).toEqual(['s1 5', 's1-2 4'])
   expect(show('s1')).toContain('"No."')
   expect(show('s1-2')).not.toContain('"No."')
   add(project, lines(asks('u4', 'a3', 'Thanks.')), new Date(old.getTime() + 5000))
-  expect(from('claude-code').stdout).toBe('s1-2: 1 message appended, 5 in all\n')
+  from('claude-code')
+  expect(list()).toEqual(['s1 5', 's1-2 5'])
 })
 
-it('import --from works for Codex, Gemini CLI, pi and opencode', () => {
+it('keep works for Codex, Gemini CLI, pi and opencode', () => {
   const { home, write, from, list } = madeHome()
   write(
     '.codex/sessions/2026/01/01/rollout-2026-01-01.jsonl',
@@ -145,21 +157,18 @@ it('import --from works for Codex, Gemini CLI, pi and opencode', () => {
     insert into message values ('m1', 'ses_1', 1, '{"role":"user"}'), ('m2', 'ses_2', 1, '{"role":"user"}');
     insert into part values ('p1', 'm1', 'ses_1', '{"type":"text","text":"hi"}'), ('p2', 'm2', 'ses_2', '{"type":"text","text":"ho"}')`)
   expect(['codex', 'gemini', 'pi'].map((program) => from(program).status)).toEqual([0, 0, 0])
-  const first = from('opencode') // each conversation of its database once
-  expect([first.status, first.stdout]).toEqual([
-    0,
-    'ses_1: 1 message stored, 1 in all\nses_2: 1 message stored, 1 in all\n',
-  ])
+  expect([from('opencode').status, from('opencode').lines[0]]).toEqual([0, 'opencode  2 sessions'])
   expect(list()).toEqual(['codex-1 1', 'gemini-1 1', 'pi-1 1', 'ses_1 1', 'ses_2 1'])
   db.exec(`
     insert into message values ('m3', 'ses_2', 3, '{"role":"user"}');
     insert into part values ('p3', 'm3', 'ses_2', '{"type":"text","text":"so"}');
     update session set time_updated = 3 where id = 'ses_2'`)
   db.close()
-  expect(from('opencode').stdout).toBe('ses_2: 1 message appended, 2 in all\n')
+  expect(from('opencode').lines[0]).toBe('opencode  2 sessions    1 rewritten')
+  expect(list()).toContain('ses_2 2')
 })
 
-it('two concurrent imports append once', async () => {
+it('two concurrent runs append once', async () => {
   const store = memoryStore()
   const read = (text: string): Transcript => {
     const transcript = readTranscript(text)
@@ -168,48 +177,35 @@ it('two concurrent imports append once', async () => {
   }
   const begun = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
   const both = async (transcript: Transcript) =>
-    Promise.all([1, 2].map(() => importNew(store, 's1', transcript, { program: 'claude-code' })))
+    Promise.all([1, 2].map(() => bringRows(store, 's1', transcript, {}, nothingErased)))
   expect((await both(read(lines(...begun)))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 2', 's1 2'])
   const more = lines(...begun, asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.'))
   expect((await both(read(more))).map(({ id, len }) => `${id} ${len}`)).toEqual(['s1 4', 's1 4'])
   expect((await both(read(more))).map(({ done }) => done)).toEqual(['unchanged', 'unchanged'])
 })
 
-it('import --from reports what it cannot do', () => {
-  const { write, from } = madeHome()
-  expect(from('codex').stderr).toMatch(/^codex: no sessions found in .*\.codex\n$/)
-  expect([from('word').status, from('word').stderr]).toMatchObject([2, expect.stringContaining('--from takes one of')])
+it('keep reports what it cannot do, and keeps the bytes of what it cannot read', () => {
+  const { home, env, store, write, from, list } = madeHome()
+  expect(from('codex').stderr).toMatch(/^found no sessions of Codex \(.*\.codex\)\n$/m)
+  expect([from('word').status, from('word').stderr]).toMatchObject([2, expect.stringContaining('--only takes one of')])
   expect(from('codex', 'a.jsonl').status).toBe(2)
   write(project, 'no json\n')
   write('.claude/projects/-work/s3.jsonl', lines({ ...asks('u1', null, 'Look.'), sessionId: 's3' }, { type: 'user' }))
   write('.claude/projects/-work/s2.jsonl', lines({ ...asks('u1', null, 'Look.'), sessionId: 's2' }))
   const some = from('claude-code')
-  expect([some.status, some.stdout.split('\n').toSorted()]).toEqual([
-    1,
-    ['', 's2: 1 message stored, 1 in all', 's3: 1 message stored, 1 in all'],
-  ])
+  expect([some.status, list()]).toEqual([0, ['s1 0', 's2 1', 's3 1']])
   expect(some.stderr).toContain('s3.jsonl: 1 damaged line')
-  expect(some.stderr).toContain('1 session of claude-code can')
+  expect(some.stdout).toContain("1 session can't be read yet; kept as bytes")
+  expect(indelible(['restore', 's1', '--to', join(home, 'copy'), ...store], { env }).status).toBe(0)
+  expect(readFileSync(join(home, 'copy/projects/-work/s1.jsonl'), 'utf8')).toBe('no json\n')
 })
 
-it('import --watch runs until interrupted', async () => {
-  const { env, store, write, add, list } = madeHome()
-  write(project, lines(asks('u1', null, 'Look.')))
-  const watching = spawn(process.execPath, [main, 'import', '--from', 'claude-code', '--watch', ...store], {
-    env: { ...process.env, ...env },
-  })
-  let said = ''
-  const until = async (text: string): Promise<void> => {
-    while (!said.includes(text))
-      said += String(((await once(watching.stdout, 'data')) as unknown as readonly [Buffer])[0])
-  }
-  await until('s1: 1 message stored, 1 in all')
-  add(project, lines(says('a1', 'u1', 'A cat.'), asks('u2', 'a1', 'Go on.')), new Date())
-  await until('s1: 2 messages appended, 3 in all')
-  watching.kill('SIGINT')
-  const [code] = (await once(watching, 'exit')) as unknown as readonly [number | null]
-  expect(code).toBe(0)
-  expect(list()).toEqual(['s1 3'])
+it.each([
+  ['--from', '"indelible keep --only PROGRAM"'],
+  ['--watch', '"indelible keep --install"'],
+])('import %s answers with its new name', (option, successor) => {
+  const { status, stderr } = indelible(['import', option])
+  expect([status, stderr]).toEqual([2, expect.stringContaining(`"import ${option}" is now ${successor}`)])
 })
 
 it('forked Codex sessions get their base, also if it is compressed or a fork itself', () => {
@@ -246,7 +242,7 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
   expect(stderr).toContain(`${lost}.jsonl: 1 damaged line`)
   const checked = indelible(['show', '--check', join(home, pathOf(lost as string))])
   expect(checked.stdout + checked.stderr).toContain('continues session gone, whose file was not found')
-  expect(status).toBe(1)
+  expect(status).toBe(0)
   expect(list()).toEqual([`${first} 3`, `${second} 4`, `${third} 4`, `${lost} 1`])
   const texts = (id: string | undefined): readonly string[] =>
     show(id as string)
@@ -258,7 +254,7 @@ it('forked Codex sessions get their base, also if it is compressed or a fork its
   expect(indelible(['show', '--check', path]).stdout).toContain('3 messages')
 })
 
-it('import --from finds pi sessions by its environment and settings, and every opencode database', () => {
+it('keep finds pi sessions by its environment and settings, and every opencode database', () => {
   const { home, env, store, write } = madeHome()
   const pi = (id: string): string =>
     lines(
@@ -275,9 +271,10 @@ it('import --from finds pi sessions by its environment and settings, and every o
   write('elsewhere/b.jsonl', pi('in-settings'))
   write('there/c.jsonl', pi('in-environment'))
   const imported = (program: string, more: object): readonly string[] =>
-    indelible(['import', '--from', program, ...store], { env: { ...env, ...more } })
+    indelible(['keep', '--only', program, '--json', ...store], { env: { ...env, ...more } })
       .stdout.split('\n')
-      .flatMap((line) => line.split(':')[0] || [])
+      .flatMap((line) => (line === '' ? [] : (JSON.parse(line) as { stored: { id: string }[] }).stored))
+      .map(({ id }) => id)
   const own = { PI_CODING_AGENT_DIR: join(home, 'agent') }
   expect(imported('pi', own)).toEqual(['in-agent'])
   write('agent/settings.json', JSON.stringify({ sessionDir: '~/elsewhere' }))
@@ -338,7 +335,8 @@ it('results that Claude Code stores in files are imported, and no other file', a
     ])
   const other = { ...transcript, format: 'codex' as const }
   expect(await withResultFiles(join(home, project), other)).toBe(other)
-  expect(from('claude-code').status).toBe(0)
+  const { status, stdout } = from('claude-code')
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/not kept: .*c3.txt: is a link to .*secret.txt/)])
   expect(show('s1')).toContain(String.raw`"result":"c1","file":"c1.txt","text":"line 1\nand all the others\n"`)
   expect(show('s1')).not.toContain('nothing of this')
 })
@@ -347,7 +345,7 @@ it('an id that looks like a path is not followed but kept', () => {
   const { write, from, list } = madeHome()
   const hostile = { ...asks('a', null, 'hello'), sessionId: '../../../../tmp/hostile' }
   write('.claude/projects/-work/f.jsonl', lines(hostile))
-  expect(from('claude-code').stdout).toMatch(/^f: 1 message/)
+  expect(from('claude-code').status).toBe(0)
   expect(list()).toEqual(['f 1'])
   const read = readTranscript(lines(hostile))
   expect(isLeft(read) ? read : [read.right.origin.id, read.right.origin.metadata['sessionId']]).toEqual([
@@ -357,7 +355,7 @@ it('an id that looks like a path is not followed but kept', () => {
 })
 
 const noNobody = leftOutIf(process.getuid?.() !== 0, 'only root can be somebody without rights')
-it('a folder or file without permissions is one line, and the others are imported', noNobody, () => {
+it('a folder or file without permissions is one line, and the others are kept', noNobody, () => {
   const { home, store, write } = madeHome()
   write(project, lines(asks('a', null, 'hello')))
   write('.claude/projects/-closed/s2.jsonl', lines(asks('a', null, 'hello')))
@@ -366,55 +364,46 @@ it('a folder or file without permissions is one line, and the others are importe
   chmodSync(join(home, '.claude/projects/-work/s3.jsonl'), 0)
   chmodSync(home, 0o777)
   chmodSync(dirname(home), 0o755)
-  const args = [main, 'import', '--from', 'claude-code', ...store]
+  const args = [main, 'keep', '--only', 'claude-code', ...store]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     env: { HOME: home, PATH: process.env['PATH'] },
     uid: 65_534,
     gid: 65_534,
   })
-  expect(stdout).toMatch(/^s1: 1 message stored/)
-  expect(stderr.split('\n').filter((line) => line.includes('permission') || line.includes("can't be")).length).toBe(3)
-  expect(stderr).toContain("1 session and 1 folder of claude-code can't be read")
-  expect(status).toBe(1)
+  expect(stdout + stderr).toMatch(/^Claude Code {2}2 sessions .* 1 new$/m)
+  expect(stdout.match(/^not kept: .*permission denied$/gm)).toHaveLength(2)
+  expect([stderr, status]).toEqual(['', 1])
+  const again = spawnSync(process.execPath, [main, 'list', ...store], { encoding: 'utf8', env: { HOME: home } })
+  expect(again.stderr).toContain('not kept by the last run')
 })
 
 const inAgent = (name: string): string => `.claude/projects/-work/${name}.jsonl`
-const complete = (text: string) => ({
-  ...says('a1', 'u1', text),
-  message: { ...says('a1', 'u1', text).message, stop_reason: 'end_turn' },
-})
-
-it("import --from passes over empty files and a workflow's journal, and exits with 0", () => {
-  const { write, from } = madeHome()
+it("keep passes over empty files, keeps a workflow's journal beside its session, and exits with 0", () => {
+  const { home, env, store, write, from } = madeHome()
   write(inAgent('s1'), lines(asks('u1', null, 'Look.')))
   write(inAgent('s2'), '')
   write('.claude/projects/-work/s1/subagents/workflows/w1/journal.jsonl', lines({ type: 'started', key: 'a' }))
-  const { status, stdout, stderr } = from('claude-code')
-  expect([status, stdout.split('\n').length]).toEqual([0, 2])
-  expect(stderr).toContain('claude-code: 1 session, 0 unchanged')
+  const { status, stdout } = from('claude-code')
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^Claude Code {2}1 session .* 1 new\n.*1 session this week.*\n.*1 file empty\n/),
+  ])
+  indelible(['restore', 's1', '--to', join(home, 'copy'), ...store], { env })
+  expect(existsSync(join(home, 'copy/projects/-work/s1/subagents/workflows/w1/journal.jsonl'))).toBe(true)
 })
 
-it('import --from imports the last answer of a file that just changed if it is complete, and says what waits', () => {
-  const { write, from } = madeHome()
-  write(inAgent('s1'), lines(asks('u1', null, 'Look.'), complete('A cat.')), new Date())
-  write(inAgent('s2'), lines(asks('u1', null, 'Look.'), says('a1', 'u1', 'A c')).replaceAll('"s1"', '"s2"'), new Date())
-  const { stdout, stderr } = from('claude-code')
-  expect(stdout).toContain('s1: 2 messages stored')
-  expect(stdout).toContain('s2: 1 message stored')
-  expect(stderr).toContain('the last answer of 1 session may still grow; the next import has it')
-})
-
-it('import --from follows links, reads a linked file once, and names a link to nothing', () => {
+it("keep follows links inside a program's folder, reads a linked file once, and names other links", () => {
   const { home, write, from } = madeHome()
-  write('elsewhere/-work/s1.jsonl', lines(asks('u1', null, 'Look.')))
-  mkdirSync(join(home, '.claude'))
-  symlinkSync(join(home, 'elsewhere'), join(home, '.claude/projects'))
-  symlinkSync(join(home, 'elsewhere/-work'), join(home, 'elsewhere/-other'))
-  symlinkSync(join(home, 'nowhere.jsonl'), join(home, 'elsewhere/-work/s2.jsonl'))
-  const { stdout, stderr } = from('claude-code')
-  expect(stdout.match(/stored/g)).toHaveLength(1)
-  expect(stderr).toContain("s2.jsonl: is a link to something that can't be read")
+  write('.claude/projects/-work/s1.jsonl', lines(asks('u1', null, 'Look.')))
+  write('elsewhere/s3.jsonl', lines(asks('u1', null, 'Look.')))
+  symlinkSync(join(home, '.claude/projects/-work'), join(home, '.claude/projects/-other'))
+  symlinkSync(join(home, 'nowhere.jsonl'), join(home, '.claude/projects/-work/s2.jsonl'))
+  symlinkSync(join(home, 'elsewhere'), join(home, '.claude/projects/-third'))
+  const { stdout, status } = from('claude-code')
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/^Claude Code {2}1 session .* 1 new$/m)])
+  expect(stdout).toContain("s2.jsonl: is a link to something that can't be read")
+  expect(stdout).toMatch(/-third: is a link to .*elsewhere, which is not in .*\.claude/)
 })
 
 it("import names a sub-agent's session after its own id, in any order of the files", () => {
@@ -427,8 +416,8 @@ it("import names a sub-agent's session after its own id, in any order of the fil
   expect([status, stdout.split('\n').map((line) => line.split(':')[0])]).toEqual([0, ['s1.agent-a1b2', 's1', '']])
 })
 
-it('import --from opencode reads its earlier JSON files, and names the tables of a later version', () => {
-  const { home, write, from } = madeHome()
+it('keep reads the earlier JSON files of opencode, and names the tables of a later version', () => {
+  const { home, write, from, list } = madeHome()
   const folderOf = (path: string): string => `.local/share/opencode/storage/${path}`
   write(
     folderOf('session/p1/ses_1.json'),
@@ -442,16 +431,35 @@ it('import --from opencode reads its earlier JSON files, and names the tables of
     folderOf('part/msg_1/prt_1.json'),
     JSON.stringify({ id: 'prt_1', messageID: 'msg_1', sessionID: 'ses_1', type: 'text', text: 'Look.' }),
   )
-  expect(from('opencode').stdout).toContain('ses_1: 1 message stored')
+  expect(from('opencode').status).toBe(0)
+  expect(list()).toEqual(['ses_1 1'])
   const db = new DatabaseSync(join(home, '.local/share/opencode/opencode.db'))
   db.exec("create table session_v3 (id text); insert into session_v3 values ('a'), ('b')")
   db.exec(
     'create table session_message (id text, session_id text, type text, seq integer, time_updated integer, data text)',
   )
   db.close()
-  const { status, stderr } = from('opencode')
-  expect(status).toBe(1)
-  expect(stderr).toContain("opencode.db: 2 rows of the table session_v3 can't be read")
+  const { status, stdout } = from('opencode')
+  expect(status).toBe(0)
+  expect(stdout).toContain("opencode.db: 2 rows of the table session_v3 can't be read")
+  const file = join(home, 'alone.db')
+  const alone = new DatabaseSync(file)
+  alone.exec(`create table session (id text, title text, version text, time_created integer, time_updated integer);
+    create table message (id text, session_id text, time_created integer, data text);
+    create table part (id text, message_id text, session_id text, data text);
+    create table session_v3 (id text);
+    insert into session values ('ses_9', 'A', '1', 1, 1); insert into session_v3 values ('a');
+    insert into message values ('m1', 'ses_9', 1, '{"role":"user"}');
+    insert into part values ('p1', 'm1', 'ses_9', '{"type":"text","text":"hi"}')`)
+  alone.close()
+  for (const args of [
+    ['show', file, '--check'],
+    ['import', file, '--store', join(home, 'new.db')],
+  ]) {
+    const named = indelible(args)
+    expect([args[0], named.status]).toEqual([args[0], 1])
+    expect(named.stderr).toContain("alone.db: 1 row of the table session_v3 can't be read")
+  }
 })
 
 it('an imported session is listed by the time of its conversation', () => {

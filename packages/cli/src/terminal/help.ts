@@ -1,6 +1,6 @@
 /** The help of the program and of each command, generated from the table of commands. */
-import type { Command, Group } from './terminal/command.ts'
-import { wrapHanging, wrapText } from './terminal/screen.ts'
+import type { Command, Group } from './command.ts'
+import { wrapHanging, wrapText } from './screen.ts'
 
 /** The most columns of help, so that it fits any terminal. */
 const mostColumns = 80

@@ -1,0 +1,232 @@
+/** `indelible keep`: keeps the sessions of all programs on this machine. */
+import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
+import { isArray } from 'indelible/internal/json'
+import { memoryStore } from 'indelible/store'
+import { folderOf, homeOf, programs, titleOf } from '../sources/agent-sessions.ts'
+import { tellLastFailure } from './last-result.ts'
+import { storeOption, withStore } from '../sources/place.ts'
+import { redactorIn, reportRedactions } from '../sources/redaction.ts'
+import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
+import { Misuse, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { sizeText } from '../terminal/progress.ts'
+import { countText, oneLine, padEnd, padStart, widestOf } from '../terminal/screen.ts'
+import { keepSessions, type KeepOptions, type ProgramReport } from './keep-store.ts'
+import { RunFile, runFilePath } from './run-file.ts'
+
+export const keep: Command = {
+  name: 'keep',
+  synopsis: 'keep',
+  purpose: 'keep the sessions of all programs on this machine',
+  usage: ['keep [options]', 'keep --install [options]', 'keep --uninstall [options]'],
+  about: `Keeps the sessions of every agent on this machine: first the bytes of their files,
+exactly as they are, then their messages. A session that was kept once stays, also
+if its program deletes, rewrites or moves its files; "indelible restore" writes them
+back. Each run reads only what has changed. What a program adds is appended. If its
+user went back, the conversation continues in a fork: the same id with a number.
+
+The programs: ${programs.join(', ')}.
+
+Files that no reader reads yet are kept as bytes; their messages follow when a
+version of this command reads them. Of databases the rows of each session are kept.
+Settings, credentials, hooks and plugins are never read. docs/start/keep.md has the
+files of each program.
+
+Messages that were erased ("indelible erase") are not stored again, nor are the files
+of a session that has them. A removed session is skipped until --again names it.
+
+--install lets it run by itself: at the end of each answer by a hook of Claude Code,
+Codex, Gemini CLI, Qwen Code, Copilot CLI and pi, and every 15 minutes by a timer. It
+shows the changes and asks. --uninstall removes them again, and no session.
+
+One run at a time keeps a store: another one asks it to look again, and ends.
+
+Exit code 1 if something is not kept; it is listed, and the next run tries again.`,
+  options: {
+    only: { value: 'PROGRAM', many: true, help: 'keep only this program; repeatable' },
+    exclude: { value: 'PROGRAM|FOLDER', many: true, help: 'leave out a program, or the files in a folder; repeatable' },
+    again: { value: 'SESSION', many: true, help: 'keep a removed session again; repeatable' },
+    redact: {
+      help: 'remove text that looks like an API key, a token, or a password in an address, and keep no bytes of files',
+    },
+    'dry-run': { help: 'only print what would be kept' },
+    json: { help: 'one JSON object for each program' },
+    install: { help: 'run it by itself: hooks of programs, and a timer' },
+    uninstall: { help: 'remove these hooks and the timer' },
+    yes: { help: 'with --install, --uninstall: do not ask; required without a terminal' },
+    ...storeOption,
+  },
+  forms: {
+    '': ['only', 'exclude', 'again', 'redact', 'dry-run', 'json', ...Object.keys(storeOption)],
+    install: ['only', 'exclude', 'redact', 'yes', ...Object.keys(storeOption)],
+    uninstall: ['yes', ...Object.keys(storeOption)],
+  },
+  examples: ['indelible keep', 'indelible keep --only claude-code --exclude ~/work/secret'],
+  run: async (call) => {
+    const { values, terminal } = call
+    const options = optionsOf(call)
+    if (values['install'] === true) return (await import('./install.ts')).install(call)
+    if (values['uninstall'] === true) return (await import('./install.ts')).uninstall(call)
+    const location = storeOptionOf(values, terminal)
+    const isFile = location === undefined || !isAddress(location)
+    const own = defaultStorePath(terminal.env)
+    const file = location === undefined ? own : isFile ? terminal.path(location) : undefined
+    if (options.isDry && file !== undefined && !existsSync(file)) {
+      const run = new RunFile(':memory:')
+      run.lock()
+      return printReports(await keepSessions(memoryStore(), run, options, terminal), call, options)
+    }
+    await tellLastFailure(call)
+    const before = sizeOf(file)
+    return withStore(call, { make: !options.isDry }, async (store) => {
+      if (file !== undefined && !options.isDry) makePrivate(file, terminal)
+      const runPath = runFilePath(file ?? own)
+      const run = new RunFile(options.isDry && !existsSync(runPath) ? ':memory:' : runPath)
+      try {
+        if (!run.lock()) {
+          terminal.tell(['another run keeps this store now; it was asked to look again'])
+          return 0
+        }
+        let reports: readonly ProgramReport[]
+        let code: number
+        do {
+          reports = await keepSessions(store, run, options, terminal)
+          code = await printReports(reports, call, options)
+        } while (!options.isDry && run.takeRequest())
+        reportRedactions(options.redactor, terminal)
+        if (options.isDry) return code
+        run.end({ at: Date.now(), failures: reports.flatMap(notKept) })
+        if (file !== undefined && values['json'] !== true) await printSize(file, before, terminal)
+        return code
+      } finally {
+        run.close()
+      }
+    })
+  },
+}
+
+const optionsOf = ({ values, positionals, terminal }: Call): KeepOptions => {
+  if (positionals.length > 0) throw new Misuse('keep takes no arguments; "indelible import FILE" stores a file')
+  const only = listOf(values['only'])
+  const unknown = only.find((name) => !programs.includes(name))
+  if (unknown !== undefined) throw new Misuse(`--only takes one of ${programs.join(', ')}, not "${unknown}"`)
+  const excluded = listOf(values['exclude'])
+  const folders = excluded
+    .filter((name) => !programs.includes(name))
+    .map((name) =>
+      terminal.path(name === '~' || name.startsWith(`~${sep}`) ? homeOf(terminal.env) + name.slice(1) : name),
+    )
+  const missing = folders.find((folder) => !existsSync(folder))
+  if (missing !== undefined)
+    throw new Misuse(`--exclude takes a folder or one of ${programs.join(', ')}; there is no folder ${missing}`)
+  return {
+    programs: programs.filter((name) => (only.length === 0 || only.includes(name)) && !excluded.includes(name)),
+    isExcluded: (path) => folders.some((folder) => path === folder || path.startsWith(folder + sep)),
+    again: listOf(values['again']),
+    redactor: redactorIn(values),
+    isDry: values['dry-run'] === true,
+  }
+}
+
+const listOf = (value: unknown): readonly string[] => (isArray(value) ? value.map(String) : [])
+
+/** Print what was kept of each program. Returns the exit code. */
+const printReports = async (
+  reports: readonly ProgramReport[],
+  { values, terminal }: Call,
+  options: KeepOptions,
+): Promise<number> => {
+  const shown = reports.filter(
+    (report) =>
+      report.sessions > 0 ||
+      Object.keys(report.changes).length > 0 ||
+      report.deleted.length > 0 ||
+      notKept(report).length > 0,
+  )
+  if (values['json'] === true) await terminal.printJson(shown)
+  else {
+    const rows = shown.map((report) => headOf(report))
+    const widths = [0, 1, 2].map((at) => widestOf(rows.map((row) => row[at] ?? '')))
+    for (const [index, report] of shown.entries()) {
+      const [title = '', sessions = '', bytes = '', changes = ''] = rows[index] ?? []
+      const cells = [padEnd(title, widths[0] ?? 0), padStart(sessions, widths[1] ?? 0), padEnd(bytes, widths[2] ?? 0)]
+      await terminal.print([[...cells, changes].join('  ').trimEnd()])
+      await terminal.print(detailsOf(report, options).map((line) => `${' '.repeat((widths[0] ?? 0) + 2)}${line}`))
+    }
+  }
+  if (shown.length === 0)
+    terminal.tell([`found no sessions of ${options.programs.map((program) => `${titleOf(program)} (${folderOf(program, terminal.env)})`).join(', ')}`]) // oxfmt-ignore
+  const failures = reports.flatMap(notKept)
+  if (values['json'] !== true) await terminal.print(failures.map((line) => `not kept: ${oneLine(line)}`))
+  return failures.length > 0 ? 1 : 0
+}
+
+const headOf = (report: ProgramReport): readonly string[] => {
+  const { program, sessions, bytes, keptBytes, changes } = report
+  const order = ['new', 'grown', 'rewritten', 'truncated']
+  return [
+    titleOf(program),
+    countText(sessions, 'session'),
+    bytes === 0 ? '' : `${sizeText(bytes)} on disk${keptBytes === bytes ? '' : `, ${sizeText(keptBytes)} kept`}`,
+    order.flatMap((name) => (changes[name] === undefined ? [] : [`${changes[name]} ${name}`])).join(', '),
+  ]
+}
+
+const detailsOf = (report: ProgramReport, { redactor, isDry }: KeepOptions): readonly string[] => {
+  const { deletes, deleted, unread, skipped, changes, stored, unreadPlaces, failures } = report
+  const branches = stored.filter(({ done }) => done === 'branched').map(({ id }) => id)
+  const removed = [...skipped, ...stored.filter(({ done }) => done === 'removed').map(({ id }) => id)]
+  return [
+    ...(deletes === undefined || deletes.soon === 0
+      ? []
+      : [`deletes after ${countText(deletes.days, 'day')}: ${countText(deletes.soon, 'session')} this week${failures.length > 0 || isDry ? '' : '; all are kept'}`]), // oxfmt-ignore
+    ...(deleted.length === 0
+      ? []
+      : [`${deleted.length} deleted since the last run: still here (indelible restore ${deleted.length === 1 ? deleted[0] : 'ID'})`]), // oxfmt-ignore
+    ...(branches.length === 0 ? [] : [`earlier messages changed: continued in ${listText(branches)}`]),
+    ...(changes['empty'] === undefined ? [] : [`${countText(changes['empty'], 'file')} empty`]),
+    ...(unread.length === 0
+      ? []
+      : [`${countText(unread.length, 'session')} can't be read yet${redactor === undefined ? '; kept as bytes' : ''}`]),
+    ...unreadPlaces.filter(isOfTable).map((line) => `${line.replace(/^[^:]+: /, '')}; their rows are kept`),
+    ...(removed.length === 0
+      ? []
+      : [`${countText(removed.length, 'session')} skipped, because you removed ${removed.length === 1 ? 'it' : 'them'}: ${listText(removed)} (--again)`]), // oxfmt-ignore
+  ]
+}
+
+const listText = (ids: readonly string[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}`
+
+/** What is not kept, with the reasons. */
+const notKept = ({ failures, unreadPlaces }: ProgramReport): readonly string[] => [
+  ...failures,
+  ...unreadPlaces.filter((line) => !isOfTable(line)),
+]
+
+const isOfTable = (line: string): boolean => line.includes(' of the table ')
+
+const sizeOf = (file: string | undefined): number =>
+  file === undefined
+    ? 0
+    : ['', '-wal'].reduce((sum, end) => sum + (statSync(file + end, { throwIfNoEntry: false })?.size ?? 0), 0)
+
+/** Only the user may read the sessions. */
+const makePrivate = (file: string, terminal: Terminal): void => {
+  for (const end of ['', '-wal', '-shm']) {
+    const mode = statSync(file + end, { throwIfNoEntry: false })?.mode
+    if (mode === undefined || (mode & 0o077) === 0) continue
+    chmodSync(file + end, 0o600)
+    if (end === '') terminal.tell([`${file}: only you can read it now (mode 0600)`])
+  }
+}
+
+/** Below this a disk is nearly full. */
+const fewBytes = 1 << 30
+
+const printSize = async (file: string, before: number, terminal: Terminal): Promise<void> => {
+  const after = sizeOf(file)
+  await terminal.print([`store ${sizeText(after)}${after > before ? `, +${sizeText(after - before)}` : ''}`])
+  const { bavail, bsize } = statfsSync(dirname(file))
+  if (bavail * bsize < Math.max(fewBytes, 2 * (after - before)))
+    terminal.tell([`the disk of the store has only ${sizeText(bavail * bsize)} left`])
+}

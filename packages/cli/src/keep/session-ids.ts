@@ -1,0 +1,53 @@
+/** The id of a file's session, from its first lines or its name, without a reader for its format. */
+import { closeSync, openSync, readSync } from 'node:fs'
+import { isObject, jsonIn } from 'indelible/internal/json'
+import { bytesOfFile } from '../sources/codex-base.ts'
+import { idOf } from '../sources/machine-sessions.ts'
+import type { FoundFile } from '../sources/agent-sessions.ts'
+
+/** The id under which the session of a file is kept. */
+export const sessionIdIn = async (found: FoundFile): Promise<string> => {
+  const named = idOf(found)
+  if (found.rows !== undefined) return named
+  const start = await startOf(found.path).catch(() => '') // the file is reported when it is kept
+  for (const line of start.split('\n', mostLines)) {
+    const id = idInLine(jsonIn(line))
+    if (id !== undefined && isUsable(id)) return id
+  }
+  const [, id] = /"sessionId"\s*:\s*"([^"\\]+)"/.exec(start) ?? []
+  return id !== undefined && isUsable(id) ? id : named
+}
+
+const idInLine = (entry: unknown): string | undefined => {
+  if (!isObject(entry)) return undefined
+  const { type, payload, data } = entry as { readonly [field: string]: unknown }
+  const beside = type === 'session_meta' ? payload : type === 'session.start' ? data : entry
+  if (!isObject(beside)) return undefined
+  const { sessionId, agentId, id } = beside as { readonly [field: string]: unknown }
+  const own = typeof sessionId === 'string' ? sessionId : type === 'session_meta' || type === 'session' ? id : undefined
+  if (typeof own !== 'string' || own === '') return undefined
+  return typeof agentId === 'string' && agentId !== '' ? `${own}.agent-${agentId}` : own
+}
+
+/** An id that looks like a path, or can't be that of a session, is not used. */
+const isUsable = (id: string): boolean =>
+  Buffer.byteLength(id) <= 200 && !/^[/\\~]|^[a-z]:[/\\]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)|\p{Cc}|^indelible\./iu.test(id)
+
+const mostLines = 40
+
+/** In bytes. */
+const startLength = 1 << 16
+
+const startOf = async (path: string): Promise<string> => {
+  if (path.endsWith('.zst')) {
+    for await (const piece of bytesOfFile(path)) return Buffer.from(piece).toString()
+    return ''
+  }
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(startLength)
+    return bytes.subarray(0, readSync(file, bytes, 0, startLength, 0)).toString()
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,132 @@
+/** A timer of the user that runs `keep` every 15 minutes: systemd, launchd or cron, whichever is there. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { platform } from 'node:os'
+import { join } from 'node:path'
+import { homeOf } from '../sources/agent-sessions.ts'
+import type { Terminal } from '../terminal/command.ts'
+import { hookMark } from './hooks.ts'
+
+export interface Timer {
+  readonly name: string
+  /** The files to write, with their texts. */
+  readonly files: readonly { readonly path: string; readonly text: string }[]
+  /** Starts it. Returns the reason why it could not be started. */
+  readonly start: () => string | undefined
+  /** Ends it, before its files are removed. */
+  readonly stop: () => void
+}
+
+const everyMinutes = 15
+
+/** The timer that this system has; undefined if it has none. */
+export const timerFor = (
+  argv: readonly string[],
+  variables: readonly string[],
+  env: Terminal['env'],
+): Timer | undefined =>
+  platform() === 'darwin'
+    ? launchd(argv, variables, env)
+    : (systemd(argv, variables, env) ?? cron(argv, variables, env))
+
+const run = (env: Terminal['env'], command: string, args: readonly string[], input?: string) =>
+  spawnSync(command, args, { env, encoding: 'utf8', ...(input !== undefined && { input }), timeout: 10_000 })
+
+const failure = ({ status, stderr, error }: ReturnType<typeof run>): string | undefined =>
+  status === 0 ? undefined : (error?.message ?? stderr.trim()) || `exit code ${status}`
+
+const systemd = (argv: readonly string[], variables: readonly string[], env: Terminal['env']): Timer | undefined => {
+  if (platform() !== 'linux' || run(env, 'systemctl', ['--user', 'show-environment']).status !== 0) return undefined
+  const folder = join(env['XDG_CONFIG_HOME'] || join(homeOf(env), '.config'), 'systemd', 'user')
+  const quoted = (text: string): string =>
+    `"${text.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
+  const service = `[Unit]
+Description=Keep the sessions of agents
+
+[Service]
+Type=oneshot
+${variables.map((variable) => `Environment=${quoted(variable)}\n`).join('')}ExecStart=${argv.map(quoted).join(' ')}
+SuccessExitStatus=1
+`
+  const timer = `[Unit]
+Description=Keep the sessions of agents every ${everyMinutes} minutes
+
+[Timer]
+OnBootSec=2min
+OnUnitActiveSec=${everyMinutes}min
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`
+  const unit = 'indelible-keep'
+  return {
+    name: 'systemd',
+    files: [
+      { path: join(folder, `${unit}.service`), text: service },
+      { path: join(folder, `${unit}.timer`), text: timer },
+    ],
+    start: () =>
+      failure(run(env, 'systemctl', ['--user', 'daemon-reload'])) ??
+      failure(run(env, 'systemctl', ['--user', 'enable', '--now', `${unit}.timer`])),
+    stop: () => void run(env, 'systemctl', ['--user', 'disable', '--now', `${unit}.timer`]),
+  }
+}
+
+/** Untested where it runs: the project is developed on Linux. */
+const launchd = (argv: readonly string[], variables: readonly string[], env: Terminal['env']): Timer => {
+  const escaped = (text: string): string =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const path = join(homeOf(env), 'Library', 'LaunchAgents', 'indelible.keep.plist')
+  const pairs = variables.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)] as const)
+  const text = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict>
+<key>Label</key><string>indelible.keep</string>
+<key>ProgramArguments</key><array>${argv.map((one) => `<string>${escaped(one)}</string>`).join('')}</array>
+<key>EnvironmentVariables</key><dict>${pairs.map(([name, value]) => `<key>${escaped(name)}</key><string>${escaped(value)}</string>`).join('')}</dict>
+<key>StartInterval</key><integer>${everyMinutes * 60}</integer>
+</dict></plist>
+`
+  return {
+    name: 'launchd (untested)',
+    files: [{ path, text }],
+    start: () => failure(run(env, 'launchctl', ['load', '-w', path])),
+    stop: () => void run(env, 'launchctl', ['unload', '-w', path]),
+  }
+}
+
+const cron = (argv: readonly string[], variables: readonly string[], env: Terminal['env']): Timer | undefined => {
+  const found = run(env, 'crontab', ['-l'])
+  if (found.error !== undefined) return undefined
+  const others = (): string => {
+    const { status, stdout } = run(env, 'crontab', ['-l'])
+    const lines = status === 0 ? stdout.split(/(?<=\n)/) : [] // without a table it fails
+    return lines.filter((line) => !line.includes(hookMark)).join('')
+  }
+  // A percent sign is a line feed in a table.
+  const line = [...variables.map(quotedForShell), ...argv.map(quotedForShell)].join(' ').replaceAll('%', String.raw`\%`)
+  return {
+    name: 'cron',
+    files: [],
+    start: () =>
+      failure(
+        run(
+          env,
+          'crontab',
+          ['-'],
+          `${others()}*/${everyMinutes} * * * * /usr/bin/env ${line} >/dev/null 2>&1 ${hookMark}\n`,
+        ),
+      ),
+    stop: () => {
+      const rest = others()
+      if (run(env, 'crontab', ['-l']).stdout !== rest) run(env, 'crontab', rest === '' ? ['-r'] : ['-'], rest)
+    },
+  }
+}
+
+export const quotedForShell = (text: string): string =>
+  /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Whether a file of a timer is there. */
+export const isInstalled = (timer: Timer): boolean => timer.files.some(({ path }) => existsSync(path))

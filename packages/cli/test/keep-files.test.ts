@@ -1,0 +1,329 @@
+/** `keep` and `restore`: files that grow, change and vanish, kills, erasures, keys. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { rounds } from '../../../test/rounds.ts'
+import { environment, folder, indelible, main } from './indelible.ts'
+
+const id = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+
+/** A line of Claude Code. */
+const line = (session: string, number: number, text: string, second: number = number): string =>
+  `${JSON.stringify({
+    ...{ uuid: `${session}-${number}`, parentUuid: number === 0 ? null : `${session}-${number - 1}` },
+    ...{ sessionId: session, version: '2.1.0', cwd: '/w', timestamp: new Date(1.79e12 + second * 1000).toISOString() },
+    ...(number % 2 === 0
+      ? { type: 'user', message: { role: 'user', content: text } }
+      : {
+          type: 'assistant',
+          message: { id: `m${number}`, type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn', content: [{ type: 'text', text }] }, // oxfmt-ignore
+        }),
+  })}\n`
+
+const newHome = () => {
+  const home = mkdtempSync(join(folder, 'keep-'))
+  const store = join(home, 'sessions.db')
+  const env = { HOME: home }
+  const at = (path: string): string => join(home, '.claude/projects/-w', path)
+  return {
+    ...{ home, store, env, at },
+    write: (path: string, text: string | Uint8Array): void => {
+      mkdirSync(dirname(at(path)), { recursive: true })
+      writeFileSync(at(path), text)
+    },
+    keep: (...more: readonly string[]) =>
+      indelible(['keep', '--only', 'claude-code', '--store', store, ...more], { env }),
+    run: (...args: readonly string[]) => indelible([...args, '--store', store], { env }),
+    restored: (session: string, path: string): Buffer | undefined => {
+      const to = mkdtempSync(join(home, 'copy-'))
+      indelible(['restore', session, '--to', to, '--store', store], { env })
+      const file = join(to, 'projects/-w', path)
+      return existsSync(file) ? readFileSync(file) : undefined
+    },
+  }
+}
+
+/** Everything in a store's file, with all compressed blocks decompressed. */
+const allBytes = (store: string): string => {
+  const db = new DatabaseSync(store, { readOnly: true })
+  const blocks = db.prepare('select bytes from content').all() as unknown as readonly { readonly bytes: Uint8Array }[]
+  const texts = blocks.map(({ bytes }) => {
+    try {
+      return zstdDecompressSync(bytes).toString('latin1')
+    } catch {
+      return ''
+    }
+  })
+  db.close()
+  const files = ['', '-wal'].map((end) => (existsSync(store + end) ? readFileSync(store + end).toString('latin1') : ''))
+  return [...files, ...texts].join('\n')
+}
+
+describe('keep', () => {
+  it('reports grown, rewritten, truncated, moved and deleted files, and restores the latest whole bytes', () => {
+    const { write, keep, restored, at, run } = newHome()
+    const [file, text] = [`${id(1)}.jsonl`, line(id(1), 0, 'Look.')]
+    write(file, text)
+    expect(keep().stdout).toContain('1 new')
+    appendFileSync(at(file), line(id(1), 1, 'A cat.'))
+    expect(keep().stdout).toContain('1 grown')
+    expect(restored(id(1), file)?.toString()).toBe(text + line(id(1), 1, 'A cat.'))
+    write(file, line(id(1), 0, 'Look there.') + line(id(1), 1, 'A dog, or perhaps a cat.'))
+    expect(keep().stdout).toContain('1 rewritten')
+    expect(restored(id(1), file)?.toString()).toContain('A dog')
+    truncateSync(at(file), text.length)
+    expect(keep().stdout).toContain('1 truncated')
+    expect(restored(id(1), file)?.length).toBe(text.length)
+    truncateSync(at(file), 0)
+    expect(keep().stdout).toContain('1 truncated') // nothing is there to keep: the earlier bytes stay
+    expect(restored(id(1), file)?.length).toBe(text.length)
+    write(file, text)
+    keep()
+    mkdirSync(at('../-moved'))
+    renameSync(at(file), at(`../-moved/${file}`))
+    expect(keep().stdout).not.toContain('deleted')
+    unlinkSync(at(`../-moved/${file}`))
+    expect(keep().stdout).toContain(`1 deleted since the last run: still here (indelible restore ${id(1)})`)
+    expect(keep().stdout).not.toContain('deleted')
+    expect(run('restore', id(1)).status).toBe(0)
+    expect(readFileSync(at(`../-moved/${file}`)).toString()).toBe(text)
+    expect(run('verify', id(1)).stdout).toContain('good')
+  })
+
+  it('a compressed file in place of a plain one is no deletion', () => {
+    const { home, run, env, store } = newHome()
+    const sessions = join(home, '.codex/sessions/2026/11/23')
+    const path = join(sessions, `rollout-2026-11-23T10-00-00-${id(2)}.jsonl`)
+    const text = `${JSON.stringify({ timestamp: '2026-11-23T10:00:00Z', type: 'session_meta', payload: { id: id(2), timestamp: '2026-11-23T10:00:00Z', cwd: '/w', originator: 'o', cli_version: '1' } })}\n${JSON.stringify({ timestamp: '2026-11-23T10:00:01Z', type: 'response_item', payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Look.' }] } })}\n` // oxfmt-ignore
+    mkdirSync(sessions, { recursive: true })
+    writeFileSync(path, text)
+    const keep = () => indelible(['keep', '--store', store], { env }).stdout
+    keep()
+    writeFileSync(`${path}.zst`, zstdCompressSync(text))
+    unlinkSync(path)
+    expect(keep()).not.toContain('deleted')
+    expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
+    rmSync(sessions, { recursive: true })
+    run('restore', id(2))
+    expect(zstdDecompressSync(readFileSync(`${path}.zst`)).toString()).toBe(text)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
+
+  it('a file of many pieces is read on where it ended, and shares what did not change', () => {
+    const { write, keep, restored, at, store } = newHome()
+    const file = `${id(3)}.jsonl`
+    const big = Buffer.from(line(id(3), 0, Array.from({ length: 400_000 }, (_, at) => `word${at * 7919}`).join(' ')))
+    const long = Buffer.concat(Array.from({ length: 8 }, () => big))
+    write(file, long)
+    expect(keep().stdout).toContain('1 new')
+    const before = statSync(store).size
+    appendFileSync(at(file), line(id(3), 1, 'A cat.'))
+    expect(keep().stdout).toContain('1 grown')
+    expect(statSync(store).size - before).toBeLessThan(200_000)
+    expect(restored(id(3), file)?.equals(Buffer.concat([long, Buffer.from(line(id(3), 1, 'A cat.'))]))).toBe(true)
+  })
+
+  it('keeps what lies beside a session, and restores a sub-agent with its parent', () => {
+    const { write, keep, run, at, home } = newHome()
+    const result = Buffer.from([0, 1, 2, 255, 10])
+    write(`${id(4)}.jsonl`, line(id(4), 0, 'Look.'))
+    write(`${id(4)}/tool-results/c1.txt`, result)
+    const agent = line(id(4), 0, 'Search.').replace('"cwd"', '"isSidechain":true,"agentId":"x1","cwd"')
+    write(`${id(4)}/subagents/agent-x1.jsonl`, agent)
+    keep()
+    rmSync(join(home, '.claude'), { recursive: true })
+    expect(run('restore', id(4)).status).toBe(0)
+    expect(readFileSync(at(`${id(4)}/tool-results/c1.txt`)).equals(result)).toBe(true)
+    expect(readFileSync(at(`${id(4)}/subagents/agent-x1.jsonl`), 'utf8')).toBe(agent)
+    expect(lstatSync(at(`${id(4)}.jsonl`)).mode & 0o777).toBe(0o600)
+  })
+
+  it('restore overwrites nothing that differs, follows no link, and takes no path from a store', () => {
+    const { write, keep, run, at, home } = newHome()
+    write(`${id(5)}.jsonl`, line(id(5), 0, 'Look.'))
+    keep()
+    expect(run('restore', id(5)).stdout).toContain('is there already')
+    write(`${id(5)}.jsonl`, 'something else\n')
+    expect(run('restore', id(5))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('differs from what was kept'),
+    })
+    expect(readFileSync(at(`${id(5)}.jsonl`), 'utf8')).toBe('something else\n')
+    rmSync(join(home, '.claude/projects/-w'), { recursive: true })
+    mkdirSync(join(home, 'elsewhere'))
+    symlinkSync(join(home, 'elsewhere'), join(home, '.claude/projects/-w'))
+    expect(run('restore', id(5))).toMatchObject({ status: 1, stderr: expect.stringContaining('is a link') })
+    expect(existsSync(join(home, `elsewhere/${id(5)}.jsonl`))).toBe(false)
+  })
+
+  it('--dry-run stores nothing, --exclude leaves out, and the store is private', () => {
+    const { write, keep, store, home } = newHome()
+    write(`${id(6)}.jsonl`, line(id(6), 0, 'Look.'))
+    write(`../-secret/${id(7)}.jsonl`, line(id(7), 0, 'Look.'))
+    expect(keep('--dry-run').stdout).toContain('2 new')
+    expect(existsSync(store)).toBe(false)
+    expect(keep('--exclude', join(home, '.claude/projects/-secret')).stdout).toContain('1 session')
+    expect(statSync(store).mode & 0o777).toBe(0o600)
+    chmodSync(store, 0o644)
+    expect(keep().stderr).toContain('only you can read it now')
+    expect(statSync(store).mode & 0o777).toBe(0o600)
+  })
+
+  it('--redact keeps no bytes; without it the bytes follow', () => {
+    const { write, keep, run, restored, store } = newHome()
+    const secret = `sk-ant-api03-${'a1B2'.repeat(20)}`
+    write(`${id(8)}.jsonl`, line(id(8), 0, `The key is ${secret}.`))
+    const { stderr } = keep('--redact')
+    expect(stderr).toContain('redacted: 1 secret')
+    expect(allBytes(store)).not.toContain(secret)
+    expect(run('restore', id(8))).toMatchObject({ status: 1, stderr: expect.stringContaining('no file of it is kept') })
+    keep()
+    expect(restored(id(8), `${id(8)}.jsonl`)?.toString()).toContain(secret)
+  })
+})
+
+describe('after an erasure', () => {
+  it('neither the bytes nor the erased messages of a session come back, also in a copy of it', () => {
+    const { write, keep, run, at, store } = newHome()
+    const [file, secret] = [`${id(1)}.jsonl`, 'My name is Grace Hopper of Arlington.']
+    write(file, line(id(1), 0, secret) + line(id(1), 1, 'Hello.'))
+    keep()
+    const erased = run('erase', id(1), '0', '--yes')
+    expect(erased.stdout).toContain('its kept files were dropped')
+    expect(erased.stdout).toContain(`remains: the same text in ${at(file)}, which Claude Code wrote`)
+    expect(allBytes(store)).not.toContain('Grace')
+    expect(run('restore', id(1)).stderr).toContain('because messages were erased from it')
+    appendFileSync(at(file), line(id(1), 2, 'And now?'))
+    expect(keep().status).toBe(0)
+    // A fork of the program has the same messages, with their times, under another id.
+    write(`${id(2)}.jsonl`, line(id(2), 0, secret, 0) + line(id(2), 1, 'Hello.', 1) + line(id(2), 2, 'Another way.', 9))
+    keep()
+    keep()
+    expect(allBytes(store)).not.toContain('Grace')
+    const lens = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
+    expect(Object.fromEntries(lens.map((one) => [one.id, one.len]))).toEqual({ [id(1)]: 3, [id(2)]: 2 })
+  })
+
+  it('a session that had the text before is named, and a branch of the same file loses its kept bytes', () => {
+    const { write, keep, run, at, store } = newHome()
+    const [file, secret] = [`${id(1)}.jsonl`, 'My name is Grace Hopper of Arlington.']
+    write(file, line(id(1), 0, 'Look.') + line(id(1), 1, 'Where?'))
+    write(`${id(2)}.jsonl`, line(id(2), 0, secret))
+    keep()
+    // The user goes back: the branch is a fork of the session whose log has the bytes.
+    write(file, line(id(1), 0, 'Look.') + line(id(1), 1, secret))
+    expect(keep().stdout).toContain(`continued in ${id(1)}-2`)
+    const erased = run('erase', `${id(1)}-2`, '1', '--yes')
+    expect(erased.stdout).toContain('its kept files were dropped')
+    expect(run('restore', id(1)).stderr).toContain('no file of it is kept')
+    expect(erased.stdout).toContain(`remains: the same text in a kept file of ${id(2)}`)
+    expect(erased.stdout).toContain(at(file))
+    run('erase', id(2), '0', '--yes')
+    expect(allBytes(store)).not.toContain('Grace')
+  })
+
+  it('a removed session is skipped until --again names it', () => {
+    const { write, keep, run, at } = newHome()
+    write(`${id(1)}.jsonl`, line(id(1), 0, 'Look.'))
+    keep()
+    expect(run('remove', id(1), '--yes').stdout).toContain(`${at(`${id(1)}.jsonl`)} still has it`)
+    for (const text of ['', line(id(1), 1, 'A cat.')]) {
+      appendFileSync(at(`${id(1)}.jsonl`), text)
+      expect(keep().status).toBe(0)
+      expect(run('list').stdout).not.toContain(id(1))
+    }
+    appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 2, 'More.'))
+    expect(keep().stdout).toContain('1 session skipped, because you removed it')
+    keep('--again', id(1))
+    expect(run('list').stdout).toContain(id(1))
+    appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 3, 'Yes.'))
+    keep()
+    expect(run('show', id(1)).stdout).toContain('Yes.')
+  })
+})
+
+it('an encrypted store keeps encrypted, and restores with its keys', () => {
+  const { home, write, keep, run, at, store } = newHome()
+  const keys = join(home, 'keys')
+  expect(indelible(['encryption', 'new', keys]).status).toBe(0)
+  write(`${id(1)}.jsonl`, line(id(1), 0, 'My name is Grace Hopper.'))
+  expect(keep('--key-file', keys).status).toBe(0)
+  appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 1, 'Hello, Grace.'))
+  expect(keep('--key-file', keys).stdout).toContain('1 grown')
+  expect(allBytes(store)).not.toContain('Grace')
+  const text = readFileSync(at(`${id(1)}.jsonl`), 'utf8')
+  rmSync(join(home, '.claude'), { recursive: true })
+  expect(run('restore', id(1)).status).toBe(1)
+  expect(run('restore', id(1), '--key-file', keys).status).toBe(0)
+  expect(readFileSync(at(`${id(1)}.jsonl`), 'utf8')).toBe(text)
+  expect(run('verify', id(1), '--key-file', keys).stdout).toContain('good')
+})
+
+it('one run keeps a store at a time: a later one asks it to look again', async () => {
+  const { home, write, store, keep } = newHome()
+  for (let number = 0; number < 40; number++) write(`${id(number)}.jsonl`, line(id(number), 0, 'Look.'))
+  const env = environment({ env: { HOME: home } })
+  const runs = Array.from({ length: 3 }, () => {
+    const child = spawn(process.execPath, [main, 'keep', '--store', store], { env })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (text += String(piece)))
+    return once(child, 'close').then(([code]) => ({ code: code as number, text }))
+  })
+  const ended = await Promise.all(runs)
+  expect(ended.map(({ code }) => code)).toEqual([0, 0, 0])
+  expect(ended.some(({ text }) => text.includes('40 new'))).toBe(true)
+  expect(keep().lines[0]).toMatch(/on disk$/)
+  expect(indelible(['list', '--json', '--store', store]).lines.filter(Boolean)).toHaveLength(40)
+})
+
+it('a run that is killed at any moment loses nothing and keeps nothing twice', async () => {
+  const { home, write, store, keep, at, run } = newHome()
+  const texts = new Map<string, string>()
+  for (let number = 0; number < 30; number++) {
+    const text = Array.from({ length: 1 + (number % 5) * 8 }, (_, at) => line(id(number), at, `Message ${at}.`)).join(
+      '',
+    )
+    texts.set(id(number), text)
+    write(`${id(number)}.jsonl`, text)
+  }
+  const env = environment({ env: { HOME: home } })
+  for (let round = 0; round < rounds(8, 200); round++) {
+    const child = spawn(process.execPath, [main, 'keep', '--store', store], { env, stdio: 'ignore' })
+    const ended = once(child, 'close')
+    await new Promise((resolve) => setTimeout(resolve, 200 + ((60 * round) % 900)))
+    child.kill('SIGKILL')
+    await ended
+    const grown = id(round % 30)
+    texts.set(grown, texts.get(grown) + line(grown, (texts.get(grown) as string).split('\n').length - 1, 'More.'))
+    writeFileSync(at(`${grown}.jsonl`), texts.get(grown) as string)
+  }
+  expect(keep().status).toBe(0)
+  const listed = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
+  expect(Object.fromEntries(listed.map((one) => [one.id, one.len]))).toEqual(
+    Object.fromEntries([...texts].map(([session, text]) => [session, text.split('\n').length - 1])),
+  )
+  rmSync(join(home, '.claude'), { recursive: true })
+  for (const [session, text] of texts) {
+    expect(run('restore', session).status).toBe(0)
+    expect(readFileSync(at(`${session}.jsonl`), 'utf8')).toBe(text)
+  }
+}, 120_000)

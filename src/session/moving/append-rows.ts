@@ -1,0 +1,66 @@
+/** Appends exported rows to a session: messages with the times of their source, and notes of kept files with their bytes. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, present, right, type JsonObject } from '../../json/index.ts'
+import type { BlockId } from '../../proof/internal.ts'
+import { termsOf } from '../../entry/internal.ts'
+import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
+import { fail, need, type Task } from '../../task/index.ts'
+import { sessionSteps, type ImportFault } from '../fault.ts'
+import { inheritedRows, sessionInfo, storedMeta } from '../record/metadata.ts'
+import { stamp } from '../record/stamp.ts'
+import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
+
+/** Rows for a session. */
+export interface RowsToAppend {
+  /** The head that they continue; undefined creates the session with them. */
+  readonly head: Head | undefined
+  /**
+   * The metadata of a new session, or of one without messages whose metadata nobody changed; undefined: it stays as it is.
+   */
+  readonly metadata: JsonObject | undefined
+  readonly rows: readonly TimedExport[]
+  /** The blocks that notes of kept files name, by id. */
+  readonly blocks: ReadonlyMap<BlockId, Uint8Array>
+}
+
+/**
+ * Append rows to a session that is not sealed, in pieces, or create it with them, in one commit.
+ *
+ * @returns the new head; or `Conflict` if the session has grown, `LogExists` if it exists already
+ */
+export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<ImportFault, Head> =>
+  sessionSteps(async function* () {
+    const { head, metadata, rows, blocks } = given
+    if (head !== undefined) {
+      const log = yield* need(store.info(id))
+      const info = yield* need(sessionInfo(log))
+      if (metadata !== undefined) {
+        const meta = yield* need(storedMeta(metadata, info.forkedFrom, info.erasable, inheritedRows(log)))
+        yield* need(store.update(id, { expected: log.version, meta }))
+      }
+      const salted = info.erasable === true ? yield* need(withSalts(rows, store)) : rows
+      return yield* storeRows(store, id, head, salted, undefined, undefined, [], blocks)
+    }
+    const meta = yield* need(storedMeta(metadata ?? {}))
+    const encoded = []
+    for (const [index, row] of rows.entries()) {
+      const one = encodedOf(row, store, index)
+      if (isLeft(one)) return yield* fail(one.left)
+      encoded.push(one.right)
+    }
+    const first = {
+      rows: encoded.map(({ row }) => row),
+      blocks: [...encoded.flatMap((one) => one.blocks), ...blocks.values()],
+    }
+    return (yield* need(store.create({ id, meta, ...first, terms: termsOf, encrypt: true }))).head
+  }, 'appendRows')
+
+const withSalts = (rows: readonly TimedExport[], store: Store): Either<StoreFaultOf<'Io'>, readonly TimedExport[]> => {
+  const stamped = stamp(
+    rows.map(() => ({ kind: 'note', body: '' }) as const),
+    store,
+    true,
+  )
+  if (isLeft(stamped)) return stamped
+  return right(rows.map((row, index) => Object.assign({}, row, present({ salt: stamped.right[index]?.salt }))))
+}
