@@ -244,8 +244,9 @@ const continues = ({ head, ownKey }: KnownLog, given: CheckedAppend): boolean =>
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
-    grow: `update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?
-      where key = ? and scope = ? and id = ? and segment = ? and size is ? and entries is ? and tokens is ? and peaks is ?
+    // Node 22 binds an empty array as null.
+    grow: `update log set size = ?, entries = ?, peaks = ifnull(?, x''), root = ?, appended = ?
+      where key = ? and scope = ? and id = ? and segment = ? and size is ? and entries is ? and tokens is ? and peaks is ifnull(?, x'')
       and root is ? and appended is ? and used is ? and sized is ? and changes is ? and sum is ?`,
     move: 'update log set used = ? where key = ?',
     resize: 'update log set sized = ? where key = ?',
