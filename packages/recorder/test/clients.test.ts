@@ -774,6 +774,6 @@ describe('recording Gemini CLI', () => {
     await client.call({ tools, messages: [...before, twice, assistant('second'), user('two')] }, 'third', '')
     const [session, ...others] = await client.sessions([3, 5])
     expect(others).toEqual([])
-    expect(said(session)).toEqual(['one', 'first', '(tool_result)', 'second', 'two', 'third'])
+    expect(said(session)).toEqual(['one', 'first', 'alpha', 'second', 'two', 'third'])
   })
 })

@@ -140,7 +140,7 @@ describe('recording a Gemini client', () => {
     await recorder.settled()
     expect(told).toEqual([])
     const session = await only(store)
-    expect(texts(session)).toEqual(['look twice', '', '', 'heard 3', 'again', 'heard 5', 'more', 'heard 7'])
+    expect(texts(session)).toEqual(['look twice', '', 'onetwo', 'heard 3', 'again', 'heard 5', 'more', 'heard 7'])
     expect(session.view().at(1)?.meta?.['gemini-response']).toMatchObject({ usageMetadata, finishReason: 'STOP' })
     await expectSent(store, session, server?.requests ?? [])
     const receipts = [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [note] : []))
