@@ -126,10 +126,7 @@ class Handle<M> {
 
   /** Also of an object made with `Object.create(history)`. */
   get len(): number {
-    let at: object | null = this
-    while (at !== null && !(#log in at)) at = Object.getPrototypeOf(at) as object | null
-    if (at === null) throw new TypeError('expected a history')
-    return lenOf((at as Handle<M>).#log.content)
+    return #log in this ? lenOf(this.#log.content) : (Object.getPrototypeOf(this) as this).len
   }
 
   static log(value: unknown): Log<unknown> | undefined {

@@ -41,10 +41,7 @@ class Handle {
 
   /** Also of an object made with `Object.create(session)`. */
   get len(): number {
-    let at: object | null = this
-    while (at !== null && !(#parts in at)) at = Object.getPrototypeOf(at) as object | null
-    if (at === null) throw new TypeError('expected a session')
-    return (at as Handle).#parts.mirror.history.len
+    return #parts in this ? this.#parts.mirror.history.len : (Object.getPrototypeOf(this) as this).len
   }
 
   static parts(value: unknown): SessionParts | undefined {
