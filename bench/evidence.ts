@@ -11,7 +11,6 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import {
   createHistory,
   settle,
-  textOf,
   toolCallsOf,
   user,
   assistant,
@@ -48,6 +47,9 @@ export interface Source {
 }
 
 /* What is asked. */
+
+/** The text of a message itself, without that of its tool results. */
+const textOf = ({ content }: Message): string => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 const wordsOf = (text: string): readonly string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])]
 

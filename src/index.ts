@@ -5,7 +5,7 @@
  */
 export { faultMessage, orThrow, type Fault } from './fault.ts'
 export { FaultError, type CallbackThrew, type Task } from './task/index.ts'
-export type { Immutable, Json, JsonObject } from './json/index.ts'
+export type { Immutable, Json, JsonObject, Recorded } from './json/index.ts'
 export {
   assistant,
   decodeMessage,

@@ -7,7 +7,7 @@ import { memoizeText } from './memoize.ts'
 
 /** A lower-case word and the terms that find it. */
 export interface Word {
-  readonly said: string
+  readonly text: string
   readonly terms: readonly string[]
 }
 
@@ -28,17 +28,17 @@ const wordsOfRun = memoizeText((run): readonly Word[] =>
 
 const wordOf = (found: string): Word => {
   const parts = found.length <= longestWord && hump.test(found) ? found.split(humps) : []
-  return { said: found.toLowerCase(), terms: [found, ...parts].filter((part) => part !== '').map(termOf) }
+  return { text: found.toLowerCase(), terms: [found, ...parts].filter((part) => part !== '').map(termOf) }
 }
 
 const pairsOf = (found: string): readonly Word[] => {
   const characters = [...found]
   const pairs = characters.slice(1).map((next, index) => `${characters[index]}${next}`)
-  return (pairs.length === 0 ? characters : pairs).map((said) => ({ said, terms: [said] }))
+  return (pairs.length === 0 ? characters : pairs).map((text) => ({ text, terms: [text] }))
 }
 
 /** Whether a word carries no topic: `what`, `did`, `the`. English only. */
-export const isStopWord = (said: string): boolean => stopWords.has(said)
+export const isStopWord = (word: string): boolean => stopWords.has(word)
 
 /** Letters with their marks, and digits: words, or text of a script without spaces. */
 const scripts = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
@@ -49,8 +49,8 @@ const hump = /\p{Ll}\p{Lu}/u
 const humps = /(?<=\p{Ll})(?=\p{Lu})/u
 const longestWord = 32
 
-const termOf = (said: string): string => {
-  const plain = said.slice(0, longestWord).toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
+const termOf = (word: string): string => {
+  const plain = word.slice(0, longestWord).toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
   return english.test(plain) ? stemmer(plain) : plain
 }
 

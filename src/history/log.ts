@@ -126,7 +126,13 @@ class Handle<M> {
 
   /** Also of an object made with `Object.create(history)`. */
   get len(): number {
-    return #log in this ? lenOf(this.#log.content) : (Object.getPrototypeOf(this) as this).len
+    return lenOf(Handle.#logIn(this).content)
+  }
+
+  static #logIn(value: object): Log<unknown> {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#log in at) return at.#log as Log<unknown>
+    throw new TypeError('expected a history')
   }
 
   static log(value: unknown): Log<unknown> | undefined {

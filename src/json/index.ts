@@ -1,4 +1,4 @@
-export type { Immutable } from './immutable.ts'
+export type { Immutable, Recorded } from './immutable.ts'
 export type { Recordable } from './recordable.ts'
 export type { Json, JsonArray, JsonObject, MutableJson } from './json.ts'
 export { admit, type Admitted, type Replaced } from './admit.ts'

@@ -1,6 +1,7 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
   type Immutable,
+  type Recorded,
   type Json,
   type JsonArray,
   type JsonObject,

@@ -83,14 +83,13 @@ export const fieldsBeside = (value: JsonObject, known: readonly string[]): JsonO
 export const describe = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
+  if (typeof value === 'function' ? 'then' in value : value instanceof Promise) return 'a task: await it first'
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object') {
-    if (value instanceof Promise) return 'a promise: await it first'
     const names = Object.keys(value)
     const shown = names.slice(0, 4).map(quoteValue).join(', ')
     return names.length === 0 ? 'an empty object' : `an object with ${shown}${names.length > 4 ? ', …' : ''}`
   }
-  if (typeof value === 'function' && 'then' in value) return 'a task: await it first'
   return quoteValue(value)
 }
 

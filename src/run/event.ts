@@ -27,6 +27,18 @@ export type RunEvent = {
         readonly continues?: readonly Message[]
         readonly open?: OpenAnswer
       }
+    /**
+     * The turn waits for the session, which another run holds: `holder` is its name, `remaining` the milliseconds until its
+     * lease expires unless it is renewed, `wait` the milliseconds that the turn waits at most (absent: without limit). Once for
+     * each holder, before the run starts.
+     */
+    | {
+        readonly type: 'waiting'
+        readonly for: 'session'
+        readonly holder: string
+        readonly remaining: number
+        readonly wait?: number
+      }
     /** The record is damaged, so a mended copy is sent: its repairs, at most once a run. The record stays as it is. */
     | { readonly type: 'mended'; readonly step: number; readonly repairs: readonly Repair[] }
     /** Something the model streamed. */
@@ -60,7 +72,7 @@ export type RunEvent = {
       }
     /** Calls wait for approval and all others have results: the run ends. The step is not in a delta. */
     | { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer }
-    /** The run could not start; this is its only event. `fault` is the fault of its result. */
+    /** The run could not start; this is its last event. `fault` is the fault of its result. */
     | { readonly type: 'run_failed'; readonly fault: TurnFault }
     /** The last event of every run that started, including failed (`stopReason` `error`) and cancelled ones. */
     | { readonly type: 'run_complete'; readonly result: RunResult }

@@ -166,7 +166,10 @@ export interface NothingToRun {
 }
 
 /** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
-export type Begin<F> = (control: Control) => Promise<Either<F, Start | NothingToRun>>
+export type Begin<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
+
+/** Emits the event of a turn that waits for its session. */
+export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiting' }>, 'seq'>) => void
 
 /**
  * Starts a run whose starting point may have to be found first.
@@ -220,9 +223,17 @@ export const launchRun = <F extends TurnFault>(
     clock,
   }
   const handlers = [...(options.handlers ?? [])]
+  let seq = 0
+  const tell: TellWaiting = (event) => {
+    const told = Object.freeze({ seq: seq++, ...event })
+    const handled = { milliseconds: limits.handlerTimeout, clock }
+    for (const handler of handlers)
+      void notifyHandler(() => handler(told, { id, together: false, events: [] }), handled)
+    void channel.push(told, true)
+  }
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
     new Loop(
-      { ...settings, view, callIds, open, decisions: decisionsOf(decisions), handlers: [...first, ...handlers] },
+      { ...settings, seq, view, callIds, open, decisions: decisionsOf(decisions), handlers: [...first, ...handlers] },
       control,
       channel,
     )
@@ -230,12 +241,12 @@ export const launchRun = <F extends TurnFault>(
   const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
     if (known !== undefined) return known.run()
-    const start = await (begin as Begin<F>)(control).catch(thrownFault<F>)
+    const start = await (begin as Begin<F>)(control, tell).catch(thrownFault<F>)
     if (!isLeft(start) && !hasField(start.right, 'over')) return loopOf(start.right).run()
     control.end()
     const last: RunEvent = isLeft(start)
-      ? Object.freeze({ seq: 0, type: 'run_failed', fault: start.left })
-      : Object.freeze({ seq: 0, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
+      ? Object.freeze({ seq, type: 'run_failed', fault: start.left })
+      : Object.freeze({ seq, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
     if (isLeft(start))
       for (const handler of handlers)
         await notifyHandler(() => handler(last, { id: settings.id, together: false, events: [] }), {

@@ -68,6 +68,8 @@ import { workingCopy, type WorkingCopy } from './working-copy.ts'
 /** A loop's options, with all defaults. */
 export interface LoopOptions {
   readonly id: string
+  /** The number of the first event. */
+  readonly seq: number
   readonly model: Model
   readonly view: Sequence<Message>
   readonly callIds: Iterable<string>
@@ -110,7 +112,7 @@ export class Loop {
   /** The ids of streaming calls, by block index. */
   readonly #given = new Map<number, string>()
   readonly #steps: RunStep[] = []
-  #seq = 0
+  #seq: number
   #step = 0
   #deltas = 0
   #toolCalls = 0
@@ -133,6 +135,7 @@ export class Loop {
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
     this.#options = options
+    this.#seq = options.seq
     this.#control = control
     this.#channel = channel
     this.#work = workingCopy(options.view)

@@ -22,7 +22,14 @@ import {
   type TurnRequest,
   type TurnState,
 } from './inputs/turn-machine.ts'
-import { launchRun, type NothingToRun, type RunSettings, type RunStream, type Start } from './launch.ts'
+import {
+  launchRun,
+  type NothingToRun,
+  type RunSettings,
+  type RunStream,
+  type Start,
+  type TellWaiting,
+} from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { acquireRunLease, type LeaseLost, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingHandler, type SessionHandler, type SessionHandlerOptions } from './session-handler.ts'
@@ -58,7 +65,7 @@ export const takeTurn = (context: TurnContext): RunStream<TurnFault> => {
   const turn = new TurnTaking(context)
   return launchRun<StartFault>(
     context.settings,
-    (control) => turn.begin(control),
+    (control, tell) => turn.begin(control, tell),
     turnFaultText,
     (ended) => turn.finish(ended),
     async () => void (await turn.release()),
@@ -72,6 +79,9 @@ class TurnTaking {
   #state: TurnState = newTurn
   #lease: RunLease | undefined
   #control: Control | undefined
+  #tell: TellWaiting | undefined
+  /** The holder that the turn last reported to wait for. */
+  #waitedFor: string | undefined
   /** The run that answers another turn's input. */
   #going: Pick<RunStream, 'cancel'> | undefined
   /** The start of the own run. */
@@ -87,8 +97,9 @@ class TurnTaking {
     this.#clock = clockOf(context.options.clock)
   }
 
-  async begin(control: Control): Promise<Either<StartFault, Start | NothingToRun>> {
+  async begin(control: Control, tell: TellWaiting): Promise<Either<StartFault, Start | NothingToRun>> {
     this.#control = control
+    this.#tell = tell
     const outcome = await this.#proceed({ type: 'asked' })
     if (outcome.type === 'fail') return left(outcome.fault)
     return right(outcome.type === 'over' ? this.#over(outcome.reason, outcome.input) : (this.#start as Start)) // it has begun
@@ -185,7 +196,18 @@ class TurnTaking {
     const isCut = phase === 'asking' && !isDecided
     const taken = isCut ? await unlessStopped(this.#control as Control, taking) : await taking // the turn has begun
     if (taken === undefined) this.#leftTake = taking
+    else if (isLeft(taken)) this.#tellWaiting(taken.left)
     return taken !== undefined && isLeft(taken) ? taken : right({ type: taken === undefined ? 'stopped' : 'taken' })
+  }
+
+  /** Reports what the turn waits for, once for each holder. */
+  #tellWaiting(fault: StartFault): void {
+    const { whenBusy, wait } = this.#context.request
+    if (fault._tag !== 'SessionBusy' || whenBusy === 'fail' || wait <= 0 || this.#start !== undefined) return
+    if (fault.holder === this.#waitedFor) return
+    this.#waitedFor = fault.holder
+    const { holder, remaining } = fault
+    this.#tell?.({ type: 'waiting', for: 'session', holder, remaining, ...(Number.isFinite(wait) && { wait }) })
   }
 
   /** Tries once to hold the session. */

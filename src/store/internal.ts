@@ -65,8 +65,15 @@ export {
   type UpdateFault,
   type LeaseFault,
 } from './fault.ts'
-export { byteFinderOf, charactersOf, finderOf } from './port/find-texts.ts'
-export { nextTurn, sliceRows, Slices } from './port/slices.ts'
+export {
+  byteFinderInSlices,
+  byteFinderOf,
+  charactersOf,
+  finderInSlices,
+  finderOf,
+  makeFinder,
+} from './port/find-texts.ts'
+export { atOnce, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'

@@ -20,6 +20,9 @@ const step = (index: number): readonly Message[] => [
 ]
 
 describe('background summaries', () => {
+  it('a summarizer does not change', () => {
+    expect(Object.isFrozen(modelSummarizer('acme-1', () => ''))).toBe(true)
+  })
   it('are made one batch at a time while the agent continues, and used at the next epoch', async () => {
     const history = createHistory<Message>({ from: [user('Fix the build.')] })
     const notes: Note[] = []

@@ -183,7 +183,7 @@ it('only English words are searched by their stem', () => {
 })
 
 it('words of scripts without spaces become pairs, and a mark of theirs inside a Latin word stays in it', () => {
-  expect([...wordsIn('cーa漢字かな ーA 漢')].map(({ said }) => said)).toEqual([
+  expect([...wordsIn('cーa漢字かな ーA 漢')].map(({ text }) => text)).toEqual([
     'cーa',
     '漢字',
     '字か',

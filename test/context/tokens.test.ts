@@ -70,6 +70,7 @@ describe('attachment tokens', () => {
   it("follow each provider's rules", () => {
     expect([200, 1000, 1092].map((side) => imageTokens(side, side, 'anthropic'))).toEqual([64, 1296, 1521])
     expect(imageTokens(8000, 8000, 'anthropic')).toBe(4784)
+    expect([2576, 2577, 3000].map((width) => imageTokens(width, 20, 'anthropic'))).toEqual([92, 92, 92]) // scaled to 2,576
     expect([imageTokens(1024, 1024, 'openai'), imageTokens(2048, 4096, 'openai')]).toEqual([765, 1105])
     expect([imageTokens(2048, 1536, 'openai'), imageTokens(769, 768, 'google')]).toEqual([765, 516])
     expect([imageTokens(300, 300, 'google'), imageTokens(1536, 768, 'google')]).toEqual([258, 516])
@@ -80,6 +81,8 @@ describe('attachment tokens', () => {
     expect(tokensOf(gif, 'image/gif')).toBe(imageTokens(400, 300))
     const jpeg = base64([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0xff, 0xc0, 0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3, 1, 1])
     expect(tokensOf(jpeg, 'image/jpeg')).toBe(imageTokens(800, 600))
+    const torn = base64([0xff, 0xd8, 0, 0xc0, 0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3, 1, 1, 0, 0]) // no marker where one must be
+    expect(tokensOf(torn, 'image/jpeg')).toBe(tokensOf(base64([0xff, 0xd8]), 'image/jpeg'))
     const webp = (kind: string, ...bytes: readonly number[]): string =>
       base64([...Buffer.from(`RIFF....WEBP${kind}`), ...bytes])
     const zeros = (count: number): readonly number[] => Array.from({ length: count }, () => 0)

@@ -95,7 +95,8 @@ describe('a handle exposes only append, view and len', () => {
       const get = Object.getOwnPropertyDescriptor(handle, 'len')?.get as any
       for (const ours of [handle, Object.create(handle)]) expect(get.call(ours)).toBe(6)
       expect(Object.getOwnPropertyDescriptor(createHistory(), 'len')?.get).toBe(get) // one layout for all handles
-      for (const stranger of [{ entries: [] }, new Proxy(handle, {})]) expect(get.call(stranger)).toBeUndefined()
+      for (const stranger of [undefined, { entries: [] }, new Proxy(handle, {})])
+        expect(() => get.call(stranger)).toThrow(TypeError)
     }))
 })
 

@@ -117,7 +117,7 @@ describe('run', () => {
     expect(result).toMatchObject({
       stopReason: 'end_turn',
       counts: { steps: 2, toolCalls: 2, interrupts: 0 },
-      usage: { input: 3 + 4 },
+      usage: { input: 3 + 6 },
     })
     expect(result.response).toEqual(assistant('3 and 7.'))
     expect(result.messages.slice(0, 2)).toEqual([...start])

@@ -16,7 +16,7 @@ it.each([
   ['of a deleted row is found in a page of 64 KiB', 'b', 65_536, true],
   ['of the row behind it, which is there, is not', 'a', 4096, false],
   ['of the row before it, which is there, is not', 'c', 4096, false],
-])('residue search: a text %s', (_, letter, size, found) => {
+])('residue search: a text %s', async (_, letter, size, found) => {
   const path = join(folder, `${letter}-${size}.db`)
   const db = new DatabaseSync(path)
   db.exec(`pragma page_size = ${size}; pragma secure_delete = off; create table t (id integer primary key, text text)`)
@@ -26,10 +26,10 @@ it.each([
   db.close()
   const needles = new Needles()
   needles.addBytes(Buffer.from(letter.repeat(200)))
-  expect(residueIn(path, needles)).toBe(found)
+  expect(await residueIn(path, needles)).toBe(found)
 })
 
-it('residue search reads free pages as a whole, and of the first page and the used ones no row', () => {
+it('residue search reads free pages as a whole, and of the first page and the used ones no row', async () => {
   const path = join(folder, 'free.db')
   const db = new DatabaseSync(path)
   const [first, used, trunk, free] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200))
@@ -37,15 +37,15 @@ it('residue search reads free pages as a whole, and of the first page and the us
   db.exec(`create table free (text); insert into used values ('${used}'); insert into trunk values ('${trunk}')`)
   db.exec(`insert into free values ('${free}'); drop table trunk; drop table free`)
   db.close()
-  const isFound = (text: string | undefined): boolean => {
+  const isFound = (text: string | undefined): Promise<boolean> => {
     const needles = new Needles()
     needles.addBytes(Buffer.from(text ?? ''))
     return residueIn(path, needles)
   }
-  expect([first, used, trunk, free].map(isFound)).toEqual([false, false, true, true])
+  expect(await Promise.all([first, used, trunk, free].map(isFound))).toEqual([false, false, true, true])
 })
 
-it('residue search reads all unused bytes of a page, and no others', () => {
+it('residue search reads all unused bytes of a page, and no others', async () => {
   const needles = new Needles()
   const secret = Buffer.from('sixteen letters!')
   needles.addBytes(secret)
@@ -58,7 +58,7 @@ it('residue search reads all unused bytes of a page, and no others', () => {
     cells: number,
     blocks: readonly number[] = [],
     isFree = false,
-  ): boolean => {
+  ): Promise<boolean> => {
     const file = Buffer.alloc(2 * size)
     file.writeUInt16BE(size, 16)
     if (isFree) file.writeUInt32BE(2, 32) // the first page of the free list
@@ -92,7 +92,7 @@ it('residue search reads all unused bytes of a page, and no others', () => {
         [185, false],
         [400, false],
       ] as const)
-        expect([type, cells, at, isFoundAt(at, type, cells)]).toEqual([type, cells, at, isUnused])
+        expect([type, cells, at, await isFoundAt(at, type, cells)]).toEqual([type, cells, at, isUnused])
     }
   for (const block of [300, 400])
     for (const [at, isUnused] of [
@@ -101,14 +101,14 @@ it('residue search reads all unused bytes of a page, and no others', () => {
       [14, true],
       [15, false],
     ] as const)
-      expect([block, at, isFoundAt(block + at, 13, 1, [300, 400])]).toEqual([block, at, isUnused])
+      expect([block, at, await isFoundAt(block + at, 13, 1, [300, 400])]).toEqual([block, at, isUnused])
   for (const at of [8, 300, size - secret.length]) {
-    expect([at, isFoundAt(at, 7, 1)]).toEqual([at, true]) // no page of a tree
-    expect([at, isFoundAt(at, 0, 0, [], true)]).toEqual([at, true])
+    expect([at, await isFoundAt(at, 7, 1)]).toEqual([at, true]) // no page of a tree
+    expect([at, await isFoundAt(at, 0, 0, [], true)]).toEqual([at, true])
   }
 })
 
-it('residue search looks for every content of a row, and not for the names and values of the library', () => {
+it('residue search looks for every content of a row, and not for the names and values of the library', async () => {
   const needles = new Needles()
   const body = {
     message: { role: 'assistant', content: [{ type: 'text of a type, long enough', text: 'deep '.repeat(8) }] },
@@ -129,14 +129,14 @@ it('residue search looks for every content of a row, and not for the names and v
   expect(needles.isIn(Buffer.from('ab'.repeat(16), 'hex'))).toBe(true)
 })
 
-it('a block with more pieces than are searched for counts as unknown, so that the file is rewritten', () => {
+it('a block with more pieces than are searched for counts as unknown, so that the file is rewritten', async () => {
   for (const [length, hasUnknown] of [
     [20_000, false],
     [17 << 20, true],
   ] as const) {
     const needles = new Needles()
     needles.addContent({ bytes: randomBytes(length), size: null })
-    needles.finish()
+    await needles.finish()
     expect([length, needles.hasUnknown]).toEqual([length, hasUnknown])
   }
 })

@@ -229,7 +229,7 @@ describe('applyRunResultHistory', () => {
 it('applyRunResultHistory names what it accepts when given something else', () => {
   for (const [given, found] of [
     [right({ messages: [], stopReason: 'done' }), 'an object with "_tag", "right"'],
-    [Promise.resolve({ history: [] }), 'an empty object'],
+    [Promise.resolve({ history: [] }), 'a task: await it first'],
     [{ history: 'x' }, 'an object with "history"'],
     [null, 'null'],
     [undefined, 'nothing'],

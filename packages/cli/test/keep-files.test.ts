@@ -175,6 +175,20 @@ describe('keep', () => {
     expect(existsSync(join(home, `elsewhere/${id(5)}.jsonl`))).toBe(false)
   })
 
+  it('hostile names and contents are kept and restored as they are', () => {
+    const { write, keep, run, home, store, env } = newHome()
+    const names = ['a\nb.jsonl', 'ü 😀.jsonl', '-rf.jsonl', 'x'.repeat(240) + '.jsonl', '$(touch x).jsonl']
+    const content = Buffer.concat([Buffer.from('{"__proto__":{"a":1}}\n'), Buffer.from([0xff, 0xfe, 0, 10])])
+    for (const name of names) write(name, content)
+    const { status, stdout } = keep()
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`${names.length} new`)])
+    rmSync(join(home, '.claude'), { recursive: true })
+    const ids = run('list', '--json').lines.filter(Boolean).map((text) => (JSON.parse(text) as { id: string }).id) // oxfmt-ignore
+    expect(ids).toHaveLength(names.length)
+    for (const one of ids) expect(indelible(['restore', '--store', store, '--', one], { env }).status).toBe(0)
+    for (const name of names) expect(readFileSync(join(home, '.claude/projects/-w', name)).equals(content)).toBe(true)
+  })
+
   it('--dry-run stores nothing, --exclude leaves out, and the store is private', () => {
     const { write, keep, store, home } = newHome()
     write(`${id(6)}.jsonl`, line(id(6), 0, 'Look.'))

@@ -46,8 +46,8 @@ import {
   rowLeaf,
   storeTask,
   withoutKeys,
-  byteFinderOf,
-  finderOf,
+  byteFinderInSlices,
+  finderInSlices,
   type TimedRow,
   type DamagedEntry,
   type Fork,
@@ -603,8 +603,8 @@ class EncryptingStore {
   async *#containing(texts: readonly string[]): Steps<StoreFault, TextPlaces> {
     const found = yield* need(this.#inner.containing(texts))
     const looking: TextSearch = {
-      isIn: finderOf(texts),
-      isInBytes: byteFinderOf(texts),
+      isIn: await finderInSlices(texts),
+      isInBytes: await byteFinderInSlices(texts),
       blocks: new Map(),
       places: new Map(),
     }

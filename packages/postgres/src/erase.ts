@@ -8,12 +8,12 @@ import { left, right } from 'indelible/internal/json'
 import { equalBytes, type BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
-  byteFinderOf,
+  byteFinderInSlices,
   type CheckedErasure,
   claims,
   conflict,
   type EraseResult,
-  finderOf,
+  finderInSlices,
   type Head,
   rowMismatchFault,
   type RemainingBlock,
@@ -117,7 +117,7 @@ export class Eraser {
              where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
             [scope, texts.map(escapeBody)],
           )
-        : await this.#rowsWith(scope, finderOf(texts.map(escapeBody)))
+        : await this.#rowsWith(scope, await finderInSlices(texts.map(escapeBody)))
     const rows = await this.#db.read(
       `with p (segment, position) as (
          select * from unnest($2::bigint[], $3::bigint[])
@@ -167,7 +167,7 @@ export class Eraser {
   /** The logs with a text in the id of an operation. */
   async #operationsWith(scope: string, texts: readonly string[]): Promise<readonly string[]> {
     const { schema } = this.#db.place
-    const isIn = finderOf(texts)
+    const isIn = await finderInSlices(texts)
     const logs = new Set<string>()
     for (let [log, id, many] = ['-1', '', rowPiece]; many === rowPiece;) {
       const found = await this.#db.read(
@@ -183,7 +183,7 @@ export class Eraser {
 
   /** The blocks with a text, read in pieces. */
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
-    const isIn = byteFinderOf(texts)
+    const isIn = await byteFinderInSlices(texts)
     const { schema } = this.#db.place
     const sizes = await this.#db.read(
       `select id, octet_length(bytes) as size from ${schema}.block where scope = $1::text order by id`,

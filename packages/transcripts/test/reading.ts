@@ -31,5 +31,5 @@ export const outline = (messages: readonly Message[]): readonly string[] =>
             ? ['?']
             : [],
     )
-    return `${message.role}: ${[textOf(message), ...calls].filter((text) => text !== '').join(' ')}`
+    return `${message.role}: ${[message.role === 'tool' ? '' : textOf(message), ...calls].filter((text) => text !== '').join(' ')}`
   })

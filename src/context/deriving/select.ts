@@ -1,7 +1,7 @@
 /** Selection, the fourth step: the summary lines of a marker, those with the highest score for their tokens. */
-import { textOf } from '../../message/index.ts'
 import { textTokens } from '../counting/tokens.ts'
 import { excerptOf } from '../showing/excerpt.ts'
+import { proseOf } from '../showing/represent.ts'
 import type { Group } from './group.ts'
 
 /** What stands for a group in a marker. */
@@ -32,7 +32,7 @@ const lines = new WeakMap<Group, SummaryLine>()
 
 const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
   const [first] = shown
-  const prose = hasCalls || first === undefined ? '' : textOf(first.message)
+  const prose = hasCalls || first === undefined ? '' : proseOf(first.message)
   const isWhole = shown.length === 1 && prose !== '' && prose.length <= longestWhole
   const text = isWhole ? `${first?.position} ${first?.message.role}: ${prose}` : excerptOf(shown)
   const positions: number[] = []

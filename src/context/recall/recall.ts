@@ -248,10 +248,10 @@ const requestOf = (input: unknown): ToolRequest => {
 const titleOf = ({ position, page, message }: Recalled): string => `[${position}] ${message.role}, ${page}`
 
 const pageOfEntry = (entry: Recalled, offset: number, most: number): string => {
-  const said = entry.message.content.map(plain).join('\n')
-  const part = sliceWhole(said, offset, most)
+  const whole = entry.message.content.map(plain).join('\n')
+  const part = sliceWhole(whole, offset, most)
   const end = offset + part.length
-  return `${titleOf(entry)}\n${part}${end < said.length ? `\n[Characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(said.length)}. To read on, use {"position": ${entry.position}, "offset": ${end}}.]` : ''}`
+  return `${titleOf(entry)}\n${part}${end < whole.length ? `\n[Characters ${groupThousands(offset)}–${groupThousands(end - 1)} of ${groupThousands(whole.length)}. To read on, use {"position": ${entry.position}, "offset": ${end}}.]` : ''}`
 }
 
 const list = (entries: readonly Recalled[], most: number): string => {
@@ -274,14 +274,14 @@ const longestLine = 240
 
 /** An entry; for a long one, the text around the first matched word. */
 const excerptAround = ({ message, words = [] }: Recalled, most: number): string => {
-  const said = message.content.map(plain).join('\n')
-  if (said.length <= most) return said
-  const lower = said.toLowerCase()
+  const whole = message.content.map(plain).join('\n')
+  if (whole.length <= most) return whole
+  const lower = whole.toLowerCase()
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
-  const from = Math.max(0, Math.min(...places, said.length) - Math.floor(most / 3))
+  const from = Math.max(0, Math.min(...places, whole.length) - Math.floor(most / 3))
   return from === 0 || places.length === 0
-    ? headAndTail(said, most, elidedCharacters)
-    : `…${sliceWhole(said, from, most)}…`
+    ? headAndTail(whole, most, elidedCharacters)
+    : `…${sliceWhole(whole, from, most)}…`
 }
 
 const optionNames: OptionNames<RecallOptions> = { allow: true, limit: true, around: true, search: true }

@@ -97,9 +97,9 @@ const emptyIndex = (): Index => ({
 
 const add = (index: Index, message: Message): void => {
   const position = index.messages.length
-  const said = message.content.map(plain).join('\n')
+  const text = message.content.map(plain).join('\n')
   let count = 0
-  for (const { terms } of wordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${said}` : said)) {
+  for (const { terms } of wordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${text}` : text)) {
     count += 1
     for (const term of terms) {
       const postings = index.terms.get(term) ?? newTerm(index, term)
@@ -113,7 +113,7 @@ const add = (index: Index, message: Message): void => {
   }
   index.messages.push(message)
   index.words.push((index.words[position] as number) + count)
-  index.asks.push(question.test(said.slice(-80)))
+  index.asks.push(question.test(text.slice(-80)))
 }
 
 const question = /[?？؟]/u
@@ -128,14 +128,14 @@ const newTerm = (index: Index, term: string): Postings => {
 /** The query's words that occur in the record, or have similar terms. Stop words only if there are no others. */
 const termsOf = (index: Index, query: string, length: number): readonly QueryTerms[] => {
   const words = new Map<string, readonly string[]>()
-  for (const { said, terms } of wordsIn(query.slice(0, longestQuery))) {
+  for (const { text, terms } of wordsIn(query.slice(0, longestQuery))) {
     if (words.size === mostWords) break
-    words.set(said, terms)
+    words.set(text, terms)
   }
-  const telling = [...words].filter(([said]) => !isStopWord(said))
+  const topical = [...words].filter(([text]) => !isStopWord(text))
   const looked = new Set<string>()
   const asked: QueryTerms[] = []
-  for (const [, [term = '', ...parts]] of telling.length > 0 ? telling : words) {
+  for (const [, [term = '', ...parts]] of topical.length > 0 ? topical : words) {
     if (looked.has(term)) continue
     looked.add(term)
     const found: (readonly [string, number])[] = [
@@ -250,9 +250,9 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
     }
     const spreads = at.length <= Math.max(commonLeast, length * commonShare)
     for (const [entry, position] of at.entries()) {
-      const said = (index.words[position + 1] as number) - (index.words[position] as number)
+      const wordCount = (index.words[position + 1] as number) - (index.words[position] as number)
       const often = times[entry] as number
-      const full = saturation * (1 - lengthPart + (lengthPart * said) / average)
+      const full = saturation * (1 - lengthPart + (lengthPart * wordCount) / average)
       const score = (weight * often * (saturation + 1)) / (often + full)
       addScore(position, score)
       words[position] = ownWords
@@ -267,10 +267,10 @@ const scoresOf = (index: Index, asked: readonly QueryTerms[], length: number): F
       scores[position] = 0 // one neighbouring word is too weak
       continue
     }
-    const said = (index.words[position + 1] as number) - (index.words[position] as number)
+    const wordCount = (index.words[position + 1] as number) - (index.words[position] as number)
     ;(scores[position] as number) *=
       ((covered[position] as number) / weights) ** coveragePower *
-      (1 - Math.exp(-(said + 1) / fullLength)) *
+      (1 - Math.exp(-(wordCount + 1) / fullLength)) *
       (index.asks[position] === true ? questionPart : 1)
   }
   return scores
@@ -321,7 +321,7 @@ const matchedWords = (index: Index, asked: readonly QueryTerms[], position: numb
   const words = new Set<string>()
   if (terms.size > 0)
     for (const word of wordsIn((index.messages[position] as Message).content.map(plain).join('\n'))) {
-      for (const term of word.terms) if (terms.delete(term)) words.add(word.said)
+      for (const term of word.terms) if (terms.delete(term)) words.add(word.text)
       if (terms.size === 0) break
     }
   return Object.freeze([...words])

@@ -2,9 +2,9 @@
  * Excerpts: a message, or a call with its result, in a line. Built without a model, and deterministic. Prose keeps its significant
  * words: names, numbers, dates, paths, but no articles. A call keeps its arguments, its result the error or the names in it.
  */
-import { isToolCall, textOf, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
+import { isToolCall, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import { memoizeText } from '../memoize.ts'
-import { errorLine, plain } from './represent.ts'
+import { errorLine, plain, proseOf } from './represent.ts'
 import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
 import { isStopWord } from '../words.ts'
 
@@ -20,7 +20,7 @@ export const excerptOf = (messages: readonly { readonly message: Message; readon
   for (const { message, position } of messages) {
     const calls = message.content.filter(isToolCall)
     const words = significantWords(
-      textOf(message),
+      proseOf(message),
       message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other,
     )
     // Text next to calls is often just "Looking."; the calls are more informative.

@@ -26,14 +26,17 @@ export interface MessageContext {
  * and replaces larger attachments by a line. Returns the recorded message itself if nothing is longer.
  */
 export const cutText = (message: Message, longest: number, recorded: MessageContext, rule: boolean): Message => {
-  const elided = elidedAt(recorded)
-  const shorten: Shorten = {
-    text: (whole) => (rule ? outline(whole, longest, elided, true) : headAndTail(whole, longest, elided)),
-    argument: longest,
-    result: (part) => headAndTail(textOfResult(part, recorded), longest, elided),
-  }
-  const parts = message.content.map((part) => (lengthOf(part) <= longest ? part : shortPart(part, recorded, shorten)))
+  const parts = message.content.map((part) =>
+    lengthOf(part) <= longest ? part : shortPart(part, longest, recorded, rule),
+  )
   return parts.every((part, index) => part === message.content[index]) ? message : withContent(message, parts, recorded)
+}
+
+/** The text of a message itself, without that of tool results in it. */
+export const proseOf = ({ content }: Message): string => {
+  let text = ''
+  for (const part of content) if (part.type === 'text') text += part.text
+  return text
 }
 
 export const plain = (part: Part): string => {
@@ -70,8 +73,8 @@ const withContent = (message: Message, parts: readonly Part[], { position }: Mes
     const mark = message.meta?.['indelible']
     if (mark === undefined) delete draft.meta
     else if (Object.keys(message.meta ?? {}).length > 1) draft.meta = { indelible: mark }
-    const said = parts.filter(({ type }) => type !== 'reasoning')
-    draft.content = said.length > 0 || parts.length === 0 ? said : [text(`[position ${position}: reasoning omitted]`)]
+    const shown = parts.filter(({ type }) => type !== 'reasoning')
+    draft.content = shown.length > 0 || parts.length === 0 ? shown : [text(`[position ${position}: reasoning omitted]`)]
   })
 
 /**
@@ -83,25 +86,23 @@ const editMessage = <T extends Message | Part>(
   recipe: (draft: { -readonly [Key in keyof T]: T[Key] }) => void,
 ): T => produce(recorded as object, recipe as (draft: object) => void) as T
 
-/** How to shorten texts, arguments and results. */
-interface Shorten {
-  readonly text: (whole: string) => string
-  readonly argument: number
-  readonly result: (part: ToolResultPart) => string
-}
-
 /** A part shortened. A rule's text stays complete, also as a tool's result: only attachments in it become lines. */
-const shortPart = (part: Part, recorded: MessageContext, shorten: Shorten): Part => {
+const shortPart = (part: Part, longest: number, recorded: MessageContext, rule: boolean): Part => {
   const isOfRule = recorded.kind === 'constraint'
+  const elided = elidedAt(recorded)
   switch (part.type) {
     case 'text':
-    case 'refusal':
-      return isOfRule ? part : withField(part, 'text', shorten.text(part.text))
+    case 'refusal': {
+      if (isOfRule) return part
+      const { text: whole } = part
+      return withField(part, 'text', rule ? outline(whole, longest, elided, true) : headAndTail(whole, longest, elided))
+    }
     case 'tool_call':
-      return withField(part, 'arguments', shortArguments(part.arguments, shorten.argument))
+      return withField(part, 'arguments', shortArguments(part.arguments, longest))
     case 'tool_result': {
-      const said = isOfRule ? textOfResult(part, recorded) : shorten.result(part)
-      return withField(part, 'content', isOneText(part, said) ? part.content : [text(said)])
+      const whole = textOfResult(part, recorded)
+      const short = isOfRule ? whole : headAndTail(whole, longest, elided)
+      return withField(part, 'content', isOneText(part, short) ? part.content : [text(short)])
     }
     case 'image':
     case 'file':
@@ -138,17 +139,17 @@ const lengthOf = (part: Part): number => {
 const attachmentLength = 6000
 
 /** A part with one field replaced and without `meta`; the part itself if nothing changes. */
-const withField = <P extends Part, Field extends keyof P>(part: P, field: Field, said: P[Field]): P =>
-  part.meta === undefined && part[field] === said
+const withField = <P extends Part, Field extends keyof P>(part: P, field: Field, value: P[Field]): P =>
+  part.meta === undefined && part[field] === value
     ? part
     : editMessage(part, (draft) => {
         delete draft.meta
-        draft[field] = said
+        draft[field] = value
       })
 
-const isOneText = ({ content }: ToolResultPart, said: string): boolean => {
+const isOneText = ({ content }: ToolResultPart, whole: string): boolean => {
   const [only] = content
-  return content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined
+  return content.length === 1 && only?.type === 'text' && only.text === whole && only.meta === undefined
 }
 
 const textOfResult = (part: ToolResultPart, recorded: MessageContext): string =>

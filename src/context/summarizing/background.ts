@@ -4,10 +4,10 @@
  */
 import { describe, isObject, type OptionNames } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
-import { textOf, type Message } from '../../message/index.ts'
+import type { Message } from '../../message/index.ts'
 import type { Note, SummaryNote } from '../../notes/internal.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import { plain } from '../showing/represent.ts'
+import { plain, proseOf } from '../showing/represent.ts'
 import type { SummaryFault } from '../fault.ts'
 import {
   checkSummarizer,
@@ -61,9 +61,9 @@ export const summariesInBackground = (given: BackgroundOptions): BackgroundSumma
   if (typeof append !== 'function')
     throw new TypeError(`summariesInBackground: \`append\` must be a function, found ${describe(append)}`)
   /** The starts of ranges whose summarizer returned an unusable text: asking again would cost as much again. */
-  const refused = new Set<number>()
-  let underWay: Promise<void> | undefined
-  const tell: NonNullable<BackgroundOptions['onFault']> = (fault) => {
+  const unusable = new Set<number>()
+  let running: Promise<void> | undefined
+  const report: NonNullable<BackgroundOptions['onFault']> = (fault) => {
     try {
       onFault?.(fault)
     } catch {
@@ -74,27 +74,27 @@ export const summariesInBackground = (given: BackgroundOptions): BackgroundSumma
     await Promise.resolve() // let the caller continue first
     try {
       const { done: made, failed } = await summarizeRanges(view, notes, summarizer, options, (from) =>
-        refused.has(from),
+        unusable.has(from),
       )
       for (const range of failed) {
-        if (range.returned) refused.add(range.from)
-        tell(faultOf(range, made))
+        if (range.returned) unusable.add(range.from)
+        report(faultOf(range, made))
       }
       if (made.length === 0) return
       const answer: unknown = await append(made)
       const { _tag, left } = (isObject(answer) ? answer : {}) as { readonly _tag?: unknown; readonly left?: unknown }
-      if (_tag === 'Left') tell({ _tag: 'AppendFailed', cause: left })
+      if (_tag === 'Left') report({ _tag: 'AppendFailed', cause: left })
     } catch (cause) {
-      tell({ _tag: 'AppendFailed', cause })
+      report({ _tag: 'AppendFailed', cause })
     }
   }
   return Object.freeze<BackgroundSummaries>({
     offer: (view, notes) => {
-      underWay ??= batch(view, notes).finally(() => {
-        underWay = undefined
+      running ??= batch(view, notes).finally(() => {
+        running = undefined
       })
     },
-    idle: async () => underWay,
+    idle: async () => running,
   })
 }
 
@@ -127,8 +127,8 @@ const summaryPrompt =
   'Summarize this part of a conversation for the model that continues the work: goals, decisions and their reasons, file names and their contents, errors, and what remains to be done. No introduction.'
 
 const summarizedText = (message: Message): string => {
-  const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
-  return said
+  const texts = [proseOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
+  return texts
     .filter((part) => part !== '')
     .map((part) => `${message.role}: ${headAndTail(part, longestPart, elidedCharacters)}`)
     .join('\n')

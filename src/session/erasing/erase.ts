@@ -9,7 +9,7 @@ import type { Note } from '../../notes/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
-import { nextTurn, sliceRows, Slices, type ActionReason, type RowsToErase } from '../../store/internal.ts'
+import { inSlices, nextTurn, sliceRows, Slices, type ActionReason, type RowsToErase } from '../../store/internal.ts'
 import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
@@ -227,7 +227,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const answered = new Set(positions)
   const ended = asked.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
   const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
-  const subject = subjectOf(view, positions, { ended, inputs: said, files: asked.files })
+  const subject = await inSlices(subjectOf(view, positions, { ended, inputs: said, files: asked.files }))
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
@@ -236,7 +236,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   }
   const found = asked.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
-    : copiesIn(notes, subject, steps.open)
+    : await inSlices(copiesIn(notes, subject, steps.open))
   const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
   const isMetadata = (index: number): boolean => notes[index]?.type === 'metadata'
   const repeats = found.filter((index) => index !== latest || !isKept(notes[index] as Note))
@@ -261,7 +261,9 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     const given = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
     const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
-    const copies = copiesIn(noted, there, new Set()).map((index) => found[index] as (typeof found)[number])
+    const copies = (await inSlices(copiesIn(noted, there, new Set()))).map(
+      (index) => found[index] as (typeof found)[number],
+    )
     const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
     logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
     const isShared = (index: number): boolean => (noteRows[index] as number) < one.rows

@@ -21,7 +21,7 @@ import {
   streamLogs,
   type LedgerRow,
   Slices,
-  finderOf,
+  finderInSlices,
 } from '../../store/internal.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
 import type { ReadRecord } from '../record/read.ts'
@@ -200,7 +200,13 @@ async function* remainsOf(
   const unread = new Set<string>()
   const long = [...new Set(texts)].filter((text) => text.length >= longEnough)
   if (long.length > 0) {
-    const found = yield* need(store.containing(long.flatMap(spellings)))
+    const written: string[] = []
+    const slices = new Slices()
+    for (const text of long) {
+      for (const spelling of spellings(text)) written.push(spelling)
+      await slices.next(text.length)
+    }
+    const found = yield* need(store.containing(written))
     for (const row of found.rows) same.set(`${row.id} ${row.position}`, row)
     for (const block of found.blocks) blocks.set(block, true)
     for (const session of found.operations ?? []) remains.push({ what: 'operation', session })
@@ -273,7 +279,7 @@ async function* dataBesideRows(
   unread: Set<string>,
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   const found: RemainingData[] = []
-  const isTextIn = finderOf(texts)
+  const isTextIn = await finderInSlices(texts)
   const isTitle = titleFinder(texts)
   let after: string | undefined
   do {
@@ -305,7 +311,7 @@ async function* namesWith(
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   if (texts.length === 0) return []
   const found: RemainingData[] = []
-  const isTextIn = finderOf(texts)
+  const isTextIn = await finderInSlices(texts)
   for (const session of logs) {
     const lease = await store.leaseOf(session)()
     if (isLeft(lease) && lease.left._tag !== 'NoSuchLog') return yield* fail(lease.left) // a sharing one may be removed by now

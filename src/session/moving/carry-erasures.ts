@@ -9,6 +9,7 @@ import {
   erasureOf,
   identityAt,
   headOf,
+  Slices,
   stubLeaf,
   type LedgerContent,
   type LedgerRow,
@@ -23,11 +24,13 @@ import { contentOf, reasonsIn, type Reasons } from './erased-before.ts'
 import { type TimedExport, encodedOf } from './store-rows.ts'
 
 /** The erased rows of a record in stored form, with their positions. */
-export const erasedRowsIn = (rows: Iterable<TimedExport>, store: Store): readonly RowAtPosition[] => {
+export const erasedRowsIn = async (rows: Iterable<TimedExport>, store: Store): Promise<readonly RowAtPosition[]> => {
   const found: RowAtPosition[] = []
   let position = 0
   let messages = 0
+  const slices = new Slices()
   for (const row of rows) {
+    await slices.next()
     if (ownField(row, 'erased') !== undefined) {
       const index = hasField(row, 'message') ? messages : position - messages
       const encoded = encodedOf(row, store, index)

@@ -7,16 +7,15 @@ import {
   encryptedRow,
   encryptionOf,
   keyLogOf,
+  nextTurn,
   ownStore,
+  sliceRows,
   type TimedRow,
 } from '../../store/internal.ts'
 import { callCallback, fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault } from '../fault.ts'
 import { findLog } from '../record/read.ts'
 import { reasonsIn, refuseErased } from './erased-before.ts'
-
-/** The number of rows in one append. */
-const piece = 500
 
 /**
  * Append the rows of an encrypted log after those already copied, with the blocks that they
@@ -37,13 +36,14 @@ export async function* storeEncrypted(
   const erased = yield* reasonsIn(to)
   let head = start
   while (head.size < end.size) {
-    const read = yield* need(from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) }))
+    const read = yield* need(from.read(id, { from: head.size, to: Math.min(head.size + sliceRows, end.size) }))
     const rows = read.map(encryptedRow)
     yield* refuseErased(erased, head.size, rows, to)
     const blocks = yield* need(missingBlocks(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from))
     const appended = yield* need(to.append(id, { expected: head, rows, blocks }))
     head = appended.head
     yield* need(callCallback('progress', () => void progress?.(head.size)))
+    await nextTurn()
   }
   return head
 }
@@ -62,10 +62,11 @@ export async function* erasedEncryptedRowsIn(
   { id, head }: LogInfo,
 ): Steps<LogFault, readonly RowAtPosition[]> {
   const found: RowAtPosition[] = []
-  for (let start = 0; start < head.size; start += piece) {
-    const read = yield* need(from.read(id, { from: start, to: Math.min(start + piece, head.size) }))
+  for (let start = 0; start < head.size; start += sliceRows) {
+    const read = yield* need(from.read(id, { from: start, to: Math.min(start + sliceRows, head.size) }))
     for (const row of read)
       if (row.erased !== undefined) found.push({ position: row.position, index: row.index, row: encryptedRow(row) })
+    await nextTurn()
   }
   return found
 }

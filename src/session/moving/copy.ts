@@ -8,9 +8,11 @@ import {
   headOf,
   isEncryptedLog,
   maxMissed,
+  nextTurn,
   ownStore,
   rangeAt,
   refuseUndone,
+  sliceRows,
   type NewLogFault,
   type UpdateFault,
 } from '../../store/internal.ts'
@@ -33,15 +35,7 @@ import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-era
 import { reasonsIn } from './erased-before.ts'
 import { rowsOf } from './export.ts'
 import { removeUnfinished } from './unfinished.ts'
-import {
-  type ImportOptions,
-  type TimedExport,
-  skipFirst,
-  encodedOf,
-  mostRows,
-  rootWith,
-  storeRows,
-} from './store-rows.ts'
+import { type ImportOptions, type TimedExport, skipFirst, encodedOf, rootWith, storeRows } from './store-rows.ts'
 
 /**
  * Copy a session to another store, under the same id. An interrupted copy, or one that another process is
@@ -143,7 +137,7 @@ async function* copyIntoKeys(
   progress: ImportOptions['progress'],
 ): Steps<ImportFault, SessionInfo> {
   const { id, head } = mirror
-  const erased = erasedRowsIn(rowsOf(mirror), to)
+  const erased = await erasedRowsIn(rowsOf(mirror), to)
   const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
   const imported = { id, head, rows, erased, reasons: () => reasonsIn(from), progress, from }
   const found = yield* findLog(to, id)
@@ -177,7 +171,7 @@ async function* copyIntoKeys(
 async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirror): Steps<LogFault, boolean> {
   const rows = rowsOf(mirror)
   for (let position = 0; position < size;) {
-    const read = yield* need(to.read(id, { from: position, to: Math.min(position + mostRows, size) }))
+    const read = yield* need(to.read(id, { from: position, to: Math.min(position + sliceRows, size) }))
     for (const row of read) {
       const next = rows.next()
       const encoded = next.done === true ? undefined : encodedOf(next.value, to, position)
@@ -187,6 +181,7 @@ async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirro
       if (kind !== row.kind || at !== row.at || (!isErased && body !== row.body)) return false
     }
     position += read.length
+    await nextTurn()
   }
   return true
 }
@@ -231,7 +226,7 @@ async function* sourceOf(
     if (root !== head.root) yield otherHead(id, head, root)
   }
   const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), progress, from)
-  const erased = erasedRowsIn(rowsOf(mirror), to)
+  const erased = await erasedRowsIn(rowsOf(mirror), to)
   return { from, to, head, meta: log.meta, erased, check, store }
 }
 

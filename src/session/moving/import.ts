@@ -71,7 +71,7 @@ export const importRecord = (
         id: name,
         head,
         rows: timed,
-        erased: erasedRowsIn(timed, store),
+        erased: await erasedRowsIn(timed, store),
         progress,
       })
       return yield* publish(store, log, stored, {

@@ -7,7 +7,16 @@ import type { ExportedRow } from '../record/exported.ts'
 import { appendLeaf, type BlockId } from '../../proof/internal.ts'
 import { encodeRow, erasedBody, missingBlocks, termsOf, type EncodedRow } from '../../entry/internal.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { headOf, rangeAt, rowLeaf, type TimedRow } from '../../store/internal.ts'
+import {
+  headOf,
+  nextTurn,
+  rangeAt,
+  rowLeaf,
+  sliceBytes,
+  sliceRows,
+  Slices,
+  type TimedRow,
+} from '../../store/internal.ts'
 import { callCallback, fail, need, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/internal.ts'
@@ -46,11 +55,6 @@ export const skipFirst = function* <T>(values: Iterable<T>, count: number): Gene
   let seen = 0
   for (const value of values) if (seen++ >= count) yield value
 }
-
-/** The maximum number of rows in one append, and of characters in them. */
-export const mostRows = 1000
-
-const mostText = 4_000_000
 
 export async function* storeRows(
   store: Store,
@@ -98,6 +102,7 @@ export async function* storeRows(
     named = new Set()
     text = 0
     yield* need(callCallback('progress', () => void progress?.(head.size)))
+    await nextTurn()
   }
   let index = 0
   for (const row of rows) {
@@ -109,7 +114,7 @@ export async function* storeRows(
     else
       for (const id of blocksNamedBy(row.note))
         if (store.encryption !== undefined || id !== encoded.instructions) named.add(id)
-    if (waiting.length >= mostRows || text >= mostText) yield* flush()
+    if (waiting.length >= sliceRows || text >= sliceBytes) yield* flush()
   }
   if (waiting.length > 0) yield* flush()
   return head
@@ -176,8 +181,10 @@ export async function* rootWith(
 ): Steps<ImportFault, string> {
   let range = yield* need(rangeAt(store, id, size))
   let index = 0
+  const slices = new Slices()
   for (const row of rows) {
     const encoded = yield* need(encodedOf(row, store, index))
+    await slices.next(encoded.row.body.length)
     if (hasField(row, 'message')) index += 1
     range = appendLeaf(range, rowLeaf(encoded.row, store.hash), store.hash)
   }

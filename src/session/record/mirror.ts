@@ -23,7 +23,7 @@ import {
   type StoreFaultOf,
   type VerifyFault,
 } from '../../store/index.ts'
-import { headOf, rangeAt, readEncrypted, rowLeaf, withoutKeys } from '../../store/internal.ts'
+import { headOf, rangeAt, readEncrypted, rowLeaf, sliceRows, Slices, withoutKeys } from '../../store/internal.ts'
 import { FaultError } from '../../task/index.ts'
 import { sessionFaultText } from '../fault.ts'
 import type { Immutable } from '../../json/internal.ts'
@@ -179,9 +179,9 @@ export const readUpTo = async (
   const { id, head } = log
   if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
   let { range } = mirror
-  const named = new NamedBlocks()
-  for (let from = mirror.head.size; from < head.size; from += piece) {
-    const read = await readPiece(store, mirror, range, Math.min(from + piece, head.size), named, unread)
+  const reading = { named: new NamedBlocks(), slices: new Slices() }
+  for (let from = mirror.head.size; from < head.size; from += sliceRows) {
+    const read = await readPiece(store, mirror, range, Math.min(from + sliceRows, head.size), reading, unread)
     if (isLeft(read)) return read
     range = read.right
   }
@@ -244,15 +244,18 @@ export const catchUpFrom = async (
 
 export type Conflict = StoreFaultOf<'Conflict'>
 
-/** The number of rows in one read. */
-const piece = 1000
+/** What is shared by the rows of one operation: the blocks that they name, and its slices. */
+interface Reading {
+  readonly named: NamedBlocks
+  readonly slices: Slices
+}
 
 const readPiece = async (
   store: Store,
   mirror: Mirror,
   range: CompactRange,
   to: number,
-  named: NamedBlocks,
+  reading: Reading,
   unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
@@ -260,7 +263,7 @@ const readPiece = async (
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right, named, unread)
+  const leaves = await takeRows(store, mirror, from, rows.right, reading, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
@@ -270,7 +273,7 @@ export const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
-  named: NamedBlocks = new NamedBlocks(),
+  { named, slices }: Reading = { named: new NamedBlocks(), slices: new Slices() },
   unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
@@ -291,11 +294,18 @@ export const takeRows = async (
           : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
+    const turn = slices.next(bytesOf(read, blocks.right))
+    if (turn !== undefined) await turn
   }
   addTimes(mirror, rows)
   mirror.foreign += rows.length
   return right(leaves)
 }
+
+const bytesOf = (row: RowToRead, blocks: ReadonlyMap<BlockId, Uint8Array>): number =>
+  row.kind === 'note'
+    ? row.body.length
+    : row.entry.blocks.reduce((sum, { id }) => sum + (blocks.get(id)?.length ?? 0), row.entry.text.length)
 
 /** A row, decoded if it is a message. */
 export type RowToRead =

@@ -1,8 +1,8 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { base64Of, isArray, isLeft, isObject, joinBytes, parseJson, utf8Of } from '../../json/index.ts'
+import { base64Of, isArray, isLeft, isObject, joinBytes, ownFields, parseJson, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
-import { contentsOf, finderOf, isProgramName } from '../../store/internal.ts'
+import { contentsOf, isProgramName, makeFinder } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/internal.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
@@ -47,11 +47,11 @@ export interface CopiesInNotes {
 }
 
 /** Collects the ids by which notes refer to the messages, and their texts. */
-export const subjectOf = (
+export function* subjectOf(
   messages: View<Message>,
   positions: readonly number[],
   { ended, inputs, files }: CopiesInNotes,
-): Subject => {
+): Generator<number, Subject> {
   const callIds = new Set<string>()
   const steps = new Set<string>()
   const texts = new Set<string>()
@@ -71,8 +71,9 @@ export const subjectOf = (
     addTexts(message.content)
     const step = stepOf(messages, position)
     if (step !== undefined) steps.add(step)
+    yield textsOfLength(message)
   }
-  for (const text of ownTextsBeside(messages, positions)) inner.add(text)
+  for (const text of yield* ownTextsBeside(messages, positions)) inner.add(text)
   const discardedCalls = new Set<string>()
   for (const { step: over, answers } of ended) {
     const { step, answer, said, started, results } = over
@@ -101,22 +102,30 @@ export const subjectOf = (
  * The texts beside the contents of messages: in their names and `meta`. Without those that several messages of the
  * session have, such as the name of a model or a folder, which stand in many rows.
  */
-const ownTextsBeside = (messages: View<Message>, positions: readonly number[]): readonly string[] => {
-  const beside = ({ name, meta }: Partial<Message>): ReadonlySet<string> => {
+function* ownTextsBeside(messages: View<Message>, positions: readonly number[]): Generator<number, readonly string[]> {
+  const beside = (message: Partial<Message>): ReadonlySet<string> => {
+    const { name, meta } = ownFields(message)
     if (name === undefined && meta === undefined) return none
-    const { indelible: _, ...rest } = meta ?? {}
+    const { indelible: _, ...rest } = ownFields(meta ?? {})
     return new Set([...textsOf(name ?? '', false), ...textsOf(rest, true, true)].filter(({ length }) => length >= longEnough)) // oxfmt-ignore
   }
   const found = new Map<string, number>()
-  for (const at of positions) for (const text of beside(messages.at(at) as Message)) found.set(text, 0)
+  for (const at of positions) {
+    for (const text of beside(messages.at(at) as Message)) found.set(text, 0)
+    yield 0
+  }
   if (found.size === 0) return []
   for (const message of messages)
     for (const text of beside(message)) {
       const count = found.get(text)
       if (count !== undefined) found.set(text, count + 1)
+      yield text.length
     }
   return [...found].flatMap(([text, count]) => (count === 1 ? [text] : []))
 }
+
+const textsOfLength = ({ content }: Message): number =>
+  content.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0)
 
 const none: ReadonlySet<string> = new Set()
 
@@ -189,16 +198,25 @@ const escapeText = (text: string): string => JSON.stringify(text).slice(1, -1)
  * @param open the unrecorded steps. Their content belongs to other messages
  * @returns the indexes of the notes
  */
-export const copiesIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
+export function* copiesIn(
+  notes: readonly Note[],
+  subject: Subject,
+  open: ReadonlySet<string>,
+): Generator<number, readonly number[]> {
   const steps = new Set(subject.steps)
   const inputs = new Set(subject.inputs)
-  const quotes = quotesOf(subject)
+  const quotes = yield* quotesOf(subject)
   for (const note of notes) {
     if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
     if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
       inputs.add(note.id)
   }
-  return notes.flatMap((note, index) => (isCopyInNote(note, subject, quotes, steps, inputs, open) ? [index] : []))
+  const found: number[] = []
+  for (const [index, note] of notes.entries()) {
+    if (isCopyInNote(note, subject, quotes, steps, inputs, open)) found.push(index)
+    yield 1024 // about as long as notes are
+  }
+  return found
 }
 
 const isCopyInNote = (
@@ -276,10 +294,10 @@ interface Quotes {
   readonly hasPartOf: (note: Note) => boolean
 }
 
-const quotesOf = ({ positions, texts }: Subject): Quotes => {
+function* quotesOf({ positions, texts }: Subject): Generator<number, Quotes> {
   const sorted = [...positions].toSorted((one, other) => one - other)
   const whole = new Set(texts)
-  const isLongIn = finderOf(texts.filter((text) => text.length >= longEnough))
+  const isLongIn = yield* makeFinder(texts.filter((text) => text.length >= longEnough))
   let parts: ReadonlySet<number> | undefined
   return {
     isIn: (from, to) => {

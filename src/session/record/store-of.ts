@@ -41,7 +41,13 @@ class Handle {
 
   /** Also of an object made with `Object.create(session)`. */
   get len(): number {
-    return #parts in this ? this.#parts.mirror.history.len : (Object.getPrototypeOf(this) as this).len
+    return Handle.#handleIn(this).#parts.mirror.history.len
+  }
+
+  static #handleIn(value: object): Handle {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#parts in at) return at
+    throw new TypeError('expected a session')
   }
 
   static parts(value: unknown): SessionParts | undefined {

@@ -26,7 +26,7 @@ import {
 } from '../port/driver.ts'
 import { compareIds } from '../port/id.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from '../port/erasing.ts'
-import { byteFinderOf, finderOf } from '../port/find-texts.ts'
+import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
 import { storeOf } from '../rules/handle.ts'
 import type { StoreFault } from '../fault.ts'
 import { claimFault, changeLease, type LeaseAnswer, type LeaseChange, type LeaseRow } from '../port/lease.ts'
@@ -499,7 +499,7 @@ const logsSharingRows = ({ logs }: Scope, log: Log): readonly Sharing[] => {
 
 const placesWithTexts = async (scope: Scope, texts: readonly string[]): Promise<TextPlaces> => {
   const { blocks } = scope
-  const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+  const [isIn, isInBytes] = [await finderInSlices(texts), await byteFinderInSlices(texts)]
   const hits = new Set<BlockId>()
   const slices = new Slices()
   for (const [id, { bytes }] of [...blocks]) {

@@ -4,6 +4,7 @@
  * not greater. So the cost does not grow when texts begin alike.
  */
 import { utf8Of } from '../../json/index.ts'
+import { atOnce, inSlices } from './slices.ts'
 
 /** Up to this many texts are searched for one by one. */
 export const fewTexts = 4
@@ -18,10 +19,18 @@ const start = 12
  *
  * @param texts the texts to search for
  */
-export const finderOf = (texts: readonly string[]): ((text: string) => boolean) => {
+export const finderOf = (texts: readonly string[]): Find<string> => atOnce(makeFinder(texts))
+
+/** Like `finderOf`, made in slices. */
+export const finderInSlices = (texts: readonly string[]): Promise<Find<string>> => inSlices(makeFinder(texts))
+
+type Find<In> = (text: In) => boolean
+
+/** The steps of making one. */
+export function* makeFinder(texts: readonly string[]): Generator<number, Find<string>> {
   if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
   const isShortIn = shortFinderOf(texts.filter((one) => one.length < start))
-  const long = groupsOf(texts.filter((one) => one.length >= start), start, (one, at) => one.charCodeAt(at), compareTexts, (one, other) => one.startsWith(other)) // oxfmt-ignore
+  const long = yield* groupsOf(texts.filter((one) => one.length >= start), start, (one, at) => one.charCodeAt(at), compareTexts, (one, other) => one.startsWith(other)) // oxfmt-ignore
   return (text) => {
     if (isShortIn(text)) return true
     let hash = 0
@@ -57,11 +66,21 @@ const shortFinderOf = (texts: readonly string[]): ((text: string) => boolean) =>
  *
  * @param texts the texts to search for
  */
-export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => boolean) => {
-  const wanted = texts.map(utf8Of)
+export const byteFinderOf = (texts: readonly string[]): Find<Uint8Array> => atOnce(makeByteFinder(texts))
+
+/** Like `byteFinderOf`, made in slices. */
+export const byteFinderInSlices = (texts: readonly string[]): Promise<Find<Uint8Array>> =>
+  inSlices(makeByteFinder(texts))
+
+function* makeByteFinder(texts: readonly string[]): Generator<number, Find<Uint8Array>> {
+  const wanted: Uint8Array[] = []
+  for (const text of texts) {
+    wanted.push(utf8Of(text))
+    yield text.length
+  }
   const width = wanted.reduce((least, { length }) => Math.min(least, length), start)
   if (width === 0) return () => true
-  const groups = groupsOf(wanted, width, (one, at) => one[at] as number, compareBytes, startsWithBytes)
+  const groups = yield* groupsOf(wanted, width, (one, at) => one[at] as number, compareBytes, startsWithBytes)
   const isKnown = new Uint8Array(1 << 16) // by the end of a hash, because a map is slow
   for (const hash of groups.keys()) isKnown[hash & 0xffff] = 1
   const leading = powerOf(width)
@@ -82,13 +101,13 @@ export const byteFinderOf = (texts: readonly string[]): ((bytes: Uint8Array) => 
 }
 
 /** The patterns by the hash of their first `width` units, sorted, without those that begin with another one. */
-const groupsOf = <Pattern>(
+function* groupsOf<Pattern>(
   patterns: readonly Pattern[],
   width: number,
   unitAt: (pattern: Pattern, at: number) => number,
   compare: (one: Pattern, other: Pattern) => number,
   startsWith: (one: Pattern, other: Pattern) => boolean,
-): ReadonlyMap<number, readonly Pattern[]> => {
+): Generator<number, ReadonlyMap<number, readonly Pattern[]>> {
   const groups = new Map<number, Pattern[]>()
   for (const pattern of patterns) {
     let hash = 0
@@ -96,6 +115,7 @@ const groupsOf = <Pattern>(
     const group = groups.get(hash)
     if (group === undefined) groups.set(hash, [pattern])
     else group.push(pattern)
+    yield width
   }
   for (const [hash, group] of groups) {
     const kept: Pattern[] = []
@@ -104,6 +124,7 @@ const groupsOf = <Pattern>(
       if (last === undefined || !startsWith(pattern, last)) kept.push(pattern)
     }
     groups.set(hash, kept)
+    yield group.length * width
   }
   return groups
 }

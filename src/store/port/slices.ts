@@ -23,6 +23,25 @@ export class Slices {
   }
 }
 
+/** Runs work that yields the bytes of each row that it has done. */
+export const inSlices = async <T>(work: Generator<number, T>): Promise<T> => {
+  const slices = new Slices()
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+    const turn = slices.next(step.value)
+    if (turn !== undefined) await turn
+  }
+}
+
+/** Like `inSlices`, in one turn. */
+export const atOnce = <T>(work: Generator<number, T>): T => {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /** The next turn of the event loop. */
 export const nextTurn = (): Promise<void> =>
   new Promise((resolve) => (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve, 0)))

@@ -43,6 +43,7 @@ export const eraseRows = async (
     let { head: ledgerHead = headOf(emptyRange, store.hash) } = content.right
     const checked: CheckedErasure['logs'][number][] = []
     const said: LedgerRow[] = []
+    const reading = new Slices()
     for (const one of logs) {
       const problem = ownIdFault(one.id)
       if (problem !== undefined) return left(problem)
@@ -62,12 +63,12 @@ export const eraseRows = async (
           return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
       const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
-      const rows = found.right.map((row) => ({
-        position: row.position,
-        leaf: rowLeaf(row, store.hash),
-        stub: stubs.get(row.position) as string,
-        row,
-      }))
+      const rows: (CheckedErasure['logs'][number]['rows'][number] & { readonly row: StoredRow })[] = []
+      for (const row of found.right) {
+        const { position, body } = row
+        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: stubs.get(position) as string, row })
+        await reading.next(body.length)
+      }
       checked.push({
         id: one.id,
         expected: one.expected,
@@ -75,17 +76,19 @@ export const eraseRows = async (
         rows: rows.map(({ position, leaf, stub }) => ({ position, leaf, stub })),
       })
       if (rows.length === 0) continue
-      const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
+      const named: ErasedRow[] = []
+      for (const { position, leaf, stub, row } of rows) {
         const { kind, index, at } = row
-        return {
+        named.push({
           log: identityAt(identities, position),
           row: position,
           kind,
           index,
           leaf: bytesToHex(leaf),
           stub: stubLeaf({ kind, body: stub, at }, store.hash),
-        }
-      })
+        })
+        await reading.next(stub.length)
+      }
       said.push({
         type: 'erased',
         id: one.id,

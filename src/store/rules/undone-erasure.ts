@@ -2,11 +2,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from '../../json/index.ts'
+import type { Bounds } from '../../sequence/index.ts'
 import type { LogFault, StoreFaultOf } from '../fault.ts'
 import { ledgerContent } from './ledger.ts'
 import { identityAt, type LogIdentity } from '../port/identity.ts'
 import type { Erasure } from '../port/ledger-row.ts'
-import { Slices } from '../port/slices.ts'
+import type { StoredRow } from '../port/row.ts'
+import { sliceRows, Slices } from '../port/slices.ts'
 import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
@@ -21,7 +23,7 @@ export interface UndoneErasure {
 /**
  * Find the rows that the scope's ledger records as erased but that still have the original text.
  *
- * Cost    O(new rows of the ledger), and a read for each row recorded as erased
+ * Cost    O(new rows of the ledger), and a read for each run of up to 256 rows recorded as erased
  *
  * @param of only this log, without the rows in `stubs`. Default: all logs
  * @returns the rows; or `NotALedger`
@@ -36,18 +38,54 @@ export const undoneErasures = async (
   const slices = new Slices()
   for (const erasure of content.right.erasures) {
     const { id } = of ?? erasure
+    const leaves = new Map<number, string>()
     for (const { log, row: position, leaf } of erasure.rows) {
       if (erasure.id !== id && identityAt(of?.identities ?? [], position) !== log) continue // a fork shares the rows
-      if (of?.stubs.has(position) === true) continue
-      await slices.next()
-      const read = await store.read(id, { from: position, to: position + 1 })()
-      if (isLeft(read) && (read.left._tag === 'Io' || read.left._tag === 'Busy')) return read
-      const [row] = isLeft(read) ? [] : read.right // missing and damaged logs are reported elsewhere
-      if (row === undefined || row.erased !== undefined || bytesToHex(rowLeaf(row, store.hash)) !== leaf) continue
-      undone.set(`${position} ${id}`, { position, erasure })
+      if (of?.stubs.has(position) !== true) leaves.set(position, leaf)
+    }
+    for (const range of rangesOf([...leaves.keys()])) {
+      const rows = await readableRows(store, id, range)
+      if (isLeft(rows)) return rows
+      for (const row of rows.right) {
+        const { position, erased, body } = row
+        await slices.next(body.length)
+        if (erased === undefined && bytesToHex(rowLeaf(row, store.hash)) === leaves.get(position))
+          undone.set(`${position} ${id}`, { position, erasure })
+      }
     }
   }
   return right([...undone.values()])
+}
+
+/** Adjacent positions as ranges of at most 256. */
+const rangesOf = (positions: readonly number[]): readonly Bounds[] => {
+  const ranges: Bounds[] = []
+  for (const position of positions.toSorted((one, other) => one - other)) {
+    const last = ranges.at(-1)
+    if (last?.end === position && position - last.start < sliceRows)
+      ranges[ranges.length - 1] = { start: last.start, end: position + 1 }
+    else ranges.push({ start: position, end: position + 1 })
+  }
+  return ranges
+}
+
+/** The rows of a range, without missing and damaged ones, which are reported elsewhere. */
+const readableRows = async (
+  store: LogReader,
+  id: string,
+  { start, end }: Bounds,
+): Promise<Either<LogFault, readonly StoredRow[]>> => {
+  const read = await store.read(id, { from: start, to: end })()
+  if (!isLeft(read)) return read
+  if (read.left._tag === 'Io' || read.left._tag === 'Busy') return read
+  const rows: StoredRow[] = []
+  if (end - start === 1) return right(rows)
+  for (let at = start; at < end; at++) {
+    const one = await readableRows(store, id, { start: at, end: at + 1 })
+    if (isLeft(one)) return one
+    for (const row of one.right) rows.push(row)
+  }
+  return right(rows)
 }
 
 /**

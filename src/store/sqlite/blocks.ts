@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import type { Block } from '../port/driver.ts'
+import { Slices } from '../port/slices.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { sumOf } from './sum.ts'
@@ -53,6 +54,19 @@ export class Blocks {
     for (const id of ids) {
       const row = this.#content.get(scope, binary(id)) as Packed | undefined
       if (row !== undefined) found.set(id, unpack(row))
+    }
+    return found
+  }
+
+  /** Like `get`, but other work gets turns. */
+  async getInSlices(scope: number, ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> {
+    const found = new Map<BlockId, Uint8Array>()
+    const slices = new Slices()
+    for (const id of ids) {
+      const bytes = this.get(scope, [id]).get(id)
+      if (bytes !== undefined) found.set(id, bytes)
+      const turn = slices.next(bytes?.length)
+      if (turn !== undefined) await turn
     }
     return found
   }

@@ -78,7 +78,7 @@ export function* checkMentions(facts: Facts): Generator<Finding | undefined> {
   const sql = prepareMentions(facts.db)
   for (let last = -(2n ** 63n); ;) {
     const rows = namingRowsAfter(sql, last)
-    for (const row of rows) if (row.mentions < row.blocks) yield lostMention(facts, sql, row)
+    for (const row of rows) yield row.mentions < row.blocks ? lostMention(facts, sql, row) : undefined
     const end = rows.at(-1)
     if (end === undefined || rows.length < namingPiece) break
     last = end.id

@@ -43,9 +43,9 @@ export function* checkRows(facts: Facts): Generator<Finding | undefined> {
       }
       walk.take(Number(id & 0xffffffffn), raw)
       last = id
+      yield undefined
     }
     if (rows.length < piece) break
-    yield undefined
   }
   yield* endOf(facts, walk)
 }

@@ -12,7 +12,7 @@ import { Damaged } from '../port/damage-error.ts'
 import type { Answer, CheckedErasure } from '../port/driver.ts'
 import type { EraseResult, RemainingBlock, Residue, RowPlace, TextPlaces } from '../port/erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { byteFinderOf, finderOf } from '../port/find-texts.ts'
+import { byteFinderInSlices, finderInSlices } from '../port/find-texts.ts'
 import { sliceRows, Slices } from '../port/slices.ts'
 import { tokensIn } from '../port/row-tokens.ts'
 import { conflict, rowMismatchFault, sameHead } from '../rules/rules.ts'
@@ -106,13 +106,13 @@ export class Eraser {
     })
     if (isLeft(done)) return done
     if (erasure.slice === 'one of several') return right({ ...done.right, residue: [] })
-    needles.finish()
+    await needles.finish()
     return this.#cleaned(done.right, needles)
   }
 
   async containing(scope: string, texts: readonly string[]): Promise<TextPlaces> {
     const key = this.#parts.scopes.keyOf(scope)
-    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+    const [isIn, isInBytes] = [await finderInSlices(texts), await byteFinderInSlices(texts)]
     const rows = new Map<string, RowPlace>()
     const blocks: BlockId[] = []
     const slices = new Slices()
@@ -233,10 +233,8 @@ export class Eraser {
 
   /** Remove remains of erased rows from the file and its write-ahead log. Needles are the texts to search for. */
   async #cleaned(done: ErasedInFile, needles: Needles | undefined): Answer<ErasedExceptRows> {
-    const { writer } = this.#parts
     if (needles === undefined && this.#sql.marked().get() === undefined) return right({ ...done, residue: [] })
-    const clean = this.#cleaner(needles)
-    const cleaned = await untilDone(Math.min(writer.wait, mostWait), () => writer.outside(clean))
+    const cleaned = await this.#clean(needles)
     // The rows are erased, even if their remains are not.
     const residue = isLeft(cleaned)
       ? [
@@ -251,41 +249,55 @@ export class Eraser {
     return right({ ...done, residue })
   }
 
-  /** A function that cleans the file, or continues to. It returns false while other readers prevent it. */
-  #cleaner(needles: Needles | undefined): () => boolean {
+  /** Returns false while other readers prevent it. */
+  async #clean(needles: Needles | undefined): Promise<Either<StoreFault, boolean>> {
     const { file } = this.#db.prepare("select file from pragma_database_list where name = 'main'").get() as {
       readonly file: string
     }
-    let isRewritten = false
-    const rewrite = (): void => {
-      this.#db.exec('vacuum')
-      isRewritten = true
+    const emptied = await this.#outside(needles === undefined ? rewriteOnce(this.#db) : () => emptyLog(this.#db))
+    if (isLeft(emptied) || !emptied.right) return emptied
+    if (needles !== undefined && (needles.hasUnknown || (await residueIn(file, needles)))) {
+      const rewritten = await this.#outside(rewriteOnce(this.#db))
+      if (isLeft(rewritten) || !rewritten.right) return rewritten
     }
-    const clean = (): boolean => {
-      if (needles === undefined && !isRewritten) rewrite()
-      if (!emptyLog(this.#db)) return false
-      if (!isRewritten && needles !== undefined && (needles.hasUnknown || residueIn(file, needles))) {
-        rewrite()
-        if (!emptyLog(this.#db)) return false
-      }
+    // The write-ahead log then has only this deletion.
+    return this.#outside(() => {
       this.#sql.unmark().run()
-      // The write-ahead log then has only this deletion.
       return true
-    }
-    return () => {
+    })
+  }
+
+  /** Runs work while no transaction is open, with freed space overwritten, until it succeeds or took too long. */
+  #outside(work: () => boolean): Promise<Either<StoreFault, boolean>> {
+    const { writer } = this.#parts
+    const secured = (): boolean => {
       const was = this.#secure('on')
       try {
-        return clean()
+        return work()
       } finally {
         this.#secure(was)
       }
     }
+    return untilDone(Math.min(writer.wait, mostWait), () => writer.outside(secured))
   }
 
   #secure(value: string): string {
     const was = Object.values(this.#db.prepare('pragma secure_delete').get() ?? {})[0]
     this.#db.exec(`pragma secure_delete = ${value}`)
     return was === 1 ? 'on' : was === 2 ? 'fast' : 'off'
+  }
+}
+
+/**
+ * Rewrites the file, and empties its log; once it was rewritten, only that. This takes one turn of the event loop, however
+ * large the file is: SQLite has no other way, and a second connection would have to wait for this one.
+ */
+const rewriteOnce = (db: DatabaseSync): (() => boolean) => {
+  let isRewritten = false
+  return () => {
+    if (!isRewritten) db.exec('vacuum')
+    isRewritten = true
+    return emptyLog(db)
   }
 }
 

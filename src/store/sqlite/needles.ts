@@ -4,8 +4,9 @@
  */
 import { jsonOrText } from '../../json/index.ts'
 import { contentsOf, isProgramName } from '../port/contents.ts'
-import { charactersOf, finderOf } from '../port/find-texts.ts'
+import { charactersOf, finderInSlices, finderOf } from '../port/find-texts.ts'
 import type { StoredRow } from '../port/row.ts'
+import { nextTurn } from '../port/slices.ts'
 import { pack, unpack, type Packed } from './packed.ts'
 
 /** The length of a piece, in bytes. */
@@ -49,15 +50,17 @@ export class Needles {
     this.#contents.push(content)
   }
 
-  /** Make the pieces of the blocks, if they will be searched for. */
-  finish(): void {
+  /** Make the pieces of the blocks, if they will be searched for, and what finds them. */
+  async finish(): Promise<void> {
     for (const content of this.#contents.splice(0)) {
       if (this.hasUnknown) continue
       const whole = unpack(content)
       this.addBytes(whole)
       // An earlier row may have compressed it, to bytes that differ with the version of zstd.
       if (!this.hasUnknown && (whole !== content.bytes || pack(whole).size !== null)) this.addUnknown()
+      await nextTurn()
     }
+    if (!this.hasUnknown) this.#find = await finderInSlices([...this.#pieces])
   }
 
   /** Record something without pieces to search for. The file is then assumed to contain it. */

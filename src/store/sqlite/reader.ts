@@ -5,15 +5,13 @@ import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
 import { positionsOf, type Positions } from '../rules/lookup.ts'
 import type { StoredRow } from '../port/row.ts'
+import { nextTurn, sliceRows } from '../port/slices.ts'
 import type { RowRange } from '../port/store.ts'
 import { isDamage } from './fault.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { rollBack } from './open.ts'
 import type { Rows } from './rows.ts'
-
-/** The number of rows in one read, before other work gets a turn. */
-const piece = 2000
 
 export class Reader {
   readonly #db: DatabaseSync
@@ -40,10 +38,10 @@ export class Reader {
     if (isLeft(placed)) return placed
     const { segment, positions } = placed.right
     const found: StoredRow[] = []
-    for (let from = positions.start; from < positions.end; from += piece) {
-      if (from > positions.start) await new Promise(setImmediate)
+    for (let from = positions.start; from < positions.end; from += sliceRows) {
+      if (from > positions.start) await nextTurn()
       const part = damageIn(id, () =>
-        right(this.#piece(segment, { start: from, end: Math.min(from + piece, positions.end) })),
+        right(this.#piece(segment, { start: from, end: Math.min(from + sliceRows, positions.end) })),
       )
       // If the log was removed meanwhile, missing rows are not damage.
       if (isLeft(part))

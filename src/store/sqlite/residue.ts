@@ -5,10 +5,11 @@
  * Source  https://www.sqlite.org/fileformat2.html, 1.3 to 1.6
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { nextTurn } from '../port/slices.ts'
 import type { Needles } from './needles.ts'
 
 /** Whether unused parts of a file have pieces of erased texts. The write-ahead log must be empty. */
-export const residueIn = (path: string, needles: Needles): boolean => {
+export const residueIn = async (path: string, needles: Needles): Promise<boolean> => {
   const file = openSync(path, 'r')
   try {
     const header = Buffer.alloc(100)
@@ -21,6 +22,7 @@ export const residueIn = (path: string, needles: Needles): boolean => {
     const buffer = Buffer.alloc(several * size)
     for (let first = 0; first < pages; first += several) {
       const count = Math.min(several, pages - first)
+      if (first > 0) await nextTurn() // the pages after a slice can change, but nobody writes erased texts into them
       readSync(file, buffer, 0, count * size, first * size)
       for (let index = 0; index < count; index++) {
         const page = buffer.subarray(index * size, (index + 1) * size)

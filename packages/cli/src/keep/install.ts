@@ -1,11 +1,13 @@
 /** `indelible keep --install` and `--uninstall`: hooks of the programs on this machine, and a timer. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { platform } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/internal/json'
 import { homeOf, titleOf } from '../sources/agent-sessions.ts'
 import { unwritable } from '../sources/input.ts'
 import { defaultStorePath, storeFile } from '../sources/store.ts'
+import { ownProgram } from '../terminal/program.ts'
 import { confirm, mustConfirm, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import {
   editText,
@@ -86,7 +88,9 @@ export const uninstall = async (call: Call): Promise<number | void> => {
   const own = found.filter(isEdit).map((edit): FileEdit => {
     const known = record[edit.path]
     // Nobody changed the file since: it gets the text that it had.
-    return known !== undefined && known.after === edit.before ? Object.assign({}, edit, { after: known.before ?? undefined }) : edit
+    return known !== undefined && known.after === edit.before
+      ? Object.assign({}, edit, { after: known.before ?? undefined })
+      : edit
   })
   const { argv, variables } = commandOf(call, defaultStorePath(env))
   const timer = timerFor(argv, variables, env)
@@ -129,7 +133,7 @@ const commandOf = (
     return typeof given === 'string' ? [`--${name}`, path ? terminal.path(given) : given] : []
   }
   const argv = [
-    ...[process.execPath, ...process.execArgv, resolve(process.argv[1] ?? 'indelible'), 'keep', '--store', store],
+    ...[...ownProgram(), 'keep', '--store', store],
     ...[...listOf('only'), ...listOf('exclude'), ...textOption('scope', false), ...textOption('key-file', true)],
     ...(values['redact'] === true ? ['--redact'] : []),
   ]
@@ -165,7 +169,7 @@ const write = ({ path, after }: FileEdit): void => {
     if (after === undefined) return rmSync(real, { force: true })
     mkdirSync(dirname(real), { recursive: true, mode: 0o700 })
     const mode = statSync(real, { throwIfNoEntry: false })?.mode ?? 0o600
-    const partial = `${real}.${process.pid}.indelible`
+    const partial = `${real}.${randomUUID()}.indelible`
     writeFileSync(partial, after, { mode: mode & 0o777 })
     renameSync(partial, real)
   } catch (error) {

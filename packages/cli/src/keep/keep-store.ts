@@ -17,7 +17,7 @@ import { erasedIn, type ErasedMessages } from './erased-messages.ts'
 import { keepBytes, SessionGrew, type FileChange, type KeepingSession } from './file-bytes.ts'
 import { versionsIn } from './kept-files.ts'
 import type { KeptState, RunFile } from './run-file.ts'
-import { sessionIdIn } from './session-ids.ts'
+import { sessionIdIn, usableId } from './session-ids.ts'
 import { bringRows, type RowsResult } from './session-rows.ts'
 
 /** A session on this machine: its file, or rows in a database, and what lies beside it. */
@@ -158,7 +158,7 @@ const keepProgram = async (
     let done = 0
     await inParallel(work, async (one) => {
       one.id = before.get(one.files[0]?.path ?? '')?.session ?? (await sessionIdIn(one.files[0] as FoundFile))
-      if (one.source === undefined) one.id = `${program}/${one.files[0]?.file}`.slice(0, 200)
+      if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
       if (await isSkipped(store, one, erased)) one.isSkipped = true
       else if (options.redactor !== undefined) one.kept = [...one.files]
       else if (!erased.isEmpty && (await sharesErased(store, one, erased))) one.kept = [...one.files]
@@ -277,7 +277,6 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
       if (error instanceof SessionGrew && attempt < mostAttempts) continue
       const reason =
         error instanceof SessionGrew ? 'other processes append to its session all the time' : reasonOf(error)
-      if (reason === undefined) throw error
       one.failure = `${failed?.path ?? one.files[0]?.path}: ${reason}`
       return
     }
@@ -286,12 +285,14 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
 
 const mostAttempts = 10
 
-/** Why a file is not kept; undefined for an error in the program. */
-const reasonOf = (error: unknown): string | undefined => {
+/** Why a file is not kept. One that this command fails on must not keep the others from being kept. */
+const reasonOf = (error: unknown): string => {
   if (error instanceof Unreadable) return error.message
   const { code, errcode } = error as NodeJS.ErrnoException & { readonly errcode?: number }
   if (errcode !== undefined) return `SQLite can't read it: ${(error as Error).message}`
-  return code === undefined ? undefined : unreadable('', error).message.replace(/^: /, '')
+  return code === undefined
+    ? `this command failed on it: ${String(error)}`
+    : unreadable('', error).message.replace(/^: /, '')
 }
 
 const keepingSession = async (store: Store, { id, program, files }: Work): Promise<KeepingSession> => {
@@ -326,9 +327,7 @@ const keepRows = async (
   } catch (error) {
     if (error instanceof UnreadFormat) one.unread = `${source.path}: ${error.message}`
     else {
-      const reason = reasonOf(error)
-      if (reason === undefined) throw error
-      one.failure ??= `${source.path}: ${reason}`
+      one.failure ??= `${source.path}: ${reasonOf(error)}`
     }
     if (redactor !== undefined) one.failure ??= `${source.path}: ${(error as Error).message}`
   }

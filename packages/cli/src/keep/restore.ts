@@ -1,9 +1,8 @@
 /** `indelible restore SESSION`: writes the kept files of a session back, byte for byte. */
 import { createReadStream, lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { link, open, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { randomUUID } from 'node:crypto'
-import { createHash } from 'node:crypto'
+import { dirname, join, sep } from 'node:path'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Note } from 'indelible/internal/notes'
 import { readSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -87,7 +86,7 @@ interface Target {
 
 const targetIn = (root: string, version: KeptVersion): Target => {
   const steps = stepsOf(version.file)
-  return { version, root, steps, path: join(root, ...steps) }
+  return { version, root, steps, path: join(root, steps.join('/')) }
 }
 
 const targetOf = (version: KeptVersion, id: string, env: Parameters<typeof folderOf>[1]): Target => {
@@ -105,7 +104,7 @@ const targetOf = (version: KeptVersion, id: string, env: Parameters<typeof folde
 const stepsOf = (file: string): readonly string[] => {
   const steps = file.split('/')
   const isPlain = (step: string): boolean =>
-    step !== '' && step !== '.' && step !== '..' && !/[\\\p{Cc}]|^[a-z]:$/iu.test(step)
+    step !== '' && step !== '.' && step !== '..' && !step.includes('\0') && !(sep === '\\' && /[\\:]/.test(step))
   if (!steps.every(isPlain))
     throw new Unreadable(`${JSON.stringify(file)} is not a path below a folder; nothing was written`)
   return steps
@@ -146,7 +145,7 @@ const write = async (store: Store, { version, root, steps, path }: Target): Prom
   }
   if (realpathSync(folder) !== join(realpathSync(root), ...steps.slice(0, -1)))
     throw new Unreadable(`${folder}: leads to another folder; it was not written`)
-  const partial = join(folder, `.${basename(path)}.${randomUUID()}`)
+  const partial = join(folder, `.indelible-${randomUUID()}`)
   const file = await open(partial, 'wx', 0o600).catch((error: unknown) => {
     throw unwritable(partial, error)
   })

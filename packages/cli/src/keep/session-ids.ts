@@ -7,7 +7,7 @@ import type { FoundFile } from '../sources/agent-sessions.ts'
 
 /** The id under which the session of a file is kept. */
 export const sessionIdIn = async (found: FoundFile): Promise<string> => {
-  const named = idOf(found)
+  const named = usableId(idOf(found))
   if (found.rows !== undefined) return named
   const start = await startOf(found.path).catch(() => '') // the file is reported when it is kept
   for (const line of start.split('\n', mostLines)) {
@@ -16,6 +16,16 @@ export const sessionIdIn = async (found: FoundFile): Promise<string> => {
   }
   const [, id] = /"sessionId"\s*:\s*"([^"\\]+)"/.exec(start) ?? []
   return id !== undefined && isUsable(id) ? id : named
+}
+
+/** An id without characters that ids can't have, of at most 200 bytes. */
+export const usableId = (name: string): string => {
+  const bytes = Buffer.from(name.replaceAll(/\p{Cc}/gu, '').toWellFormed())
+  const text = bytes
+    .subarray(0, 200)
+    .toString()
+    .replace(/\uFFFD+$/, '')
+  return text === '' || text.startsWith('indelible.') ? `session-${text}` : text
 }
 
 const idInLine = (entry: unknown): string | undefined => {

@@ -1,10 +1,9 @@
 /** A timer of the user that runs `keep` every 15 minutes: systemd, launchd or cron, whichever is there. */
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { homeOf } from '../sources/agent-sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
+import { programResult } from '../terminal/program.ts'
 import { hookMark } from './hooks.ts'
 
 export interface Timer {
@@ -29,8 +28,12 @@ export const timerFor = (
     ? launchd(argv, variables, env)
     : (systemd(argv, variables, env) ?? cron(argv, variables, env))
 
-const run = (env: Terminal['env'], command: string, args: readonly string[], input?: string) =>
-  spawnSync(command, args, { env, encoding: 'utf8', ...(input !== undefined && { input }), timeout: 10_000 })
+const run = (
+  env: Terminal['env'],
+  command: string,
+  args: readonly string[],
+  input?: string,
+): ReturnType<typeof programResult> => programResult(command, args, env, input)
 
 const failure = ({ status, stderr, error }: ReturnType<typeof run>): string | undefined =>
   status === 0 ? undefined : (error?.message ?? stderr.trim()) || `exit code ${status}`
@@ -127,6 +130,3 @@ const cron = (argv: readonly string[], variables: readonly string[], env: Termin
 
 export const quotedForShell = (text: string): string =>
   /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
-
-/** Whether a file of a timer is there. */
-export const isInstalled = (timer: Timer): boolean => timer.files.some(({ path }) => existsSync(path))

@@ -1,8 +1,8 @@
 /** Runs another program on this terminal, and handles termination signals. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants, platform, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
 
@@ -80,6 +80,22 @@ export const programOutput = (
   new Promise((resolve) => {
     execFile(command, args, { cwd, env, encoding: 'utf8' }, (_error, out, err) => resolve(`${out}${err}`))
   })
+
+/** Run a program to its end, and return what it printed, with its exit code; with an error if it can't be run. */
+export const programResult = (
+  command: string,
+  args: readonly string[],
+  env: Terminal['env'],
+  input = '',
+): { readonly status: number | null; readonly stdout: string; readonly stderr: string; readonly error?: Error } =>
+  spawnSync(command, args, { env, encoding: 'utf8', input, timeout: 10_000 })
+
+/** The words that start this command in another process: Node, its options, and the path of this program. */
+export const ownProgram = (): readonly string[] => [
+  process.execPath,
+  ...process.execArgv,
+  resolve(process.argv[1] ?? 'indelible'),
+]
 
 /** Whether a pager showed a text: PAGER, or else `less`, which quits by itself if the text fits the screen. */
 export const showInPager = (text: string, env: Terminal['env']): Promise<boolean> =>

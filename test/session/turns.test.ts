@@ -1,0 +1,78 @@
+/** Long operations let other work run: at most 256 rows are read between two turns of the event loop. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { StatementSync } from 'node:sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSession, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
+import { copySession, eraseMessages, exportSession, findMessages, importRecord } from 'indelible/session'
+import { searchStore } from 'indelible/search'
+import { sqliteStore } from 'indelible/store/sqlite'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-turns-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let files = 0
+const messages = 2560
+
+/** The turns of the event loop while work runs, and the most rows that statements read in one. */
+const turnsOf = async (
+  work: () => PromiseLike<unknown>,
+): Promise<{ readonly turns: number; readonly rows: number }> => {
+  let [turns, rows, most, isOver] = [0, 0, 0, false]
+  const { all } = StatementSync.prototype
+  StatementSync.prototype.all = function (this: StatementSync, ...given) {
+    const found = all.apply(this, given as never)
+    rows += found.length
+    most = Math.max(most, rows)
+    return found
+  }
+  const count = (): void => {
+    ;[turns, rows] = [turns + 1, 0]
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  try {
+    await work()
+  } finally {
+    StatementSync.prototype.all = all
+    isOver = true
+  }
+  return { turns, rows: most }
+}
+
+const stores: readonly (readonly [string, () => Promise<Store>])[] = [
+  ['memory', async () => memoryStore()],
+  ['SQLite', async () => sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' })],
+]
+
+describe.each(stores)('in a %s store', (_, open) => {
+  it('each operation of a session has a turn for every 256 rows', async () => {
+    const [store, other] = [await open(), await open()]
+    const session = await createSession(store, { id: 's' })
+    for (let start = 0; start < messages; start += 512)
+      await session.append(Array.from({ length: 512 }, (__, index) => user(`message number ${start + index} of many`)))
+    await session.note({ type: 'application', namespace: 'a', content: 'a note of the application' })
+    await session.close()
+    const record = await exportSession(store, 's')
+    const operations: Readonly<Record<string, () => PromiseLike<unknown>>> = {
+      open: () => openSession(store, 's'),
+      verify: () => verifySession(store, 's'),
+      find: () => findMessages(store, 's', { matching: /number 77 / }),
+      search: () => searchStore(store, 'no such words'),
+      copy: () => copySession(store, other, 's'),
+      export: () => exportSession(store, 's'),
+      import: () => importRecord(other, record, { id: 'imported' }),
+      check: () => store.check(),
+      'erase one': () => eraseMessages(store, 's', [7], { reason: 'asked to' }),
+      'erase all': () => eraseMessages(store, 's', { all: true }, { reason: 'asked to' }),
+      'verify what was erased': () => verifySession(store, 's'),
+      'copy what was erased': () => copySession(store, other, 's'),
+    }
+    for (const [name, work] of Object.entries(operations)) {
+      const { turns, rows } = await turnsOf(work)
+      // A read of 256 rows may be followed by one of their nodes.
+      expect([name, turns >= messages / 256 - 1, rows <= 1024 || rows]).toEqual([name, true, true])
+    }
+    await Promise.all([store.close(), other.close()])
+  })
+})
