@@ -77,8 +77,7 @@ export const withChunk = <M>(state: State<M>, chunk: Chunk<M>): Content<M> => {
   const last = groups.at(-1)
   const isOpen = last !== undefined && last.length < groupLength
   const next = [...groups] // the `slice` of a frozen list takes twenty times as long
-  if (isOpen) next[next.length - 1] = freeze([...last, chunk])
-  else next[next.length] = freeze([chunk])
+  next[groups.length - (isOpen ? 1 : 0)] = freeze(isOpen ? [...last, chunk] : [chunk])
   return { state: nextState(state, len + chunkLength, next), tail: emptyTail() }
 }
 
