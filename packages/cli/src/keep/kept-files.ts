@@ -82,13 +82,3 @@ export const pieceOf = async (
     throw new Unreadable(`${file}: block ${id} is not a compressed piece of at most ${pieceBytes} bytes`)
   }
 }
-
-/** The sessions' kept text, for a search in it: the decompressed bytes of all versions, piece by piece. */
-export async function* piecesIn(
-  store: Store,
-  notes: Iterable<Note>,
-): AsyncGenerator<{ readonly file: string; readonly bytes: Uint8Array }> {
-  for (const note of notes)
-    if (note.type === 'kept_file')
-      for (const block of note.blocks) yield { file: note.file, bytes: await pieceOf(store, note.file, block) }
-}

@@ -47,8 +47,6 @@ export interface Source extends FoundFile {
   readonly isSingle?: boolean
   /** Whether it is in the tables of a later version of the program. */
   readonly isLater?: boolean
-  /** Whether no reader reads it: its rows are in tables of a newer version. */
-  readonly isUnread?: boolean
   readonly read: (pick: number) => Promise<Either<TranscriptFault, Transcript>>
 }
 
@@ -431,7 +429,7 @@ const inDatabase = async (
     ),
     ...idsIn(path)
       .filter((id) => !known.has(id))
-      .map((id) => source(id, { isUnread: true, read: async () => unreadTable })),
+      .map((id) => source(id, { read: async () => unreadTable })),
   ]
 }
 
