@@ -2,7 +2,15 @@
 import { snapshot, type Immutable } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { codeOf, kindOfCode } from '../pages/internal.ts'
-import { consoleTextOf, inspectKey, positionOfRank, rankAt, sealClass } from '../sequence/index.ts'
+import {
+  consoleTextOf,
+  defineGetter,
+  getterFrom,
+  inspectKey,
+  positionOfRank,
+  rankAt,
+  sealClass,
+} from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
 import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealTail, type Content } from './state.ts'
@@ -107,14 +115,24 @@ class Handle<M> {
   readonly #log: Log<M>
   readonly append: (message: M | Immutable<M>, page?: PageKind) => Position
   readonly view: () => View<M>
-  declare readonly len: number
 
   constructor(log: Log<M>) {
     this.#log = log
     this.append = (message, page) => append(log, message, page)
     this.view = () => fullViewOf(log)
-    Object.defineProperty(this, 'len', { __proto__: null, get: () => lenOf(log.content), enumerable: true } as object)
+    defineGetter(this, 'len', len)
     Object.freeze(this)
+  }
+
+  /** Also of an object made with `Object.create(history)`. */
+  get len(): number {
+    return lenOf(Handle.#logIn(this).content)
+  }
+
+  static #logIn(value: object): Log<unknown> {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#log in at) return at.#log as Log<unknown>
+    throw new TypeError('expected a history')
   }
 
   static log(value: unknown): Log<unknown> | undefined {
@@ -130,4 +148,5 @@ class Handle<M> {
     return consoleTextOf(`${this}`, fullViewOf(this.#log), depth, options, inspect)
   }
 }
+const len = getterFrom(Handle, 'len')
 sealClass(Handle)

@@ -76,7 +76,9 @@ export const withChunk = <M>(state: State<M>, chunk: Chunk<M>): Content<M> => {
   const { len, groups } = state
   const last = groups.at(-1)
   const isOpen = last !== undefined && last.length < groupLength
-  const next = isOpen ? [...groups.slice(0, -1), freeze([...last, chunk])] : [...groups, freeze([chunk])]
+  const next = [...groups] // the `slice` of a frozen list takes twenty times as long
+  if (isOpen) next[next.length - 1] = freeze([...last, chunk])
+  else next[next.length] = freeze([chunk])
   return { state: nextState(state, len + chunkLength, next), tail: emptyTail() }
 }
 
@@ -103,11 +105,18 @@ export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
   return { state: shared, tail }
 }
 
+/** The first elements of a frozen list, copied. */
+const startOf = <T>(list: readonly T[], length: number): T[] => {
+  const copy = [...list]
+  copy.length = length
+  return copy
+}
+
 const firstChunks = <M>(state: State<M>, chunks: number): State<M> => {
   const full = chunks >>> groupBits
   const more = chunks & groupMask
-  const groups = state.groups.slice(0, full)
-  if (more > 0) groups.push(freeze((state.groups[full] as readonly Chunk<M>[]).slice(0, more)))
+  const groups = startOf(state.groups, full)
+  if (more > 0) groups.push(freeze(startOf(state.groups[full] as readonly Chunk<M>[], more)))
   return nextState(state, chunks << chunkBits, groups)
 }
 

@@ -73,13 +73,6 @@ export const pairingSentences: Sentences<PairingFault> = {
   },
 }
 
-/**
- * A pairing fault as a sentence.
- *
- * @returns the first problem, the number of others, and what to do next
- */
-export const pairingFaultText: (fault: PairingFault) => string = sentencesOf(pairingSentences)
-
 export const problemSentences: Sentences<PairingProblem> = {
   UnansweredCall: (problem) => `the call ${JSON.stringify(problem.id)} at position ${problem.position} has no result`,
   DuplicateCallId: (problem) =>

@@ -24,7 +24,10 @@ export const classify = (message: unknown): PageKind => {
   if (role === 'system' || role === 'developer') return saysInterrupted(message) ? 'conversation' : 'bootstrap'
   if (role === 'tool') return 'evidence'
   const content = ownField(message as Shape, 'content')
-  return Array.isArray(content) && content.some(isToolResult) ? 'evidence' : 'conversation'
+  if (!Array.isArray(content)) return 'conversation'
+  // By index: an iterator, or `some`, takes half as long again for frozen content, at each append.
+  for (let index = 0; index < content.length; index++) if (isToolResult(content[index])) return 'evidence'
+  return 'conversation'
 }
 
 interface Shape {

@@ -27,7 +27,7 @@ export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.f
  * Cost    amortized one hash; as many as the size has trailing 1 bits
  *
  * @param range the tree
- * @param leaf the hash of the leaf, from `leafHash`
+ * @param leaf the hash of the leaf
  * @param hash the hash function. Default: `portableSha256`
  */
 export const appendLeaf = (
@@ -79,7 +79,7 @@ export const peakEnds = (size: number): readonly number[] => {
 /**
  * The root of the tree with these leaves. Cost: O(leaves).
  *
- * @param leaves the hashes of the leaves, from `leafHash`
+ * @param leaves the hashes of the leaves
  * @param hash the hash function. Default: `portableSha256`
  * @returns the root: 32 bytes
  */

@@ -4,28 +4,8 @@
  * Source  RFC 6962 §2.1.2; RFC 9162 §2.1.4.2 for the verification
  */
 import { portableSha256, type Hash } from './sha256.ts'
-import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 import { largestPowerBelow, type Subtree } from './inclusion.ts'
-
-/**
- * The hashes that prove that a tree extends the tree of its first `oldSize` leaves.
- *
- * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
- *
- * @param oldSize the number of leaves of the older tree
- * @param leaves the hashes of all leaves
- * @param hash the hash function. Default: `portableSha256`
- * @throws RangeError if `oldSize` is not from 1 to the number of leaves: every tree extends the empty one
- */
-export const consistencyProof = (
-  oldSize: number,
-  leaves: readonly Uint8Array[],
-  hash: Hash = portableSha256,
-): readonly Uint8Array[] =>
-  Object.freeze(
-    subtreesBetween(oldSize, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)),
-  )
 
 /**
  * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first
@@ -67,7 +47,7 @@ export interface Consistency {
   readonly size: number
   /** Its root: 32 bytes. */
   readonly root: Uint8Array
-  /** The result of `consistencyProof`. */
+  /** The roots of the subtrees that `subtreesBetween` names. */
   readonly proof: readonly Uint8Array[]
 }
 

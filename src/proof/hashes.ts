@@ -9,20 +9,6 @@ import { portableSha256, type Hash } from './sha256.ts'
 export const leafMark = 0
 
 /**
- * The hash of a leaf's content. The other functions of this entry take leaves as these hashes.
- *
- * @param content the bytes of the leaf
- * @param hash the hash function. Default: `portableSha256`
- * @returns 32 bytes
- */
-export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const bytes = new Uint8Array(content.length + 1)
-  bytes[0] = leafMark
-  bytes.set(content, 1)
-  return hash(bytes)
-}
-
-/**
  * The hash of a node, from the roots of the two subtrees below it.
  *
  * @param left the root of the left subtree

@@ -4,25 +4,7 @@
  * Source  RFC 6962 §2.1.1; RFC 9162 §2.1.3.2 for the verification
  */
 import { portableSha256, type Hash } from './sha256.ts'
-import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
-
-/**
- * The hashes on the path from the leaf at `position` to the root of the tree, bottom up.
- *
- * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
- *
- * @param position the position of the leaf, from 0
- * @param leaves the hashes of all leaves
- * @param hash the hash function. Default: `portableSha256`
- * @throws RangeError if the tree has no leaf at that position
- */
-export const inclusionProof = (
-  position: number,
-  leaves: readonly Uint8Array[],
-  hash: Hash = portableSha256,
-): readonly Uint8Array[] =>
-  Object.freeze(siblingsOf(position, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)))
 
 /** A subtree: the leaves from `start` up to, not including, `end`. */
 export interface Subtree {
@@ -65,7 +47,7 @@ export interface Inclusion {
   readonly position: number
   readonly size: number
   readonly leaf: Uint8Array
-  /** The result of `inclusionProof`. */
+  /** The roots of the subtrees that `siblingsOf` names. */
   readonly proof: readonly Uint8Array[]
   /** The root of the tree: 32 bytes. */
   readonly root: Uint8Array

@@ -1,6 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf, checkInstructionsOnce } from './adapter.ts'
-export { type RunFault, runSentences, type RunFailure } from './fault.ts'
+export { type RunFault, runSentences } from './fault.ts'
 export { deltaOf } from './model-event.ts'
 export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
 export type { FinishReason } from './response.ts'

@@ -90,10 +90,13 @@ describe('a handle exposes only append, view and len', () => {
     survives(({ handle }) => expect(inspect(handle, { showHidden: true, depth: 9 })).not.toContain('coding agent')))
   it('by JSON', () => survives(({ handle }) => expect(JSON.stringify(handle)).toBe('{"len":6}')))
   it('by structuredClone', () => throws(({ handle }) => structuredClone(handle)))
-  it('by the getter of len, called on something else', () =>
+  it('by the getter of len, which accepts only handles', () =>
     survives(({ handle }) => {
       const get = Object.getOwnPropertyDescriptor(handle, 'len')?.get as any
-      expect(get.call({ entries: [] })).toBe(6)
+      for (const ours of [handle, Object.create(handle)]) expect(get.call(ours)).toBe(6)
+      expect(Object.getOwnPropertyDescriptor(createHistory(), 'len')?.get).toBe(get) // one layout for all handles
+      for (const stranger of [undefined, { entries: [] }, new Proxy(handle, {})])
+        expect(() => get.call(stranger)).toThrow(TypeError)
     }))
 })
 

@@ -7,13 +7,10 @@ import { subtreesBetween } from '../../src/proof/consistency.ts'
 import {
   appendLeaf,
   blockIdOf,
-  consistencyProof,
   digestOfName,
   emptyRange,
   grow,
   hashRow,
-  inclusionProof,
-  leafHash,
   nodeHash,
   peakEnds,
   portableSha256,
@@ -22,6 +19,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../../src/proof/internal.ts'
+import { consistencyProof, inclusionProof, leafHash } from './whole-tree.ts'
 
 const sha256 = (...parts: readonly Uint8Array[]): string =>
   createHash('sha256').update(Buffer.concat(parts)).digest('hex')

@@ -3,14 +3,11 @@ import { expect, it } from 'vitest'
 import {
   appendLeaf,
   blockIdOf,
-  consistencyProof,
   digestOf,
   emptyRange,
   grow,
   hashRow,
-  inclusionProof,
   isBlockId,
-  leafHash,
   portableSha256 as hash,
   rootOf,
   rowLeaf,
@@ -18,6 +15,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../../src/proof/internal.ts'
+import { consistencyProof, inclusionProof, leafHash } from './whole-tree.ts'
 import { changedBy } from '../pollution.ts'
 
 it('nothing that proof does reads a property of a prototype', () => {

@@ -3,12 +3,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   appendLeaf,
-  consistencyProof,
   emptyRange,
   emptyRoot,
-  inclusionProof,
   isBlockId,
-  leafHash,
   nodeHash,
   peakEnds,
   rootOf,
@@ -17,6 +14,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../../src/proof/internal.ts'
+import { consistencyProof, inclusionProof, leafHash } from './whole-tree.ts'
 import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 

@@ -50,7 +50,13 @@ describe('a tool without `run`', () => {
     expect(all.stopReason).toBe('end_turn')
     expect(ran).toEqual([{ sum: 3 }])
     expect(resultsIn(later.view())).toEqual([
-      { type: 'tool_result', callId: 'a', content: [text('{"city":"Oslo"}')], name: 'locate' },
+      {
+        type: 'tool_result',
+        callId: 'a',
+        content: [text('{"city":"Oslo"}')],
+        name: 'locate',
+        meta: { indelible: { answered: where } },
+      },
       {
         type: 'tool_result',
         callId: 'b',

@@ -78,6 +78,8 @@ it('an open step has all that its notes have: text, whole parts, the answer, cal
     started: new Set(['a']),
     results: new Map([['a', result('a')]]),
     waiting: new Set(['b']),
+    external: new Set(),
+    waited: true,
   })
   await ok(
     session.note(

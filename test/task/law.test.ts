@@ -70,7 +70,7 @@ import {
   proveGrowth,
   readRange,
 } from 'indelible/session'
-import { readUsage } from '../../src/session/internal.ts'
+import { appendRows, readUsage } from '../../src/session/internal.ts'
 import { keyValueBlocks, removeBlocks, verifyLog } from 'indelible/store'
 import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
@@ -161,6 +161,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   exportSession: async () => [exportSession(memoryStore(), 'none')],
   verifySession: async (bad) => [verifySession((await started()).store, 's', { progress: bad })],
   copySession: async (bad) => [copySession((await started()).store, memoryStore(), 's', { progress: bad })],
+  appendRows: async () => [
+    appendRows(memoryStore(), 'none', { head: undefined, metadata: {}, rows: [], blocks: new Map() }),
+  ],
   importRecord: async (bad) => [importRecord(memoryStore(), exportOf(transcript()), { progress: bad })],
   importTranscript: async (bad) => [importTranscript(memoryStore(), transcript(), { progress: bad })],
   'session.append': async () => {

@@ -19,7 +19,8 @@ import {
   type AnyToolPart,
   type UIPart,
 } from './ui.ts'
-import type { OpenAnswer, RunFailure } from 'indelible/internal/run'
+import type { OpenAnswer } from 'indelible/internal/run'
+import type { RunFailure } from 'indelible/run'
 
 /** The options of a UI message stream. */
 export interface UIStreamOptions {
@@ -114,6 +115,8 @@ class Chunks {
   #shown: ShownPart[] = []
   /** Open blocks of text and reasoning, by index. */
   readonly #open = new Map<number, { readonly id: string; readonly block: 'text' | 'reasoning' }>()
+  /** The parts of the step so far, among them those that only the provider knows. */
+  #content: Part[] = []
   /** Streaming calls by block index, and all calls of the step by id. */
   readonly #streaming = new Map<number, string>()
   readonly #calls = new Map<string, ToolCallPart>()
@@ -293,6 +296,7 @@ class Chunks {
     if (!this.#inStep) return
     this.#inStep = false
     this.#shown = []
+    this.#content = []
     yield { type: 'finish-step' }
   }
 
@@ -307,10 +311,23 @@ class Chunks {
       parts.length === this.#shown.length &&
       parts.every((part, index) => identityOf(part) === this.#shown[index]?.identity)
     if (isShown) return
+    // What is known only at the end of an answer, such as its sources, follows what was streamed.
+    const isStart =
+      this.#open.size === 0 &&
+      this.#shown.length > 0 &&
+      this.#shown.every(({ identity }, index) => {
+        const part = parts[index]
+        return part !== undefined && identity === identityOf(part)
+      })
+    if (isStart) {
+      for (const part of parts.slice(this.#shown.length)) yield* this.#whole(part)
+      return
+    }
     if (this.#shown.length > 0) {
       this.#open.clear()
       this.#streaming.clear()
-      for (const ids of Object.values(this.#sent)) for (const id of this.#calls.keys()) ids.delete(id)
+      const ran = parts.flatMap((part) => (isToolPart(part) && part.providerExecuted === true ? [part.toolCallId] : []))
+      for (const ids of Object.values(this.#sent)) for (const id of [...this.#calls.keys(), ...ran]) ids.delete(id)
       this.#shown = []
       yield { type: 'reset-step' }
     }
@@ -382,7 +399,35 @@ class Chunks {
 
   /** A complete block. */
   *#block(index: number, part: Part): Generator<UIMessageChunk> {
+    this.#content.push(part)
+    yield* this.#ownPart(index, part)
+    yield* this.#provided()
+  }
+
+  /** What a page shows of the provider's own parts: tools that it ran, with their results, files and sources. */
+  *#provided(): Generator<UIMessageChunk> {
+    const [message] = uiMessagesOf([{ role: 'assistant', content: this.#content }])
+    for (const part of message?.parts ?? []) {
+      if (isToolPart(part) && part.providerExecuted === true && !this.#calls.has(part.toolCallId)) {
+        if (!this.#sent.call.has(part.toolCallId)) {
+          yield* this.#beginStep()
+          this.#sent.call.add(part.toolCallId)
+          this.#shown.push({ index: undefined, identity: identityOf(part) })
+          yield* inputChunks(part)
+        }
+        if (part.state.startsWith('output-') && !this.#sent.result.has(part.toolCallId)) {
+          this.#sent.result.add(part.toolCallId)
+          yield* resultChunks(part)
+        }
+      } else if (part.type === 'source-url' || part.type === 'file') {
+        if (!this.#shown.some(({ identity }) => identity === identityOf(part))) yield* this.#whole(part)
+      }
+    }
+  }
+
+  *#ownPart(index: number, part: Part): Generator<UIMessageChunk> {
     if (part.type === 'tool_result') return yield* this.#output(part) // of a tool that the provider ran
+    if (part.type === 'provider' && !part.provider.startsWith('ai-sdk')) return // see `#provided`
     if (part.type === 'tool_call') this.#calls.set(part.id, part)
     const [message] = uiMessagesOf([{ role: 'assistant', content: [part] }])
     const shown = message?.parts.find(({ type }) => type !== 'step-start')

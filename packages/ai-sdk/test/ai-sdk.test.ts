@@ -320,12 +320,7 @@ it('a route killed after a tool had finished continues with its result', async (
 })
 
 /** What a message says, or the results in it. */
-const settledText = (message: Message): string =>
-  textOf(message) +
-  message.content
-    .flatMap((part) => (part.type === 'tool_result' ? part.content : []))
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('')
+const settledText = (message: Message): string => textOf(message)
 
 const chunksOf = async (stream: ReadableStream<UIMessageChunk> | undefined): Promise<UIMessageChunk[]> => {
   const chunks: UIMessageChunk[] = []

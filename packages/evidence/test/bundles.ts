@@ -7,9 +7,10 @@ import { sha512 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { newKey, rotation, signerOf, type NoteSigner, type Trust } from '../src/index.ts'
 import { checkpointText, noteText, tlogProofText, type NoteSignature } from '../src/internal.ts'
-import { blockIdOf, inclusionProof, portableSha256, treeRoot } from '../../../src/proof/internal.ts'
+import { blockIdOf, portableSha256, treeRoot } from '../../../src/proof/internal.ts'
 import type { Head } from 'indelible/store'
 import { rowLeaf } from '../../../src/store/internal.ts'
+import { inclusionProof } from '../../../test/proof/whole-tree.ts'
 import { orThrow } from 'indelible'
 
 const seed = (number: number): Uint8Array => new Uint8Array(32).fill(number)

@@ -86,19 +86,22 @@ const leaseTexts = (schema: string): Readonly<Record<LeaseChange['type'], string
      extract(epoch from ${table}.expires)::float8 * 1000 as ${prefix}expires`
   const now = 'extract(epoch from clock_timestamp())::float8 * 1000 as now'
   const logAndLease = `${schema}.log l left join ${schema}.lease s on s.scope = l.scope and s.log = l.key`
-  const changing = (change: string, which = ''): string => `with found as materialized (
-      select l.key from ${schema}.log l where l.scope = $1::text and l.id = $2::text ${which} for key share
+  /** @param locks whether the head has to be that after the change: a renewal needs none, and locks no log */
+  const changing = (change: string, which = '', locks = true): string => `with found as materialized (
+      select l.key from ${schema}.log l where l.scope = $1::text and l.id = $2::text ${which} ${locks ? 'for key share' : ''}
     ), changed as (${change} returning s.log, ${columns('s', 'new_')}
     ), head as materialized (
-      select l.size, l.root from changed c join ${schema}.log l on l.scope = $1::text and l.key = c.log for share of l
+      select l.size, l.root from changed c join ${schema}.log l on l.scope = $1::text and l.key = c.log ${locks ? 'for share of l' : ''}
     )
     select coalesce(h.size, l.size) as size, coalesce(h.root, l.root) as root,
       c.new_number, c.new_holder, c.new_stop_requested, c.new_expires, ${columns('s')}, ${now}
     from ${logAndLease} left join changed c on c.log = l.key left join head h on true
     where l.scope = $1::text and l.id = $2::text`
-  const updating = (set: string, which: string): string =>
+  const updating = (set: string, which: string, locks = false): string =>
     changing(
       `update ${schema}.lease s set ${set} from found where s.scope = $1::text and s.log = found.key and ${which}`,
+      '',
+      locks,
     )
   const after = (value: string): string =>
     `date_trunc('milliseconds', clock_timestamp()) + ${value}::float8 * interval '1 millisecond'`
@@ -117,7 +120,7 @@ const leaseTexts = (schema: string): Readonly<Record<LeaseChange['type'], string
       `and not exists (select 1 from ${schema}.lease s where s.scope = l.scope and s.log = l.key and ${isLive})`,
     ),
     renew: updating(`expires = ${after('$4')}`, own),
-    release: updating('holder = null', own),
+    release: updating('holder = null', own, true),
     stop: updating('stop_requested = true', isLive),
   }
 }

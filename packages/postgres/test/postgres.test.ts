@@ -303,7 +303,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
     expect(await outcomeText(postgresStore({ connectionString: url, schema: newer }))).toMatch(
-      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 2\); nothing was changed/,
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 3\); nothing was changed/,
     )
     const namesake = fresh()
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)

@@ -18,7 +18,7 @@ export const isAiderHistory = (text: string): boolean =>
 
 export const aiderConversations = (text: string): readonly Conversation[] => {
   const chats: { readonly started: string; readonly lines: string[] }[] = []
-  for (const line of text.split('\n')) {
+  for (const line of text.split(/\r?\n/)) {
     const found = start.exec(line)
     if (found !== null) chats.push({ started: found[1] as string, lines: [] })
     else chats.at(-1)?.lines.push(line)

@@ -1,5 +1,5 @@
 /** The token counts of the call behind an imported answer, as its source file has them in the `meta` of the message. */
-import { isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
+import { isObject, ownField, ownFields, present, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { count, objectIn, textIn, type CallDetails, type OriginDraft } from './origin.ts'
@@ -41,7 +41,7 @@ export const callUsageOf = (message: Message): CallUsage | undefined => {
 export const countAnswer = (origin: OriginDraft, message: Message, call: Omit<CallDetails, 'answer'> = {}): void => {
   const counted = countedIn(message)
   if (counted !== undefined)
-    countCall(origin, counted, { ...(counted.key !== undefined && { key: counted.key }), ...call, answer: [message] })
+    countCall(origin, counted, { ...present({ key: ownField(counted, 'key') }), ...call, answer: [message] })
 }
 
 /** Count a call that has no answer in the conversation, such as that of a compaction. */
@@ -61,11 +61,11 @@ export type Counted = {
 }
 
 const countedIn = (message: Message): Counted | undefined => {
-  const { role, meta } = message
+  const { role, meta } = ownFields(message)
   if (role !== 'assistant' || meta === undefined) return undefined
   for (const [name, read] of Object.entries(readers)) {
     const own = ownField(meta, name)
-    const found = isObject(own) ? read(own, message) : undefined
+    const found = isObject(own) ? read(ownFields(own), message) : undefined
     if (found !== undefined) return typeof found.model === 'string' && found.model.startsWith('<') ? undefined : found
   }
   return undefined

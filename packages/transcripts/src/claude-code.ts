@@ -8,65 +8,30 @@
  *
  * Source  observed files of versions 1.0 to 2.1; the format is undocumented and changes. code.claude.com/docs/en/sessions
  */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
   difference,
   fieldsBeside,
   isLeft,
   isObject,
-  type Json,
   type JsonObject,
   objectAt,
   Unexpected,
 } from 'indelible/internal/json'
-import { decodeResponse } from 'indelible/codecs/anthropic'
-import { decodeRecorded, codecFaultText } from 'indelible/internal/codecs'
-import { type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { decodeRecorded } from 'indelible/internal/codecs'
 import { textOf, type Message } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
+import { answer, callOf, unexpectedLine, type Piece } from './claude-answer.ts'
+import { begins, bookkeeping, contentOf, holdsResults, isTreeLine, messageTypes, parentIn } from './claude-lines.ts'
 import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
 import { countAnswer } from './call-usage.ts'
-import { digestOf } from './digest.ts'
-import { objectIn, textIn, type CallDetails } from './origin.ts'
+import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import type { TreeReader } from './parent-first.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'
-
-/** Kinds of bookkeeping lines. They are counted, not read. */
-const bookkeeping: ReadonlySet<unknown> = new Set([
-  'agent-color',
-  'agent-name',
-  'agent-setting',
-  'ai-title',
-  'attribution-snapshot',
-  'content-replacement',
-  'cost-state',
-  'custom-title',
-  'file-history-delta',
-  'file-history-snapshot',
-  'last-prompt',
-  'mode',
-  'permission-mode',
-  'pr-link',
-  'progress',
-  'queue-operation',
-  'summary',
-  'tag',
-  'task-summary',
-  'worktree-state',
-])
-const messageTypes: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
-
-/** Whether an entry is a line of the tree. Other programs have the same ids, but other messages. */
-const isTreeLine = (entry: JsonObject): boolean =>
-  messageTypes.has(entry['type']) &&
-  ['uuid', 'parentUuid', 'sessionId'].filter((field) => field in entry).length > 1 &&
-  (typeof entry['isSidechain'] === 'boolean' || 'content' in objectIn(entry, 'message')) &&
-  !('parts' in objectIn(entry, 'message'))
 
 export const claudeCode: LineFormat = {
   format,
@@ -75,14 +40,6 @@ export const claudeCode: LineFormat = {
     (bookkeeping.has(entry['type']) &&
       ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
-}
-
-/** One line of an answer that may span several. */
-interface Piece {
-  readonly entry: JsonObject
-  readonly message: JsonObject
-  readonly line: number
-  readonly index: number
 }
 
 class Reader implements LineReader {
@@ -415,18 +372,6 @@ class Reader implements LineReader {
   }
 }
 
-/** The call behind the answer in these lines. */
-const callOf = (pieces: readonly Piece[]): Omit<CallDetails, 'answer'> => {
-  const { entry, message } = pieces.at(-1) as Piece
-  const contents = pieces.map((piece) => piece.message['content'] ?? null)
-  return {
-    id: digestOf(JSON.stringify([message['id'] ?? entry['uuid'] ?? null, contents])),
-    time: entry['timestamp'],
-    // A branch has copies of the lines of its original.
-    ...(isObject(entry['forkedFrom']) && { isCopy: true }),
-  }
-}
-
 /** The fields that every line repeats. */
 const repeatedFields = [
   'sessionId',
@@ -449,38 +394,3 @@ const pickFields = (entry: JsonObject, fields: readonly string[]): JsonObject =>
 const conversationOf = (mark: number): number => mark >> 2
 const isResult = (mark: number): boolean => (mark & 1) === 1
 const isUnspoken = (mark: number): boolean => (mark & 2) === 2
-
-const parentIn = (entry: JsonObject): string | undefined =>
-  textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
-
-/** Whether an entry can start a conversation: only a user's line can. */
-const begins = (entry: JsonObject): boolean => entry['type'] === 'user' && 'parentUuid' in entry && !holdsResults(entry)
-
-/** The content of an entry, without the fields of its session. */
-const contentOf = (entry: JsonObject): string => JSON.stringify(entry['message'] ?? entry)
-
-const holdsResults = ({ type, message }: JsonObject): boolean => {
-  const content = type === 'user' && isObject(message) ? message['content'] : undefined
-  return (
-    Array.isArray(content) &&
-    content.length > 0 &&
-    (content as readonly Json[]).every((block) => isObject(block) && block['type'] === 'tool_result')
-  )
-}
-
-/** The answer that its lines form: the blocks of all, and the last line's value of every other field. */
-const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
-  const content = pieces.flatMap(({ message }) =>
-    typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
-  )
-  return decodeResponse({ ...pieces.at(-1)?.message, content })
-}
-
-/** A codec's fault with its path relative to the line. */
-const unexpectedLine = (fault: TranscriptFault, steps: number): Unexpected => {
-  if (fault._tag !== 'UnexpectedWire')
-    return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
-  return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), {
-    found: fault.found,
-  })
-}

@@ -216,7 +216,7 @@ class Turns {
     for (const message of withLines(messages, this.#gathered)) {
       const call = message.role === 'assistant' ? this.#call : undefined
       if (call !== undefined) this.#call = undefined
-      const own = (ownField(message.meta ?? {}, format) ?? {}) as JsonObject
+      const own = (ownField(ownField(message, 'meta') ?? {}, format) ?? {}) as JsonObject
       this.#sink.message(first.line, call === undefined ? message : withOtherFields(message, format, { ...own, call }))
     }
     const held = this.#held

@@ -40,6 +40,7 @@ const lineFormats: readonly LineFormat[] = [
   opencode,
   cursor,
   langgraph,
+  crush,
 ]
 
 /** Formats whose entries may span lines: the file is one JSON value, or several one after another. */

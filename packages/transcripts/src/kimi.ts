@@ -6,7 +6,6 @@
  *         records, context (2026-11)
  */
 import {
-  arrayAt,
   fieldsBeside,
   isLeft,
   isObject,
@@ -17,9 +16,10 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
-import { codecFaultText, sourceOf } from 'indelible/internal/codecs'
+import { codecFaultText } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { resultMessage, textPart } from './entry-lines.ts'
+import { calledIn, partsOf, thought } from './kimi-parts.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -215,36 +215,4 @@ const number = (value: Json | undefined): number => (typeof value === 'number' ?
 const besideStep = (part: Part, entry: JsonObject, event: JsonObject | undefined): Part => {
   const rest = { ...fieldsBeside(entry, ['type', 'event', 'time']), ...(event && { event }) }
   return Object.keys(rest).length === 0 ? part : { ...part, meta: { ...part.meta, 'kimi-record': rest } }
-}
-
-const calledIn = (call: JsonObject): Part => {
-  const own = isObject(call['function']) ? call['function'] : call
-  const id = textIn(call, 'toolCallId') ?? stringAt(call['id'], ['id'])
-  return callPart(id, stringAt(own['name'], ['name']), own['args'] ?? own['arguments'])
-}
-
-const thought = (part: JsonObject): Part => ({
-  type: 'reasoning',
-  text: stringAt(part['think'], ['think']),
-  ...(typeof part['encrypted'] === 'string' && { signature: part['encrypted'] }),
-})
-
-const partsOf = (content: Json | undefined): readonly Part[] => {
-  if (typeof content === 'string') return [textPart(content)]
-  return arrayAt(content ?? [], ['content']).map((item): Part => {
-    const part = objectAt(item, ['content'])
-    if (part['type'] === 'text')
-      return withRest(format, textPart(stringAt(part['text'], ['text'])), part, {
-        type: 'text',
-        text: part['text'] as Json,
-      })
-    if (part['type'] === 'think')
-      return withRest(format, thought(part), part, {
-        ...{ type: 'think', think: part['think'] as Json },
-        ...(typeof part['encrypted'] === 'string' && { encrypted: part['encrypted'] }),
-      })
-    const url = objectIn(part, 'image_url')['url'] ?? objectIn(part, 'imageUrl')['url']
-    if (typeof url === 'string') return { type: 'image', source: sourceOf(url) }
-    return { type: 'provider', provider: format, raw: part }
-  })
 }

@@ -12,6 +12,7 @@ import {
   snapshot,
   Unexpected,
   present,
+  ownFields,
 } from 'indelible/internal/json'
 import type { TranscriptFault } from 'indelible/codecs'
 import type { TranscriptEvent } from './event.ts'
@@ -36,8 +37,9 @@ type Inspected = Extract<ReturnType<typeof inspectJson>, { readonly _tag: 'Right
 
 export const createLineImport = (
   { format, matches, isEntry = matches, reader }: LineFormat,
-  { pick = 0, strict = false, countedElsewhere }: TranscriptOptions,
+  options: TranscriptOptions,
 ): LineImport => {
+  const { pick = 0, strict = false, countedElsewhere } = ownFields(options)
   const origin = new OriginDraft(countedElsewhere)
   let events: TranscriptEvent[] = [{ type: 'start', format }]
   let fault: TranscriptFault | undefined

@@ -121,7 +121,8 @@ export class OriginDraft {
    * Count a call. `input` is all input tokens, cached ones included. An answer without tokens, such as the text of an error, is no
    * call.
    */
-  usage(used: UsageFields, { answer = [], tier, time, key = Symbol(), id, isCopy }: CallDetails = {}): void {
+  usage(used: UsageFields, details: CallDetails = {}): void {
+    const { answer = [], tier, time, key = Symbol(), id, isCopy } = ownFields(details)
     if (count(used.input) + count(used.output) === 0) return
     if (id !== undefined) this.#callIds.add(id)
     if (isCopy ?? (id !== undefined && this.#countedElsewhere.has(id))) return void this.#copied.add(key)
@@ -213,7 +214,7 @@ export const textIn = (value: JsonObject, key: string): string | undefined =>
   typeof value[key] === 'string' ? value[key] : undefined
 
 export const objectIn = (value: JsonObject, key: string): JsonObject => {
-  const found = value[key]
+  const found = ownField(value, key)
   return isObject(found) ? found : emptyObject
 }
 

@@ -108,13 +108,14 @@ const open = (input: string | Uint8Array, options: FileOptions): Either<Transcri
   if (!isLeft(whole)) {
     const { value, findings } = whole.right
     const format = formatOfValues([value])
-    if (format !== undefined) return right(readFromLines(format, () => [{ number: 1, ...text.right }], options))
+    if (format !== undefined)
+      return right(readFromLines(format, () => [{ number: 1, ...text.right, text: text.right.whole }], options))
     return readFromValue(value, findings, text.right.damage, options)
   }
   const format = beginning.format ?? beginning.likely()
   if (format !== undefined) return right(readFromLines(format, lines, options))
   const several = startsWithEntry ? undefined : formatOfValues(parsedOf(text.right.text))
-  if (several !== undefined) return right(readFromLines(several, () => valuesOfText(text.right.text), options))
+  if (several !== undefined) return right(readFromLines(several, () => valuesOfText(text.right.whole), options))
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }
 
@@ -231,19 +232,45 @@ const readOne = (
 }
 
 /** A whole file as one text, to parse as one value. */
-const wholeText = (
-  input: string | Uint8Array,
-): Either<TranscriptFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
-  if (typeof input === 'string') return right({ text: input.startsWith('\ufeff') ? input.slice(1) : input, damage: [] })
+const wholeText = (input: string | Uint8Array): Either<TranscriptFault, Trimmed & { readonly badAt?: number }> => {
+  if (typeof input === 'string') return right(withoutNuls(input.startsWith('\ufeff') ? input.slice(1) : input))
   try {
-    const { text, badAt } = textOfBytes(input)
-    if (badAt === undefined) return right({ text, damage: [] })
-    return right({ text, badAt, damage: [{ line: lineAt(input, badAt), reason: notText, offset: badAt }] })
+    const { text: whole, badAt } = textOfBytes(input)
+    const { text, damage } = withoutNuls(whole)
+    if (badAt === undefined) return right({ text, whole, damage })
+    const bad = { line: lineAt(input, badAt), reason: notText, offset: badAt }
+    return right({ text, whole, badAt, damage: [...damage, bad] })
   } catch {
     return left({
       _tag: 'UnknownFormat',
       found: `a text of ${input.length} bytes, which is too long to read at once`,
     })
+  }
+}
+
+/** A text without the NULs at its end, which an interrupted write leaves. */
+interface Trimmed {
+  readonly text: string
+  readonly whole: string
+  readonly damage: readonly Damage[]
+}
+
+const withoutNuls = (whole: string): Trimmed => {
+  let end = whole.length
+  while (end > 0 && '\0 \t\r\n'.includes(whole[end - 1] as string)) end -= 1
+  const nuls = whole.slice(end).replaceAll(/[^\0]/g, '').length
+  if (nuls === 0) return { text: whole, whole, damage: [] }
+  const text = whole.slice(0, end)
+  const line = text.split('\n').length
+  return {
+    text,
+    whole,
+    damage: [
+      {
+        line,
+        reason: `ends with ${nuls} NUL ${nuls === 1 ? 'character' : 'characters'}, where a write was interrupted`,
+      },
+    ],
   }
 }
 

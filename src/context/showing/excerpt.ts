@@ -20,7 +20,7 @@ export const excerptOf = (messages: readonly { readonly message: Message; readon
   for (const { message, position } of messages) {
     const calls = message.content.filter(isToolCall)
     const words = significantWords(
-      textOf(message),
+      message.role === 'tool' ? '' : textOf(message), // a result is beside its call
       message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other,
     )
     // Text next to calls is often just "Looking."; the calls are more informative.

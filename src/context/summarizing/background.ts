@@ -127,7 +127,8 @@ const summaryPrompt =
   'Summarize this part of a conversation for the model that continues the work: goals, decisions and their reasons, file names and their contents, errors, and what remains to be done. No introduction.'
 
 const summarizedText = (message: Message): string => {
-  const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
+  const own = message.role === 'tool' ? '' : textOf(message)
+  const said = [own, ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
   return said
     .filter((part) => part !== '')
     .map((part) => `${message.role}: ${headAndTail(part, longestPart, elidedCharacters)}`)

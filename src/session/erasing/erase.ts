@@ -60,7 +60,7 @@ export function eraseMessages(
   of: Session | SealedSession | Store,
   ...rest: readonly unknown[]
 ): Task<EraseSessionFault, ErasureReceipt> {
-  const made = typeof of === 'object' && of !== null ? partsOf(of) : undefined
+  const made = partsOf(of)
   if (made === undefined) {
     checkStore('eraseMessages', of as Store)
     const [id, what, options] = rest as StoreArguments

@@ -27,8 +27,8 @@ export class SessionMetadata {
   /** The version of the store's description. */
   #version: number
   /** Descriptions are stored one at a time: each names the version that the one before it left. */
-  #last: Promise<unknown> = Promise.resolve()
-  readonly #updates = new Set<Promise<unknown>>()
+  #last: Promise<unknown> | undefined
+  #updates: readonly Promise<unknown>[] = []
 
   constructor(store: Store, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
     this.#store = store
@@ -47,8 +47,8 @@ export class SessionMetadata {
   /** Update the metadata, in order with all other steps. */
   update(recipe: Recipe, options: LeaseRespect): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#updated(recipe, options)
-    const ended = (): void => void this.#updates.delete(updated)
-    this.#updates.add(updated)
+    const ended = (): void => void (this.#updates = this.#updates.filter((update) => update !== updated))
+    this.#updates = [...this.#updates, updated]
     updated.then(ended, ended)
     return updated
   }
@@ -73,7 +73,7 @@ export class SessionMetadata {
     if (problem !== undefined) return left(problem)
     if (isLeft(appended)) return appended
     const metadata = metadataOf(this.#mirror)
-    const described = this.#last.then(() => this.#describe())
+    const described = (this.#last ?? Promise.resolve()).then(() => this.#describe())
     this.#last = described.catch(() => undefined)
     const answer = await described
     return isLeft(answer) ? answer : right(metadata)

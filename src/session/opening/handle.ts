@@ -21,7 +21,7 @@ import { createHolding } from '../writing/lease.ts'
 import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
-import { rememberParts, type SessionParts } from '../record/store-of.ts'
+import { handleOf, type SessionParts } from '../record/store-of.ts'
 import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
@@ -33,7 +33,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   })
   const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
-  const history = new SessionHistory(store, mirror, writer)
+  let made: SessionHistory | undefined
+  const history = (): SessionHistory => (made ??= new SessionHistory(store, mirror, writer))
   mirror.erasable = info.erasable === true
   mirror.encrypted = ownKeyOf(log) !== undefined
   const described = new SessionMetadata(holding.store, log, info, mirror, writer)
@@ -43,7 +44,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await writer.close()
-    history.close()
+    made?.close()
     await described.idle()
     await holding.release()
   }
@@ -67,8 +68,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
       checkArgument('session.update', typeof recipe === 'function', 'a recipe', recipe)
       return writingMethod('session.update', options, leaseRespect, (checked) => described.update(recipe, checked))
     },
-    history: () => history.open(),
-    flush: () => sessionTask(() => history.flush(), 'session.flush'),
+    history: () => history().open(),
+    flush: () => sessionTask(() => history().flush(), 'session.flush'),
     lease: (options) => {
       const lease = optionsOf('session.lease', options, leaseOptions)
       const holder = redactedName(mirror.redactor, lease.holder)
@@ -131,17 +132,8 @@ type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionR
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
 /** The only function that makes a session, so every session has the brand. */
-const handle = <S extends SessionReader>(parts: SessionParts, reading: Reading, rest: Rest<S>): S => {
-  const { history } = parts.mirror
-  const session = {
-    ...reading,
-    ...rest,
-    get len() {
-      return history.len
-    },
-  }
-  return rememberParts(Object.freeze(session) as unknown as S, parts)
-}
+const handle = <S extends SessionReader>(parts: SessionParts, reading: Reading, rest: Rest<S>): S =>
+  handleOf<S>(parts, { ...reading, ...rest })
 
 /** The size of a head that a caller passed. A head that is absent is no request for the current one. */
 const sizeOf = (head: unknown): number => {

@@ -57,9 +57,9 @@ export interface Mirror {
   now: { readonly head: Head; readonly moment: Moment } | undefined
   /** The time of each row in log order, and the salts by log position. */
   readonly times: number[]
-  readonly salts: Map<number, string>
+  salts: ReadonlyMap<number, string>
   /** The leaves of rows that were erased before they were read, by log position. */
-  readonly erased: Map<number, string>
+  erased: ReadonlyMap<number, string>
   /** The altered rows, if the session was opened only to read. */
   readonly damaged: DamagedRow[]
   /** The metadata after each of its notes. */
@@ -86,6 +86,11 @@ export interface Mirror {
 /** A history of notes. Their page kinds have no meaning. */
 export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
 
+/** Shared by all sessions without such rows: an empty map of its own would take 250 bytes of each. */
+const noTexts: ReadonlyMap<number, string> = new Map()
+const withText = (texts: ReadonlyMap<number, string>, row: number, text: string): ReadonlyMap<number, string> =>
+  (texts === noTexts ? new Map<number, string>() : (texts as Map<number, string>)).set(row, text)
+
 export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
   id,
   redactor,
@@ -99,8 +104,8 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   head: headOf(emptyRange, store.hash),
   sealed: false,
   times: [],
-  salts: new Map(),
-  erased: new Map(),
+  salts: noTexts,
+  erased: noTexts,
   damaged: [],
   metadata: [],
   described: Object.freeze({}),
@@ -437,13 +442,11 @@ export const noteOf = (body: string): Either<string, Note> => {
 }
 
 /** Store the times, salts and erased leaves of new rows. */
-export const addTimes = (
-  { times, salts, erased }: Mirror,
-  rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
-): void => {
+export const addTimes = (mirror: Mirror, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
+  const { times } = mirror
   for (const { at, salt, erased: leaf } of rows) {
-    if (leaf !== undefined) erased.set(times.length, leaf)
-    if (salt !== undefined) salts.set(times.length, salt)
+    if (leaf !== undefined) mirror.erased = withText(mirror.erased, times.length, leaf)
+    if (salt !== undefined) mirror.salts = withText(mirror.salts, times.length, salt)
     times.push(at)
   }
 }

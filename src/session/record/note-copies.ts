@@ -1,6 +1,6 @@
 /** Finds the notes that repeat a message's text and must be erased with it. */
 import type { View } from '../../history/index.ts'
-import { base64Of, isArray, isLeft, isObject, joinBytes, parseJson, utf8Of } from '../../json/index.ts'
+import { base64Of, isArray, isLeft, isObject, joinBytes, ownFields, parseJson, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { contentsOf, isProgramName, makeFinder } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
@@ -103,9 +103,10 @@ export function* subjectOf(
  * session have, such as the name of a model or a folder, which stand in many rows.
  */
 function* ownTextsBeside(messages: View<Message>, positions: readonly number[]): Generator<number, readonly string[]> {
-  const beside = ({ name, meta }: Partial<Message>): ReadonlySet<string> => {
+  const beside = (message: Partial<Message>): ReadonlySet<string> => {
+    const { name, meta } = ownFields(message)
     if (name === undefined && meta === undefined) return none
-    const { indelible: _, ...rest } = meta ?? {}
+    const { indelible: _, ...rest } = ownFields(meta ?? {})
     return new Set([...textsOf(name ?? '', false), ...textsOf(rest, true, true)].filter(({ length }) => length >= longEnough)) // oxfmt-ignore
   }
   const found = new Map<string, number>()

@@ -1,6 +1,7 @@
 /** What a session handle was made of, for functions that receive a session. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe } from '../../json/index.ts'
+import { defineGetter, getterFrom, sealClass } from '../../sequence/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
@@ -24,16 +25,44 @@ interface OpenParts {
   readonly lease: () => SessionLease | undefined
 }
 
-const parts = new WeakMap<object, SessionParts>()
+/**
+ * A handle, with what it was made of. All share one getter of `len`: with a function each, each handle would have a layout
+ * of its own, which takes more memory than all of its methods.
+ */
+class Handle {
+  readonly #parts: SessionParts
 
-/** Remember what a handle was made of, and return it. */
-export const rememberParts = <S extends SessionReader>(session: S, made: SessionParts): S => {
-  parts.set(session, made)
-  return session
+  constructor(parts: SessionParts, members: object) {
+    this.#parts = parts
+    Object.assign(this, members)
+    defineGetter(this, 'len', len)
+    Object.freeze(this)
+  }
+
+  /** Also of an object made with `Object.create(session)`. */
+  get len(): number {
+    return Handle.#handleIn(this).#parts.mirror.history.len
+  }
+
+  static #handleIn(value: object): Handle {
+    for (let at: object | null = value; at !== null; at = Object.getPrototypeOf(at) as object | null)
+      if (#parts in at) return at
+    throw new TypeError('expected a session')
+  }
+
+  static parts(value: unknown): SessionParts | undefined {
+    return typeof value === 'object' && value !== null && #parts in value ? value.#parts : undefined
+  }
 }
+const len = getterFrom(Handle, 'len')
+sealClass(Handle)
+
+/** The handle with these members, and `len`. */
+export const handleOf = <S extends SessionReader>(parts: SessionParts, members: object): S =>
+  new Handle(parts, members) as unknown as S
 
 /** What a handle was made of; undefined if the value is not a handle. */
-export const partsOf = (session: object): SessionParts | undefined => parts.get(session)
+export const partsOf = (session: unknown): SessionParts | undefined => Handle.parts(session)
 
 /** Throws TypeError if the value is not a store, which the compiler would have rejected. */
 export const checkStore = (call: string, store: Store): void => {
@@ -44,13 +73,13 @@ export const checkStore = (call: string, store: Store): void => {
 
 /** Throws TypeError if the value is not a handle. */
 export const storeOfSession = (session: SessionReader): Store => {
-  const made = parts.get(session)
+  const made = partsOf(session)
   if (made === undefined) throw new TypeError('expected a session, or { store, id }')
   return made.store
 }
 
 /** The redactor that a session was opened with, if any. */
-export const redactorOf = (session: object): Redactor | undefined => parts.get(session)?.mirror.redactor
+export const redactorOf = (session: object): Redactor | undefined => partsOf(session)?.mirror.redactor
 
 /** The last lease that a handle took and has not released. It may be lost by now: see its `held`. */
-export const leaseOfSession = (session: object): SessionLease | undefined => parts.get(session)?.open?.lease()
+export const leaseOfSession = (session: object): SessionLease | undefined => partsOf(session)?.open?.lease()

@@ -43,13 +43,12 @@ export class Appending {
   readonly #store: Store
   readonly #mirror: Mirror
   readonly #writer: Writer
-  readonly #pace: Pace
+  #pace: Pace | undefined
 
   constructor(store: Store, mirror: Mirror, writer: Writer) {
     this.#store = store
     this.#mirror = mirror
     this.#writer = writer
-    this.#pace = createPace(() => mirror.foreign)
   }
 
   async append(input: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
@@ -100,8 +99,9 @@ export class Appending {
     options: Parameters<Session['rebase']>[1],
   ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
-    await this.#pace.begin()
-    const began = this.#pace.now()
+    const pace = (this.#pace ??= createPace(() => this.#mirror.foreign))
+    await pace.begin()
+    const began = pace.now()
     for (let tries = 1; ; tries++) {
       // At the head, not the length: an unseen retraction may change what `make` should return.
       const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
@@ -115,11 +115,11 @@ export class Appending {
       const rows = messageRows(this.#mirror, made.right, page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
-      const sent = this.#pace.now()
+      const sent = pace.now()
       const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows, rows))
-      if (!isLeft(answer)) this.#pace.done(began, sent)
+      if (!isLeft(answer)) pace.done(began, sent)
       if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
-      await this.#pace.refused(tries)
+      await pace.refused(tries)
     }
   }
 

@@ -42,7 +42,8 @@ export interface Holding {
 
 /** @param ended called with a number once no lease up to that number is held */
 export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
-  const claims = new Set<Claim>()
+  let claims: readonly Claim[] = []
+  const drop = (claim: Claim): void => void (claims = claims.filter((other) => other !== claim))
   let current: Claim | undefined
   let given: SessionLease | undefined
   let closed = false
@@ -75,7 +76,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   }
   const release = async (claim: Claim): Promise<Either<LogFault, Head | undefined>> => {
     const released = await claim.release()
-    claims.delete(claim)
+    drop(claim)
     if (current === claim) current = given = undefined
     ended(claim.number)
     return released
@@ -87,10 +88,10 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
       clockOf(options.clock)
       return sessionTask(async () => {
         const claim = new Claim(store, id, options)
-        claims.add(claim)
+        claims = [...claims, claim]
         const taken = await claim.take()
         if (closed && !isLeft(taken)) await claim.release()
-        if (isLeft(taken) || closed) claims.delete(claim)
+        if (isLeft(taken) || closed) drop(claim)
         if (closed) return left({ _tag: 'SessionClosed', id })
         if (isLeft(taken)) return taken
         current?.end()
@@ -119,7 +120,7 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     held: () => given,
     release: async () => {
       closed = true
-      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be released expires
+      await Promise.all(claims.map((claim) => claim.release())) // a lease that can't be released expires
       if (current !== undefined) ended(current.number)
       current = given = undefined
     },

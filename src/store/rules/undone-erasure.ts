@@ -79,7 +79,7 @@ const readableRows = async (
   if (!isLeft(read)) return read
   if (read.left._tag === 'Io' || read.left._tag === 'Busy') return read
   const rows: StoredRow[] = []
-  if (end - start === 1) return right(rows)
+  if (end - start === 1) return right([])
   for (let at = start; at < end; at++) {
     const one = await readableRows(store, id, { start: at, end: at + 1 })
     if (isLeft(one)) return one

@@ -105,8 +105,8 @@ const unfolding = (lines: readonly string[]): readonly string[] =>
 
 /** A block of code whose fence is longer than any in it. */
 const fenced = (text: string, language: string): readonly string[] => {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length))
-  const fence = '`'.repeat(longest + 1)
+  let fence = '```'
+  for (const [ticks] of text.matchAll(/`{3,}/g)) if (ticks.length >= fence.length) fence = `${ticks}\``
   return [`${fence}${language}`, ...text.replace(/\n$/, '').split('\n'), fence]
 }
 

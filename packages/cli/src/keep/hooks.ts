@@ -1,7 +1,7 @@
 /** The hooks by which programs run `keep` when an answer or a session ends, as changes of their settings files. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { isArray, isLeft, isObject, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
+import { isArray, isLeft, isObject, ownFields, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
 import { folderOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
 
@@ -127,13 +127,14 @@ export const textOf = (path: string): string | undefined => (existsSync(path) ? 
 
 /** The settings with our entries, or without them; undefined if the hooks have another form. */
 const withHooks = (settings: JsonObject, hook: Hook, command: string | undefined): JsonObject | undefined => {
-  const { hooks: found = {}, ...rest } = settings
+  const { hooks: found = {}, ...others } = ownFields(settings)
+  const rest: JsonObject = ownFields(others)
   if (!isObject(found)) return undefined
   const own: { [event: string]: Json } = {}
   for (const [event, entries] of Object.entries(found)) {
     if (!isArray(entries)) return undefined
-    const others = entries.filter((entry) => !JSON.stringify(entry).includes(hookMark))
-    if (others.length > 0 || others.length === entries.length) own[event] = others as Json
+    const kept = entries.filter((entry) => !JSON.stringify(entry).includes(hookMark))
+    if (kept.length > 0 || kept.length === entries.length) own[event] = kept as Json
   }
   if (command !== undefined)
     for (const event of hook.events)

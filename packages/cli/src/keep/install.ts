@@ -86,7 +86,9 @@ export const uninstall = async (call: Call): Promise<number | void> => {
   const own = found.filter(isEdit).map((edit): FileEdit => {
     const known = record[edit.path]
     // Nobody changed the file since: it gets the text that it had.
-    return known !== undefined && known.after === edit.before ? Object.assign({}, edit, { after: known.before ?? undefined }) : edit
+    return known !== undefined && known.after === edit.before
+      ? Object.assign({}, edit, { after: known.before ?? undefined })
+      : edit
   })
   const { argv, variables } = commandOf(call, defaultStorePath(env))
   const timer = timerFor(argv, variables, env)

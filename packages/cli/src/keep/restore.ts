@@ -87,7 +87,7 @@ interface Target {
 
 const targetIn = (root: string, version: KeptVersion): Target => {
   const steps = stepsOf(version.file)
-  return { version, root, steps, path: join(root, ...steps) }
+  return { version, root, steps, path: join(root, steps.join('/')) }
 }
 
 const targetOf = (version: KeptVersion, id: string, env: Parameters<typeof folderOf>[1]): Target => {

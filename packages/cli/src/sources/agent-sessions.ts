@@ -315,7 +315,8 @@ const filesIn = async (
   for (const { path, file, stats } of found) {
     const { size, mtimeMs: changed } = stats
     const own = { path, file, stamp: stampOf(stats), changed, size }
-    if (databases?.test(file) === true) sources.push(...(await inDatabase(program, folder, path, unread)))
+    if (databases?.test(file) === true)
+      for (const source of await inDatabase(program, folder, path, unread)) sources.push(source)
     else if (files.test(file)) sources.push({ ...own, isEmpty: size === 0, read: (pick) => readFileAt(path, pick) })
     else {
       const rule = beside.find(([matches]) => matches.test(file))

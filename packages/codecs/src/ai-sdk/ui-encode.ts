@@ -9,10 +9,12 @@ import {
   type MutableObject,
   urlOf,
   type Encode,
+  mutableCopy,
 } from 'indelible/internal/codecs'
-import type { FilePart, ImagePart, Part, ToolCallPart, ToolResultPart } from 'indelible/message'
+import type { FilePart, ImagePart, Part, ProviderPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { UnerasedMessage, UnerasedPart } from 'indelible/internal/message'
 import { format as modelFormat, translate, uiFormat as format, type Names } from './format.ts'
+import { shownPart, sourceParts } from './provider-parts.ts'
 import { asUiPart, isShared } from './shared.ts'
 import { mediaTypeOf } from './media.ts'
 import { writeReasoning } from './reasoning.ts'
@@ -26,6 +28,9 @@ class UiWriter {
   readonly wire: MutableObject[] = []
   /** The parts of the assistant message being written. */
   #turn: MutableObject[] | undefined
+  /** The tools that the provider ran, by id, and the addresses of its sources. */
+  #ran = new Map<string, MutableObject>()
+  #sources = new Set<string>()
   /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
 
@@ -63,15 +68,63 @@ class UiWriter {
       return this.#turn
     }
     if (message.content.length === 0) begin()
+    if (this.#turn === undefined) {
+      this.#ran = new Map()
+      this.#sources = new Set()
+    }
+    const addSources = (owner: Pick<Part | UnerasedMessage, 'meta'>): void => {
+      const sources = sourceParts(owner, this.#sources)
+      if (sources.length > 0) begin().push(...sources)
+    }
     for (const [index, part] of message.content.entries()) {
       const place = writing.at('content', index)
+      if (part.type === 'provider') {
+        const shown = this.#provided(part, place, index)
+        if (shown !== undefined) {
+          if (shown.length > 0) begin().push(...shown)
+          continue
+        }
+      }
       if (part.type === 'tool_call') begin().push(this.#call(part, place))
       else if (part.type === 'tool_result') begun = this.#answer(part, 'last', place) && begun
       else {
         const written = this.#writePart(part, 'assistant', place)
         if (written !== undefined) begin().push(written)
+        if (part.type === 'text') addSources(part)
       }
     }
+    addSources(message)
+  }
+
+  /** The parts that show a provider's own; undefined if it has none. A result goes into the part of its call. */
+  #provided({ provider, raw }: ProviderPart, place: Place, index: number): readonly MutableObject[] | undefined {
+    const shown = shownPart(provider, raw, index)
+    if (shown === undefined) return undefined
+    if ('resultOf' in shown) {
+      const call = this.#ran.get(shown.resultOf)
+      if (call === undefined) return undefined
+      const { output, error } = shown
+      Object.assign(
+        call,
+        error === undefined
+          ? { state: 'output-available', output: mutableCopy(output) }
+          : { state: 'output-error', errorText: error },
+      )
+    }
+    place.lose(`is shown as a tool that the provider ran: its own fields are known only to ${provider}`)
+    if ('resultOf' in shown) return []
+    const { call, name, input, output, file } = shown
+    const part: MutableObject = {
+      type: `tool-${name}`,
+      toolCallId: call,
+      ...(output === undefined ? { state: 'input-available' } : { state: 'output-available' }),
+      input: mutableCopy(input),
+      ...(output !== undefined && { output: mutableCopy(output) }),
+      providerExecuted: true,
+    }
+    this.#ran.set(call, part)
+    if (file === undefined) return [part]
+    return [part, { type: 'file', mediaType: 'image/png', url: `data:image/png;base64,${file}` }]
   }
 
   #call(part: ToolCallPart, place: Place): MutableObject {

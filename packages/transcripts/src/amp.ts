@@ -1,0 +1,108 @@
+/**
+ * A thread of Amp.
+ *
+ * Source  public readers of its threads (2026-09)
+ */
+import {
+  arrayAt,
+  difference,
+  fieldsBeside,
+  objectAt,
+  ownField,
+  stringAt,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { conversation, isoOf, pickFields } from './conversation-of-value.ts'
+import type { Conversation } from './found-conversation.ts'
+import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { objectIn, OriginDraft, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+export const isAmp = (value: JsonObject): boolean =>
+  typeof value['v'] === 'number' &&
+  typeof value['id'] === 'string' &&
+  Array.isArray(value['messages']) &&
+  value['id'].startsWith('T-')
+
+export const amp = (value: JsonObject): Conversation => {
+  const origin = new OriginDraft()
+  origin.id = textIn(value, 'id')
+  origin.title = textIn(value, 'title')
+  origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
+  origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
+  const list = value['messages'] as readonly Json[]
+  return conversation('amp', origin, () =>
+    list.flatMap((one, index) => ampMessages(objectAt(one, ['messages', index]), ['messages', index])),
+  )
+}
+
+const ampMessages = (message: JsonObject, path: readonly (string | number)[]): readonly Message[] => {
+  const said: Part[] = []
+  const results: Message[] = []
+  arrayAt(message['content'], [...path, 'content']).forEach((item, index) => {
+    const at = [...path, 'content', index]
+    const block = objectAt(item, at)
+    switch (block['type']) {
+      case 'text':
+        return said.push(
+          withRest('amp', textPart(stringAt(block['text'], [...at, 'text'])), block, {
+            ...{ type: 'text', text: block['text'] as Json },
+          }),
+        )
+      case 'thinking': {
+        const signature = textIn(block, 'signature')
+        return said.push(
+          withRest(
+            'amp',
+            {
+              type: 'reasoning',
+              text: stringAt(block['thinking'], [...at, 'thinking']),
+              ...(signature !== undefined && { signature }),
+            },
+            block,
+            { type: 'thinking', thinking: block['thinking'] as Json, ...(signature !== undefined && { signature }) },
+          ),
+        )
+      }
+      case 'tool_use':
+        return said.push(
+          withRest(
+            'amp',
+            callPart(stringAt(block['id'], [...at, 'id']), stringAt(block['name'], [...at, 'name']), block['input']),
+            block,
+            { ...pickFields(block, ['type', 'id', 'name', 'input']) },
+          ),
+        )
+      case 'tool_result': {
+        const { result, status, error } = objectIn(block, 'run')
+        const output = result ?? error ?? block['content'] ?? null
+        const text = typeof output === 'string' ? output : JSON.stringify(output)
+        const answer = resultMessage(
+          stringAt(block['toolUseID'] ?? block['tool_use_id'], [...at, 'toolUseID']),
+          [textPart(text)],
+          {
+            isError: status === 'error' || status === 'cancelled',
+          },
+        )
+        const run = pickFields(objectIn(block, 'run'), result !== undefined ? ['result'] : ['error'])
+        return results.push(
+          withOtherFields(answer, 'amp', {
+            block: difference(block, { ...pickFields(block, ['type', 'toolUseID', 'tool_use_id']), run }) ?? {},
+          }),
+        )
+      }
+      default:
+        return said.push({ type: 'provider', provider: 'amp', raw: block })
+    }
+  })
+  const beside = fieldsBeside(message, ['role', 'content']) ?? {}
+  const own: Message = { role: message['role'] === 'assistant' ? 'assistant' : 'user', content: said as ResultPart[] }
+  return [...results, ...(said.length === 0 ? [] : [own])].map((one) =>
+    withOtherFields(one, 'amp', {
+      ...(ownField(ownField(one, 'meta') ?? {}, 'amp') as JsonObject | undefined),
+      ...beside,
+    }),
+  )
+}

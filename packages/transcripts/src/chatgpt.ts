@@ -1,0 +1,79 @@
+/**
+ * The chats of an export of ChatGPT: a tree of messages each.
+ *
+ * Source  help.openai.com and observed exports (2026-10)
+ */
+import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { conversation, isoOf } from './conversation-of-value.ts'
+import type { Conversation } from './found-conversation.ts'
+import { textPart } from './entry-lines.ts'
+import { objectIn, OriginDraft, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+export const isChatGpt = (value: unknown): value is JsonObject =>
+  isObject(value) && isObject(value['mapping']) && ('current_node' in value || 'create_time' in value)
+
+/** The path to the current node; without one, to the last node that has no children. */
+export const chatGpt = (value: JsonObject): Conversation => {
+  const origin = new OriginDraft()
+  origin.id = textIn(value, 'conversation_id') ?? textIn(value, 'id')
+  origin.title = textIn(value, 'title')
+  origin.time(isoOf(value['create_time']))
+  origin.metadata = fieldsBeside(value, ['mapping', 'title', 'conversation_id', 'id']) ?? {}
+  const mapping = objectIn(value, 'mapping')
+  const path: JsonObject[] = []
+  const seen = new Set<string>()
+  const leaf = Object.entries(mapping).findLast(
+    ([, node]) => isObject(node) && ((node['children'] ?? []) as readonly Json[]).length === 0,
+  )
+  for (let id = textIn(value, 'current_node') ?? leaf?.[0]; id !== undefined && !seen.has(id);) {
+    seen.add(id)
+    const node = objectIn(mapping, id)
+    path.unshift(node)
+    id = textIn(node, 'parent')
+  }
+  const others = Object.values(mapping).filter(
+    (node) => isObject(node) && isObject(node['message']) && !path.includes(node),
+  ).length
+  if (others > 0) origin.aside('item of another branch', others)
+  for (const { message } of path) if (isObject(message)) origin.model(objectIn(message, 'metadata')['model_slug'])
+  return conversation('chatgpt', origin, () =>
+    path.flatMap(({ message }) => (isObject(message) ? chatGptMessages(message) : [])),
+  )
+}
+
+const chatGptMessages = (message: JsonObject): readonly Message[] => {
+  const content = objectIn(message, 'content')
+  const role = textIn(objectIn(message, 'author'), 'role')
+  const parts = chatGptParts(content)
+  const time = isoOf(message['create_time'])
+  const beside = {
+    ...fieldsBeside(message, ['content', 'id']),
+    ...(time !== undefined && { timestamp: time }),
+    content: fieldsBeside(content, ['parts', 'text', 'thoughts']) ?? {},
+  }
+  const id = textIn(message, 'id')
+  if (parts.length === 0) return []
+  // A tool's output answers no call that has an id.
+  const one = {
+    role: role === 'assistant' ? 'assistant' : role === 'system' ? 'system' : 'user',
+    content: parts as ResultPart[],
+    ...(id !== undefined && { id }),
+  } as const
+  return [withOtherFields(one, 'chatgpt', beside)]
+}
+
+const chatGptParts = (content: JsonObject): readonly Part[] => {
+  const { parts, text, thoughts } = content
+  if (Array.isArray(thoughts))
+    return (thoughts as readonly Json[]).map((one) => ({
+      type: 'reasoning',
+      text: isObject(one) ? (textIn(one, 'content') ?? textIn(one, 'summary') ?? '') : String(one),
+    }))
+  if (typeof text === 'string') return text === '' ? [] : [textPart(text)]
+  return (Array.isArray(parts) ? (parts as readonly Json[]) : []).flatMap((part): readonly Part[] => {
+    if (typeof part === 'string') return part === '' ? [] : [textPart(part)]
+    return [{ type: 'provider', provider: 'chatgpt', raw: part }]
+  })
+}

@@ -1,0 +1,94 @@
+/**
+ * The chats of an export of Claude.ai.
+ *
+ * Source  support.claude.com and observed exports (2026-10)
+ */
+import { fieldsBeside, isObject, objectAt, type Json, type JsonObject } from 'indelible/internal/json'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import { conversation, pickFields } from './conversation-of-value.ts'
+import type { Conversation } from './found-conversation.ts'
+import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { OriginDraft, textIn } from './origin.ts'
+import { withOtherFields } from './other-fields.ts'
+
+export const isClaudeAi = (value: unknown): value is JsonObject =>
+  isObject(value) && Array.isArray(value['chat_messages']) && typeof value['uuid'] === 'string'
+
+export const claudeAi = (value: JsonObject): Conversation => {
+  const origin = new OriginDraft()
+  origin.id = textIn(value, 'uuid')
+  origin.title = textIn(value, 'name')
+  origin.time(value['created_at'])
+  origin.time(value['updated_at'])
+  origin.model(value['model'])
+  origin.metadata = fieldsBeside(value, ['chat_messages', 'uuid', 'name']) ?? {}
+  const list = value['chat_messages'] as readonly Json[]
+  return conversation('claude-ai', origin, () =>
+    list.flatMap((one, index) => claudeAiMessages(objectAt(one, ['chat_messages', index]))),
+  )
+}
+
+const claudeAiMessages = (message: JsonObject): readonly Message[] => {
+  const blocks = Array.isArray(message['content']) ? (message['content'] as readonly Json[]) : []
+  const said: Part[] = []
+  const results: Message[] = []
+  for (const block of blocks) {
+    if (!isObject(block)) continue
+    const { type } = block
+    const id = textIn(block, type === 'tool_result' ? 'tool_use_id' : 'id')
+    if (type === 'text' && typeof block['text'] === 'string')
+      said.push(withRest('claude-ai', textPart(block['text']), block, pickFields(block, ['type', 'text'])))
+    else if (type === 'thinking' && typeof block['thinking'] === 'string')
+      said.push(
+        withRest(
+          'claude-ai',
+          { type: 'reasoning', text: block['thinking'] },
+          block,
+          pickFields(block, ['type', 'thinking']),
+        ),
+      )
+    else if (type === 'tool_use' && id !== undefined)
+      said.push(
+        withRest(
+          'claude-ai',
+          callPart(id, textIn(block, 'name') ?? '', block['input']),
+          block,
+          pickFields(block, ['type', 'id', 'name', 'input']),
+        ),
+      )
+    else if (type === 'tool_result' && id !== undefined)
+      results.push(
+        resultMessage(id, resultParts(block['content']), {
+          name: textIn(block, 'name'),
+          isError: block['is_error'] === true,
+        }),
+      )
+    else said.push({ type: 'provider', provider: 'claude-ai', raw: block })
+  }
+  const text = textIn(message, 'text')
+  if (blocks.length === 0 && text !== undefined && text !== '') said.push(textPart(text))
+  for (const attachment of Array.isArray(message['attachments']) ? (message['attachments'] as readonly Json[]) : []) {
+    const words = isObject(attachment) ? textIn(attachment, 'extracted_content') : undefined
+    if (words !== undefined) said.push(textPart(words))
+  }
+  const beside = {
+    ...fieldsBeside(message, ['content', 'text', 'uuid', 'created_at']),
+    timestamp: message['created_at'] ?? null,
+  }
+  const id = textIn(message, 'uuid')
+  const own: Message = {
+    role: message['sender'] === 'assistant' ? 'assistant' : 'user',
+    content: said as ResultPart[],
+    ...(id !== undefined && { id }),
+  }
+  return [...(said.length === 0 ? [] : [own]), ...results].map((one) => withOtherFields(one, 'claude-ai', beside))
+}
+
+const resultParts = (content: Json | undefined): readonly ResultPart[] => {
+  if (typeof content === 'string') return [textPart(content)]
+  return (Array.isArray(content) ? (content as readonly Json[]) : []).map((part): ResultPart =>
+    isObject(part) && typeof part['text'] === 'string'
+      ? textPart(part['text'])
+      : { type: 'provider', provider: 'claude-ai', raw: part },
+  )
+}
