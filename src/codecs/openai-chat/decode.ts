@@ -233,9 +233,10 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
     return callPart(id, name, input, keep(wire, { type: 'custom', id, custom: { name, input } }, 'custom'))
   }
   const called = wire['function']
-  // Some servers call a function without its name: no tool can be run for it.
-  if (!isObject(called) || (called['name'] ?? '') === '') return freeze({ ...raw(wire), ...mark('tool_call') })
+  if (!isObject(called)) return freeze({ ...raw(wire), ...mark('tool_call') })
   const id = readIn(wire, 'id', aString)
+  // Some servers call a function without its name: no tool can be run for it.
+  if ((called['name'] ?? '') === '') return freeze({ ...raw(wire), ...mark('tool_call') })
   const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
   const given = called['arguments']
   const usual = { type: 'function', id, function: { name, ...(isPresent(given) && { arguments: given }) } }

@@ -61,7 +61,7 @@ describe('a chat workflow', () => {
     })
     const content = (await ok(hydrate(store, history))).view().toArray()
     expect(content.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
-    expect(content.map(textOf)).toEqual(['SECRET question', 'SECRET words', '', 'SECRET answer'])
+    expect(content.map(textOf)).toEqual(['SECRET question', 'SECRET words', 'SECRET file', 'SECRET answer'])
     expect(JSON.stringify(events)).toContain('SECRET')
     expect(`${state()}${JSON.stringify(history)}`).not.toMatch(/SECRET|thoughts|path/)
     expect(beats.length).toBeGreaterThan(10)

@@ -307,7 +307,7 @@ describe('chat signals', () => {
     expect(await said()).toEqual([
       'user question',
       'assistant ',
-      'tool ',
+      'tool found',
       'user one',
       'user two',
       'assistant done',
