@@ -119,7 +119,7 @@ function* groupsOf<Pattern>(
   }
   for (const [hash, group] of groups) {
     const kept: Pattern[] = []
-    for (const pattern of group.toSorted(compare)) {
+    for (const pattern of yield* sortedInPieces(group, compare)) {
       const last = kept.at(-1)
       if (last === undefined || !startsWith(pattern, last)) kept.push(pattern)
     }
@@ -127,6 +127,27 @@ function* groupsOf<Pattern>(
     yield group.length * width
   }
   return groups
+}
+
+const sortedAtOnce = 512
+
+/** The items sorted. Other work may run after each few hundred. */
+function* sortedInPieces<Item>(
+  items: readonly Item[],
+  compare: (one: Item, other: Item) => number,
+): Generator<number, readonly Item[]> {
+  if (items.length <= sortedAtOnce) return items.toSorted(compare)
+  const middle = items.length >> 1
+  const one = yield* sortedInPieces(items.slice(0, middle), compare)
+  const other = yield* sortedInPieces(items.slice(middle), compare)
+  const sorted: Item[] = []
+  for (let left = 0, right = 0; sorted.length < items.length;) {
+    const isLeft =
+      right === other.length || (left < one.length && compare(one[left] as Item, other[right] as Item) <= 0)
+    sorted.push((isLeft ? one[left++] : other[right++]) as Item)
+    if (sorted.length % sortedAtOnce === 0) yield sortedAtOnce * 64
+  }
+  return sorted
 }
 
 /** The last pattern that is not greater than a text. `compare` compares the text with a pattern. */
