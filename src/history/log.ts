@@ -99,7 +99,7 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
   return position
 }
 
-/** A frozen copy of a message, which the linked record can have too; what was decoded is returned as it is. Throws for what can't be recorded. */
+/** A frozen copy that the linked record also accepts; a decoded message is returned unchanged. Throws for what can't be recorded. */
 export const copyFor = <M>(log: Log<M>, message: M | Immutable<M>): Immutable<M> =>
   log.link === undefined ? (snapshot(message) as Immutable<M>) : log.link.admit(message)
 

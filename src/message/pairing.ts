@@ -86,21 +86,21 @@ export const createPairing = <Call, Answer>(): Pairing<Call, Answer> => {
   let open = new Map<string, MutableCall[]>()
   let waiting = 0
   let turn = 0
-  const countOtherPosition = (position: number): void => {
+  const endTurnUnlessAt = (position: number): void => {
     if (waiting === 0 || turn === position) return
     open = new Map()
     waiting = 0
   }
   return {
     calls: () => Object.freeze([...calls]),
-    other: countOtherPosition,
+    other: endTurnUnlessAt,
     isLate: (id) => {
       const met = latest.get(id)
       return met !== undefined && met.answer === undefined && open.get(id) === undefined
     },
     waiting: () => waiting,
     call: (id, call, position, answer) => {
-      countOtherPosition(position)
+      endTurnUnlessAt(position)
       const before = latest.get(id)
       const met: MutableCall = { call, answer, adjacent: false }
       calls.push(met)
@@ -142,17 +142,17 @@ export const walkMessages = (
   messages: Sequence<Message>,
   call: (part: ToolCallPart, position: number, index: number) => void,
   result: (part: ToolResultPart, position: number, index: number) => void,
-  countOtherPosition: (position: number) => void,
+  endTurnUnlessAt: (position: number) => void,
 ): void => {
   lengthOf(messages) // throws
   let position = 0
   for (const { content } of messages) {
-    if (content.length === 0) countOtherPosition(position)
+    if (content.length === 0) endTurnUnlessAt(position)
     for (const [index, part] of content.entries()) {
       const was = part.type === 'erased' ? erasedTextPart(part) : part
       if (was.type === 'tool_result') result(was, position, index)
       else if (was.type === 'tool_call') call(was, position, index)
-      else countOtherPosition(position)
+      else endTurnUnlessAt(position)
     }
     position += 1
   }

@@ -16,7 +16,7 @@ export type Hash = (bytes: Uint8Array) => Uint8Array
 /** The part of `node:crypto` used here. Outside Node there are no types for it. */
 type NodeHash = (algorithm: 'sha256', bytes: Uint8Array, encoding: 'latin1') => string
 
-const nodeHash = ((): NodeHash | undefined => {
+const nodeCryptoHash = ((): NodeHash | undefined => {
   const { process } = globalThis as { readonly process?: { readonly getBuiltinModule?: (name: string) => unknown } }
   try {
     return (process?.getBuiltinModule?.('node:crypto') as { readonly hash?: NodeHash } | undefined)?.hash
@@ -32,10 +32,10 @@ const nodeHash = ((): NodeHash | undefined => {
  * @returns 32 bytes
  */
 export const portableSha256: Hash =
-  nodeHash === undefined
+  nodeCryptoHash === undefined
     ? (bytes) => sha256(bytes)
     : (bytes) => {
-        const text = nodeHash('sha256', bytes, 'latin1') // takes half the time of a buffer
+        const text = nodeCryptoHash('sha256', bytes, 'latin1') // takes half the time of a buffer
         const digest = new Uint8Array(32)
         for (let index = 0; index < 32; index++) digest[index] = text.charCodeAt(index)
         return digest

@@ -53,9 +53,9 @@ const isRedactor = (given: unknown): given is Redactor =>
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const { text, textFrom, json, ready, counts } = inner
   const part = partRedactor(inner)
-  const message = (cleanContent: Message): Message => {
-    const { result, found } = inner.finding(() => messageWith(cleanContent, part, inner))
-    return result === cleanContent ? cleanContent : markMessage(result, found)
+  const message = (given: Message): Message => {
+    const { result, found } = inner.finding(() => messageWith(given, part, inner))
+    return result === given ? given : markMessage(result, found)
   }
   const redactor: Redactor = {
     text,

@@ -86,7 +86,7 @@ export const jsonEscapes: RegExp = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g
 
 const letters: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', 0: '\0' }
 
-const decodedLength = (escape: string): string => {
+const decodedText = (escape: string): string => {
   const letter = escape[1] as string
   if (escape.length === 2) return letters[letter] ?? letter
   return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape)?.[0] as string, 16))
@@ -127,7 +127,7 @@ export const search = (
   const layers = [text]
   while (layers.length <= mostLayers) {
     const layer = layers.at(-1) as string
-    const next = layer.replaceAll(escapes, decodedLength)
+    const next = layer.replaceAll(escapes, decodedText)
     if (next === layer) break
     for (const span of layers.reduceRight(
       (found, outer) => spansInEscaped(found, outer),

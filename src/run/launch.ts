@@ -176,7 +176,7 @@ export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiti
  *
  * @param begin the starting point, or a function that finds it; the run can be cancelled meanwhile
  * @param after called when the run is over; returns its final result
- * @param letGo called instead if finding the starting point threw something that is no fault, which `result` then throws
+ * @param letGo called instead if `begin` throws an unexpected error, which `result` rethrows
  */
 export const launchRun = <F extends TurnFault>(
   options: RunSettings,

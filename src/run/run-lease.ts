@@ -42,7 +42,7 @@ export interface RunLease {
 }
 
 /** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
-export const defaultTtl = 10_000
+export const defaultRunTtl = 10_000
 
 /** The leases acquired by runs. Leases acquired by the application are never released here. */
 const runLeases = new WeakSet<SessionLease>()
@@ -89,7 +89,7 @@ export const acquireRunLease = async (
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease } = session
   if (lease === undefined) return right(undefined)
-  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: given } = ownFields(options)
+  const { holder = 'run', ttl = defaultRunTtl, whenBusy = 'fail', clock: given } = ownFields(options)
   const clock = clockOf(given)
   const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
   const until = clock.now() + wait

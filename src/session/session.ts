@@ -107,7 +107,7 @@ export interface EraseTarget {
   readonly files?: true
 }
 
-/** A session that was sealed. It accepts no more appends from any writer, but changes of its metadata; you can fork it. */
+/** A session that was sealed. Nobody can append to it. Its metadata can still change, and you can fork it. */
 export interface SealedSession extends SessionReader, Pick<ReadonlySession, 'damaged'>, Pick<Session, 'update'> {
   readonly state: 'sealed'
 }
@@ -189,7 +189,7 @@ export interface Session extends SessionReader {
    */
   readonly note: (note: NewNote, options?: NoteOptions) => Task<WriteFault, AppendedMessages>
   /**
-   * Change the metadata with an Immer recipe. The change is a note, so that earlier metadata can be told (`at`). The recipe
+   * Change the metadata with an Immer recipe. The change is a note, so `at` can return earlier metadata. The recipe
    * runs after earlier updates, and again if another writer appends first. Objects that it inserts are copied. A recipe
    * that changes nothing appends nothing.
    *

@@ -1,4 +1,4 @@
-/** A history that is told a schema: what it refuses, what it says, and that nothing is recorded then. */
+/** A history with a schema: what it rejects, the sentence, and that nothing is recorded then. */
 import { runInNewContext } from 'node:vm'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { expect, expectTypeOf, it } from 'vitest'
@@ -75,7 +75,7 @@ it('takes a schema of its own, and refuses what is none or answers later', () =>
   expect(history.append(user('a'))).toBe(0)
   expect(() => history.append({ role: 'user' } as never)).toThrow(/^content\[0\] is refused: no message/)
   for (const none of [null, {}, () => true, { '~standard': {} }] as never[])
-    expect(() => createHistory({ check: none })).toThrow('createHistory: `check` is no schema')
+    expect(() => createHistory({ check: none })).toThrow('createHistory: `check` is not a schema')
   const later = createHistory<string>({ check: z.string().refine(async () => true) as never })
   expect(() => later.append('a')).toThrow(TypeError)
   expect(later.len).toBe(0)
@@ -135,7 +135,7 @@ it('a restored history has the check that it is given, for the saved messages an
     left: { _tag: 'UnrecordableMessage', position: 1, path: ['parts', 1, 'text'] },
   })
   expect(() => restoreHistory({ messages: [] }, right, { check: null as never })).toThrow(
-    'restoreHistory: `check` is no schema',
+    'restoreHistory: `check` is not a schema',
   )
   expect(createHistory<Checked>({ from: restored.history.view() }).append(bad)).toBe(1) // a fork has its own, or none
 })

@@ -27,10 +27,8 @@ import { valuesOfText } from './values.ts'
 /**
  * Read a conversation from a text, or from bytes in UTF-8 or UTF-16. The format is detected from the content.
  *
- * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a
- * request or a response; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session
- * files of pi, Claude Code, Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the
- * bodies of requests. Files of Gemini CLI and opencode may also be one or several JSON values that span lines.
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array, or in the body of a request or a
+ * response; the session files of about twenty agents (docs/transcripts.md lists them); and exports of Indelible.
  *
  * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is
  * read; with `strict` such a line is a fault. Unreadable input never throws.

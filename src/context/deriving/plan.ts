@@ -51,7 +51,7 @@ const shape = {
 /** What a context is planned with. */
 export interface Planning extends Record {
   readonly notes: ReadNotes
-  /** The kinds of the messages that notes put under a minimum, by position: they count from the beginning. */
+  /** Page kinds set by pins, by position. They apply to the whole record. */
   readonly pinned: ReadonlyMap<number, PageKind>
   /** The tokens for messages, by the estimator. */
   readonly budget: number

@@ -54,7 +54,7 @@ const budgetFor = (input: number | undefined): number => {
   const enough = budgets.findIndex((tokens) => tokens >= Math.max(32_000, input * 1.5))
   return enough === -1 ? budgets.length - 1 : enough
 }
-/** So many calls are compared without being asked. */
+/** The most calls compared automatically. */
 const mostComparedUnasked = 1500
 
 export const ContextView = ({ record, named }: { readonly record: SessionRecord; readonly named: Named }): VNode => {

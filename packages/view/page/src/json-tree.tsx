@@ -6,7 +6,7 @@ import { oneLine, visibleText } from './format-text.ts'
 
 /** Deeper objects are closed at first. */
 const openDepth = 1
-/** So many members are shown at once. */
+/** The most members shown at once. */
 const mostMembers = 100
 /** A text longer than this is cut, until somebody asks for the rest. */
 const longText = 300

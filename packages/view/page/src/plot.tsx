@@ -54,7 +54,7 @@ const Lines = ({ title, series, values, call, unit = compactNumber }: PlotProps)
   )
 }
 
-/** So many points are drawn at most: more than that a figure has no pixels for. */
+/** The most points drawn: a figure has no pixels for more. */
 const mostPoints = 1000
 
 /** A line that ends where a value is missing. */

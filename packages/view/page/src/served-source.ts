@@ -23,7 +23,7 @@ const keyName = 'indelible.key'
  * Exchange the token of the address for a key, and take it out of the address. Other tabs of this browser then need no
  * token.
  *
- * @throws Unread if the address was used before
+ * @throws NoAnswer if the address was used before
  */
 export const exchangeToken = async (): Promise<void> => {
   const given = addressFields()

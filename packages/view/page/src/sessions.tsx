@@ -310,7 +310,7 @@ const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: strin
   </a>
 )
 
-/** So many characters stand before the first of the words. */
+/** The number of characters before the first of the words. */
 const before = 24
 
 /** The text around the words, with the words marked. */

@@ -15,7 +15,7 @@ export interface Sides {
 
 /** Texts that are longer together are not compared: that would take too long. */
 const longest = 400_000
-/** So many edits are looked for; with more, nothing of two lines is worth comparing. */
+/** The most edits looked for; lines that differ more are not compared. */
 const mostEdits = 2000
 
 /** The texts as pieces, with so many equal characters on each side of a change. Cost: O(texts · lines that changed), and within changed lines O(characters · edits). */

@@ -34,7 +34,7 @@ export type FromWorker =
   | { readonly id: number; readonly series: Series }
   | { readonly id: number; readonly fault: string }
 
-/** So many messages are given to the worker between two frames. */
+/** The most messages given to the worker between two frames. */
 const pieceMessages = 500
 
 class WorkerClient {

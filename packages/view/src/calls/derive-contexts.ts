@@ -72,7 +72,7 @@ interface PolicyAt {
   readonly budget: number
 }
 
-/** So many contexts are kept: a call that follows one of them continues it. */
+/** The most contexts kept: a call that follows one of them continues it. */
 const mostKept = 8
 
 export class Deriver implements Questions {

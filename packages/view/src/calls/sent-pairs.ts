@@ -26,7 +26,7 @@ export type Pair =
   /** Messages of the record that the call was not sent. */
   | { readonly type: 'unsent'; readonly from: number; readonly to: number }
 
-/** So many messages in a row that are as they were recorded are not folded. */
+/** The most messages in a row, sent as recorded, that are not folded. */
 const mostSame = 3
 
 /**
