@@ -37,7 +37,7 @@ describe('indelible context', () => {
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules stay$/m)
     expect(stdout).toMatch(/^ +6 {2}tool +evidence +structured +older: a line in the marker of messages 2–11$/m)
     expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
-      /^ +11 {2}tool +evidence +pointer\n +older: no line of it fits into the marker of messages \d+–\d+$/m,
+      /^ +11 {2}tool +evidence +pointer +older: the marker of messages \d+–\d+ has no line of it$/m,
     )
     expect(stdout).toMatch(
       /^ {3}17 {2}user +conversation +full +among the newest messages, which are sent as recorded$/m,
@@ -151,7 +151,7 @@ describe('indelible context', () => {
       Array(2).fill('in the summary of messages 1–3, by m'),
     )
     expect(reason('structured', 6)).toBe('older: a line in the marker of messages 5–8')
-    const only = (range: string): string => `older: no line of it fits into the marker of messages ${range}`
+    const only = (range: string): string => `older: the marker of messages ${range} has no line of it`
     expect([reason('pointer', 5), reason('pointer', 8), reason(undefined, 10)]).toEqual([
       only('5–8'),
       only('5–8'),

@@ -103,7 +103,7 @@ const growthOf = ({ budget }: Planning): number => Math.min(budget * shape.growt
 
 /**
  * The index where the latest rewrite before the end of the view starts: the first at which a call can follow after a multiple of
- * a size. None before the record has two budgets: until then it is read from its beginning.
+ * a size. None before the record has five budgets (`reads`): until then it is read from its beginning.
  */
 export const rewriteAt = (planning: Planning): readonly [index: number, number: number] => {
   const { view, sizes, budget } = planning

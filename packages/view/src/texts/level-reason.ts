@@ -34,7 +34,7 @@ export const levelReasons = ({
     if (own !== undefined)
       return level === 'structured'
         ? `older: a line in the marker of messages ${rangeText(own)}`
-        : `older: no line of it fits into the marker of messages ${rangeText(own)}`
+        : `older: the marker of messages ${rangeText(own)} has no line of it`
     if (hidden.length === 0 && level === 'full') return 'the whole record fits the budget'
     if (position >= newestFrom)
       return level === 'full'
