@@ -218,7 +218,7 @@ it('a Temporal chat survives kill -9 during a stream and a tool, and emits each 
   expect(await conversationTexts(history)).toEqual([
     'user: SECRET question',
     'assistant: SECRET one two',
-    'tool: ',
+    'tool: SECRET found',
     'assistant: SECRET done',
   ])
   expect(await ends(handle.workflowId, 2)).toEqual([
@@ -250,7 +250,7 @@ it('a Temporal chat queues signals during a stream and a tool after what the mod
   const texts = [
     'user: question',
     'assistant: calling now',
-    'tool: ',
+    'tool: found',
     'user: during the stream',
     'user: during the tool',
   ]

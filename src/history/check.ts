@@ -11,7 +11,9 @@ import { isObject, NotJson, type Path } from '../json/index.ts'
 export const checkOf = (call: string, schema: StandardSchemaV1): ((message: unknown) => void) => {
   const standard = (Object(schema) as Partial<StandardSchemaV1>)['~standard']
   if (typeof standard?.validate !== 'function')
-    throw new TypeError(`${call}: \`check\` is not a schema; pass a Standard Schema, for example from zod, valibot or arktype`)
+    throw new TypeError(
+      `${call}: \`check\` is not a schema; pass a Standard Schema, for example from zod, valibot or arktype`,
+    )
   return (message) => {
     const result = standard.validate(message)
     if (isPromise(result)) {

@@ -106,7 +106,7 @@ describe('a chat on DBOS', leftOutIf(server === undefined, noPostgres), () => {
     expect(view.toArray().map((message) => `${message.role}: ${textOf(message)}`)).toEqual([
       'user: SECRET question',
       'assistant: SECRET one two',
-      'tool: ',
+      'tool: SECRET found',
       'user: SECRET meanwhile',
       'assistant: SECRET done',
     ])
