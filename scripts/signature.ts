@@ -1,6 +1,12 @@
 /** The signatures of public values and the fields of options objects, a line each, as the sources state them. */
 import { declared, fileAt, list, nameOf, node, type Declared, type File, type Node } from '../test/declarations.ts'
 
+/** The types that programs call, whose members API.md lists like those of options. */
+const called: ReadonlySet<string> = new Set([
+  ...['History', 'View', 'Session', 'SessionReader', 'Store', 'BlockStore', 'KeyValueStore'],
+  ...['RunStream', 'RunResult', 'SessionLease', 'Redactor', 'CallLog', 'RefHistory', 'Recorder', 'Model'],
+])
+
 /** The signatures of a name that a file exports: several for overloads. Empty where another package declares it. */
 export const signaturesOf = (source: string, name: string): readonly string[] => {
   const found = declared(fileAt(source), name)
@@ -19,7 +25,7 @@ export const optionsOf = (source: string, names: readonly string[]): ReadonlyMap
   const options = new Map<string, readonly string[]>()
   const add = (file: File, name: string): void => {
     const fields = declared(file, name).flatMap(fieldsOfType)
-    if (name.endsWith('Options') && fields.length > 0) options.set(name, fields)
+    if ((name.endsWith('Options') || called.has(name)) && fields.length > 0) options.set(name, fields)
   }
   for (const name of names) {
     add(fileAt(source), name)
