@@ -19,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
   },
+  ssr: { resolve: { conditions } },
   test: { include: ['test/**/*.test.ts'], testTimeout: 600_000, globals: true }, // LangGraph's suite takes globals
 })
 

@@ -15,7 +15,7 @@ import {
   type BaseCheckpointSaver,
 } from '@langchain/langgraph'
 import { afterAll, expect, it } from 'vitest'
-import { memoryStore, settle, textOf } from 'indelible'
+import { memoryStore, settle, textOf, type Store } from 'indelible'
 import { IndelibleSaver } from '@indelible/langgraph'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { postgresStore } from '@indelible/postgres'
@@ -150,4 +150,103 @@ it('the program in the documentation runs', async () => {
   mkdirSync(fileURLToPath(new URL('../.cache', import.meta.url)), { recursive: true })
   writeFileSync(target, blocks.join('\n'))
   await import(/* @vite-ignore */ target)
+})
+
+const Files = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  files: Annotation<Readonly<Record<string, string>>>({
+    reducer: (files, written) => ({ ...files, ...written }),
+    default: () => ({}),
+  }),
+})
+
+/** Source code, whose lines need escapes. */
+const sourceOf = (name: string): string =>
+  Array.from({ length: 100 }, (_, line) => `export const ${name}_${line} = "${line * 7919}\\n" // of ${name}`).join(
+    '\n',
+  )
+
+/** A coding agent: each turn writes one file into a map that only grows. */
+const coder = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(Files)
+    .addNode('write', ({ files, messages }) => {
+      const name = `file${Object.keys(files).length}`
+      return { files: { [`src/${name}.ts`]: sourceOf(name) }, messages: [new AIMessage(`${messages.length}: ${name}`)] }
+    })
+    .addEdge(START, 'write')
+    .addEdge('write', END)
+    .compile({ checkpointer })
+
+const thread = { configurable: { thread_id: 'chat' } }
+
+const bytesOf = async (store: Store, saver: IndelibleSaver): Promise<number> =>
+  (await store.read(saver.idOf('chat'))).reduce((sum, { body }) => sum + Buffer.byteLength(body), 0)
+
+it.each(['async', 'sync', 'exit'] as const)(
+  'a graph whose files grow stores at most 3 bytes per byte of a new file, with durability %s',
+  async (durability) => {
+    const store = memoryStore()
+    const [own, theirs] = [new IndelibleSaver(store), new MemorySaver()]
+    let written = 0
+    for (let turn = 0; turn < 40; turn++) {
+      const input = { messages: [new HumanMessage(`write file ${turn}`)] }
+      const { files } = await coder(own).invoke(input, { ...thread, durability })
+      written += Buffer.byteLength(files[`src/file${turn}.ts`] ?? '')
+      await coder(theirs).invoke(input, { ...thread, durability })
+    }
+    expect((await bytesOf(store, own)) / written).toBeLessThanOrEqual(3)
+    const [state, expected] = [
+      await coder(new IndelibleSaver(store)).getState(thread),
+      await coder(theirs).getState(thread),
+    ]
+    expect((state.values as typeof Files.State).files).toEqual((expected.values as typeof Files.State).files)
+    expect(Object.keys((state.values as typeof Files.State).files)).toHaveLength(40)
+  },
+)
+
+it('a turn of such a graph stores the same at any number of files', async () => {
+  const store = memoryStore()
+  const saver = new IndelibleSaver(store)
+  const costs: number[] = []
+  for (let turn = 0; turn < 200; turn++) {
+    const before = await bytesOf(store, saver).catch(() => 0)
+    await coder(saver).invoke({ messages: [new HumanMessage('next')] }, thread)
+    costs.push((await bytesOf(store, saver)) - before)
+  }
+  // A little longer, by the digits of the file's number in each of its lines.
+  expect((costs[199] as number) / (costs[10] as number)).toBeLessThan(1.1)
+})
+
+it('prune of such a graph keeps the states that the last checkpoints reach, and erases the others from the file', async () => {
+  const path = join(folder, 'files.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const saver = new IndelibleSaver(store)
+  const Scratch = Annotation.Root({ ...Files.spec, scratch: Annotation<Readonly<Record<string, string>>> })
+  const graphOn = (checkpointer: BaseCheckpointSaver) =>
+    new StateGraph(Scratch)
+      .addNode('write', ({ files }) => {
+        const turn = Object.keys(files).length
+        return {
+          files: { [`f${turn}`]: `file ${turn} ${sourceOf('f')}` },
+          scratch: { only: `scratch ${turn}. ${sourceOf('s')}` },
+        }
+      })
+      .addEdge(START, 'write')
+      .addEdge('write', END)
+      .compile({ checkpointer })
+  const graph = graphOn(saver)
+  for (let turn = 0; turn < 5; turn++) await graph.invoke({ messages: [new HumanMessage(`question ${turn}`)] }, thread)
+  const before = await graph.getState(thread)
+  expect(await saver.prune('chat', { keep: 1 })).toBeGreaterThan(0)
+  const after = await graphOn(new IndelibleSaver(store)).getState(thread)
+  expect(after.values).toEqual(before.values)
+  const record = await saver.record('chat')
+  expect(record.view().toArray().map(textOf)).toEqual([0, 1, 2, 3, 4].map((turn) => `question ${turn}`))
+  // The graph goes on from what is left.
+  const next = await graph.invoke({ messages: [new HumanMessage('question 5')] }, thread)
+  expect(Object.keys(next.files)).toEqual(['f0', 'f1', 'f2', 'f3', 'f4', 'f5'])
+  await store.close()
+  const file = readFileSync(path, 'latin1')
+  expect([0, 1, 2, 3].filter((turn) => file.includes(`scratch ${turn}. `))).toEqual([])
+  expect([0, 1, 2, 3, 4, 5].filter((turn) => !file.includes(`file ${turn} `))).toEqual([])
 })

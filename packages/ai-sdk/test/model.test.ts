@@ -3,7 +3,7 @@ import { simulateReadableStream } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { faultMessage, createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
+import { faultMessage, createHistory, settle, system, user, type Message, type Settled, type View } from 'indelible'
 import { run, tool, type Model, type ModelEvent } from 'indelible/run'
 import { aiSdkModel } from '@indelible/ai-sdk'
 import { modelContract, type ModelScene } from '@indelible/testing'
@@ -144,6 +144,21 @@ describe('the AI SDK model', () => {
         { role: 'tool', content: [{ toolCallId: 'c1', toolName: 'read' }, { toolCallId: 'c2' }] },
       ],
     })
+  })
+
+  it('sends the `instructions` of a run in place of the leading system messages of its view', async () => {
+    const inner = speaking(calls, hello, hello)
+    const model = aiSdkModel(inner)
+    const view = [system('You are old.'), system('And verbose.'), user('a'), system('Later.'), user('b')]
+    const asked = await run({ model, view, tools: [read], instructions: 'You are new.' }).result()
+    expect(asked.stopReason).toBe('end_turn')
+    await run({ model, view }).result()
+    const sent = inner.doStreamCalls.map(({ prompt }) =>
+      prompt.flatMap(({ role, content }) => (role === 'system' ? [content] : [])),
+    )
+    const replaced = ['You are new.', 'Later.']
+    expect(sent).toEqual([replaced, replaced, ['You are old.', 'And verbose.', 'Later.']])
+    expect(inner.doStreamCalls[0]?.prompt.map(({ role }) => role)).toEqual(['system', 'user', 'system', 'user'])
   })
 
   it('runs tools even if the SDK finds the arguments invalid', async () => {

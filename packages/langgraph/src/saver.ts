@@ -35,13 +35,13 @@ import type { ApplicationNote } from 'indelible/internal/notes'
 import { storeFaultText } from 'indelible/internal/store'
 import { FaultError, pagesOf } from 'indelible/internal/task'
 import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './items.ts'
-import { mapChanges, mapIn } from './maps.ts'
+import { mapIn } from './maps.ts'
 import { Reviver } from './revive.ts'
 import {
   dumpedOf,
   itemsOf,
-  mapOf,
   namespace,
+  notedMap,
   toNotedValue,
   noteOf,
   noteAgain,
@@ -735,10 +735,7 @@ const dumpedNote = (dumped: DumpedValue, before: Value | undefined): NotedValue 
   const [type, text] = dumped
   if (before?.kind === 'whole' && before.dumped[0] === type && before.dumped[1] === text) return { same: true }
   const map = type === 'json' && text.length >= shortestMap ? mapIn(text) : undefined
-  if (map === undefined) return { whole: dumped }
-  const changes = mapChanges(before?.kind === 'map' ? mapOf(before) : {}, map)
-  if (changes === undefined) return { whole: dumped }
-  return changes.length === 0 && before?.kind === 'map' ? { same: true } : { map: changes }
+  return map === undefined ? { whole: dumped } : notedMap(map, before)
 }
 
 /** The length of a serialized map from which on its changes are stored. */

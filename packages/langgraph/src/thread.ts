@@ -63,8 +63,8 @@ type NotedValue =
   /** The value that the channel had at an earlier version. */
   | { readonly at: string | number }
   | { readonly whole: DumpedValue }
-  /** A map: the changes to that of `base`; to an empty one, if that has none. */
-  | { readonly map: readonly MapChange[] }
+  /** A map: the changes to that of `base`; to an empty one, if that has none or `fromEmpty`. */
+  | { readonly map: readonly MapChange[]; readonly fromEmpty?: true }
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
 /** The content of this package's notes. */
@@ -229,8 +229,10 @@ const valueIn = (
 ): Value | undefined => {
   if (hasField(noted, 'same')) return base
   if (hasField(noted, 'whole')) return { kind: 'whole', dumped: noted.whole }
-  if (hasField(noted, 'map'))
-    return { kind: 'map', base: base?.kind === 'map' ? base : undefined, changes: noted.map, cached: maps }
+  if (hasField(noted, 'map')) {
+    const continued = base?.kind === 'map' && ownField(noted, 'fromEmpty') !== true ? base : undefined
+    return { kind: 'map', base: continued, changes: noted.map, cached: maps }
+  }
   return {
     kind: 'list',
     base: base?.kind === 'list' ? base : undefined,
@@ -291,14 +293,26 @@ export const dumpedOf = (value: Value, session: SessionReader): DumpedValue => {
   return ['json', value.isSnapshot ? `{"lc":2,"type":"delta_snapshot","value":${list}}` : list]
 }
 
+/**
+ * A map as noted after the value that the channel has in its base, in the shorter way. A node that writes one file
+ * while the state has hundreds would otherwise note the removal of all others.
+ */
+export const notedMap = (map: JsonObject, base: Value | undefined): NotedValue => {
+  const changes = base?.kind === 'map' ? mapChanges(mapOf(base), map) : undefined
+  if (changes?.length === 0) return { same: true }
+  if (changes?.every(([, value]) => value !== undefined) === true) return { map: changes }
+  const all = mapChanges({}, map)
+  if (all !== undefined && base?.kind !== 'map') return { map: all }
+  if (all !== undefined && (changes === undefined || JSON.stringify(all).length < JSON.stringify(changes).length))
+    return { map: all, fromEmpty: true }
+  return changes === undefined ? { whole: ['json', JSON.stringify(map)] } : { map: changes }
+}
+
 /** A value as noted again, after the value that the channel has in the note that becomes its base. */
 export const noteAgain = (value: Value, base: Value | undefined): NotedValue => {
   if (value === base) return { same: true }
   if (value.kind === 'whole') return { whole: value.dumped }
-  if (value.kind === 'map') {
-    const changes = mapChanges(base?.kind === 'map' ? mapOf(base) : {}, mapOf(value))
-    return changes === undefined ? { whole: ['json', JSON.stringify(mapOf(value))] } : { map: changes }
-  }
+  if (value.kind === 'map') return notedMap(mapOf(value), base)
   const [items, before] = [itemsOf(value), base?.kind === 'list' ? itemsOf(base) : []]
   let keep = 0
   while (keep < items.length && keep < before.length && isSameRef(items[keep] as Item, before[keep] as Item)) keep += 1
