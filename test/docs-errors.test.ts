@@ -5,7 +5,7 @@ import { parseSync } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { namesOf } from '../scripts/api.ts'
 import { entries, packages } from '../scripts/packages.ts'
-import { root } from '../scripts/run.ts'
+import { errorRows } from './error-rows.ts'
 
 /** The tags of an `Either`. */
 const outcomes = new Set(['Left', 'Right'])
@@ -82,17 +82,7 @@ const visit = (name: string): void => {
 entries.flatMap((entry) => namesOf(entry).types).forEach(visit)
 
 /** The rows of the page: `entry _tag`, with what is said of it. */
-const rows = readFileSync(`${root}docs/errors.md`, 'utf8')
-  .split(/^## /m)
-  .slice(1)
-  .flatMap((section) => {
-    const entry = /^.+: `(.+)`$/m.exec(section)?.[1] ?? 'no entry'
-    return [...section.matchAll(/^\| `(\w+)` \| (.+) \| (.+) \|$/gm)].map(([, tag = '', when = '', todo = '']) => ({
-      name: `${entry} ${tag}`,
-      when,
-      todo,
-    }))
-  })
+const rows = errorRows.map(({ entry, tag, when, todo }) => ({ name: `${entry} ${tag}`, when, todo }))
 
 describe('docs/errors.md', () => {
   it('has exactly one row per public fault tag, under its entry', () => {
