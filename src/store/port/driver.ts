@@ -83,7 +83,7 @@ export const cursorText = ({ value, key }: Cursor, by: CheckedQuery['by']): stri
   by === 'id' ? `${value}` : by === 'created' ? `${key}` : `${value}${separators[by]}${key}`
 
 /**
- * The interface that an adapter implements: the calls of a {@link Store}, which documents their effects and
+ * The interface that an adapter implements: the calls of a `Store`, which documents their effects and
  * results, each with the scope as first argument. Scope, ids and arguments are already checked and copied; only
  * differences are documented here. An exception becomes an `Io` fault, for a change with `outcome: 'unknown'`.
  * If the driver knows that nothing was changed, it returns a fault instead. After `close` no method is called.
@@ -95,70 +95,70 @@ export interface StoreDriver {
   readonly hash: Hash
   /** The store's clock: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
-  /** {@link Store.create}, in one step with the first rows: an append to the empty log, usually without rows. */
+  /** `Store.create`, in one step with the first rows: an append to the empty log, usually without rows. */
   readonly create: (scope: string, id: string, meta: JsonObject, first: CheckedAppend) => Answer<LogInfo>
-  /** {@link Store.info}. */
+  /** `Store.info`. */
   readonly info: (scope: string, id: string) => Answer<LogInfo>
-  /** {@link Store.list}. */
+  /** `Store.list`. */
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
-  /** {@link Store.pieces}. Omit it if it would cost as much as a list. */
+  /** `Store.pieces`. Omit it if it would cost as much as a list. */
   readonly pieces?: (scope: string) => Answer<readonly LogPiece[]>
-  /** {@link Store.update}; or the fault of `claimFault`. */
+  /** `Store.update`; or the fault of `claimFault`. */
   readonly update: (scope: string, id: string, update: CheckedUpdate) => Answer<LogInfo>
   /**
-   * {@link Store.append}: rows, blocks and the new head in one step. Appends to one log take effect in the order of
+   * `Store.append`: rows, blocks and the new head in one step. Appends to one log take effect in the order of
    * the calls: a session sends the next one, which expects the head that the first will leave, before the first is done.
    */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<AppendedRows>
-  /** {@link Store.read}. */
+  /** `Store.read`. */
   readonly read: (scope: string, id: string, range: RowRange) => Answer<readonly StoredRow[]>
-  /** {@link Store.nodes}. */
+  /** `Store.nodes`. */
   readonly nodes: (scope: string, id: string, positions: readonly number[]) => Answer<readonly Uint8Array[]>
-  /** {@link Store.fork}: `to` shares the first `at` rows of `id`. The cost must not depend on `at`. */
+  /** `Store.fork`: `to` shares the first `at` rows of `id`. The cost must not depend on `at`. */
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
-  /** {@link Store.remove}; or `Conflict`, if in the same step another log is not at the head of `unchanged`. */
+  /** `Store.remove`; or `Conflict`, if in the same step another log is not at the head of `unchanged`. */
   readonly remove: (scope: string, id: string, unchanged: UnchangedLog | undefined) => Answer<void>
   /** Change the lease of a log as computed by `leaseChanged`, in one transaction. */
   readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<LeaseAnswer>
-  /** {@link Store.putBlocks}. */
+  /** `Store.putBlocks`. */
   readonly putBlocks: (scope: string, blocks: readonly Block[]) => Answer<void>
-  /** {@link Store.getBlocks}, each id once. Returns the stored blocks by id; no one else may change their bytes. */
+  /** `Store.getBlocks`, each id once. Returns the stored blocks by id; no one else may change their bytes. */
   readonly getBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlyMap<BlockId, Uint8Array>>
-  /** {@link Store.hasBlocks}, each id once. Returns the ids of the blocks stored undamaged. */
+  /** `Store.hasBlocks`, each id once. Returns the ids of the blocks stored undamaged. */
   readonly hasBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlySet<BlockId>>
   /** Erases rows. Omit it if the store can't erase; it then rejects erased rows in copies, too. */
   readonly erasing?: ErasingDriver
   /** Finish pending calls and release the medium. */
   readonly close: () => Promise<void>
-  /** {@link Store.scopes}, each once, in any order. Omit it if the store can't list them. */
+  /** `Store.scopes`, each once, in any order. Omit it if the store can't list them. */
   readonly scopes?: () => Answer<readonly string[]>
-  /** {@link Store.check}. Omit it if the store has no bookkeeping that could be wrong. */
+  /** `Store.check`. Omit it if the store has no bookkeeping that could be wrong. */
   readonly check?: () => Answer<readonly StoreFinding[]>
-  /** {@link Store.repair}. Never change recorded data. */
+  /** `Store.repair`. Never change recorded data. */
   readonly repair?: () => Answer<readonly StoreRepair[]>
-  /** {@link Store.watch}, for changes by other processes. Omit it if no other process can change the store. */
+  /** `Store.watch`, for changes by other processes. Omit it if no other process can change the store. */
   readonly watch?: (scope: string, id: string, wake: () => void) => Promise<() => void>
   /** The store's search index. Omit it if there can be none. */
   readonly index?: IndexDriver
 }
 
-/** The interface of a search index: the calls of a {@link RowIndex}. */
+/** The interface of a search index: the calls of a `RowIndex`. */
 export interface IndexDriver {
-  /** {@link RowIndex.find}, with the limit checked. */
+  /** `RowIndex.find`, with the limit checked. */
   readonly find: (scope: string, query: RowQuery & { readonly limit: number }) => Answer<RowsFound | undefined>
-  /** {@link RowIndex.findIn}, each log once. */
+  /** `RowIndex.findIn`, each log once. */
   readonly findIn: (
     scope: string,
     logs: readonly string[],
     term: string,
   ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
-  /** {@link RowIndex.encrypted}. Without it, no logs are reported. */
+  /** `RowIndex.encrypted`. Without it, no logs are reported. */
   readonly encrypted?: (scope: string) => Answer<readonly string[]>
-  /** {@link RowIndex.make}. */
+  /** `RowIndex.make`. */
   readonly make: () => Answer<void>
-  /** {@link RowIndex.add}. */
+  /** `RowIndex.add`. */
   readonly add: (terms: TermsOf, most: number) => Answer<RowsIndexed>
-  /** {@link RowIndex.drop}. */
+  /** `RowIndex.drop`. */
   readonly drop: () => Answer<void>
 }
 
@@ -182,14 +182,14 @@ export interface CheckedErasure {
 /** The erasing part of a driver. */
 export interface ErasingDriver {
   /**
-   * {@link Store.erase}, in one step: compare the head and the lease of each log, replace the rows with their stubs,
+   * `Store.erase`, in one step: compare the head and the lease of each log, replace the rows with their stubs,
    * without salt and blocks, drop the blocks that nothing else references, and append to the ledger. Then remove the
    * old bytes from the medium; without an erasure, only that. The result's head is undefined if nothing was appended.
    */
   readonly erase: (scope: string, erasure: CheckedErasure | undefined) => Answer<Omit<EraseResult, 'rows'>>
-  /** {@link Store.sharing}. */
+  /** `Store.sharing`. */
   readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
-  /** {@link Store.containing}, with each row listed for the log that appended it. */
+  /** `Store.containing`, with each row listed for the log that appended it. */
   readonly containing: (scope: string, texts: readonly string[]) => Answer<TextPlaces>
   /** The erased rows of a scope, each for the log that appended it. Omit it if `check` reads the rows of each log. */
   readonly erased?: (scope: string) => Answer<readonly RowPlace[]>
