@@ -224,19 +224,19 @@ const remedies: Readonly<Record<string, () => Promise<void>>> = {
 
 /** The rows that are not tried here, and why. */
 const untried: Readonly<Record<string, string>> = {
-  Diverged: 'a person looks for the cause: store/verify cases of @indelible/testing have the fault',
+  Diverged: 'a person looks for the cause: session/tamper.test.ts has the fault',
   OtherLog: 'the remedy is that of NotASession: session/session.test.ts has the fault',
-  CannotErase: 'needs a driver without `erasing`: @indelible/testing has one',
+  CannotErase: 'needs a driver without `erasing`: store/handle.test.ts',
   NotALedger: 'needs a damaged ledger and a backup: evidence/test/ledger.test.ts',
   DamagedBlock: 'needs a damaged file and a backup: store/sqlite.test.ts',
   DamagedLog: 'the remedy is a page of its own, whose program the tests run: start/broken.md',
   ReadOnly: 'needs a user without permissions: store/sqlite.test.ts',
-  Full: 'needs a full disk: small-disk.ts',
+  Full: 'needs a full disk: store/packed.test.ts',
   NewerStore: 'the remedy is a later version of the library: store/sqlite.test.ts has the fault',
   OlderStore: 'needs a file of a development version: store/format.test.ts',
-  NoFullText: 'needs SQLite without FTS5: search/sqlite.test.ts',
+  NoFullText: 'the remedy is to search without an index: search/memory.test.ts',
   OpenedReadOnly: 'needs a user without permissions: store/sqlite.test.ts',
-  NetworkFileSystem: 'needs a network file system',
+  NetworkFileSystem: 'needs a network file system: store/handle.test.ts',
   LogGrows: 'needs a long read in another process: store/sqlite.test.ts',
   DamageFound: 'the remedy is a command: store/check.test.ts runs it',
 }
