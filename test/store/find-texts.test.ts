@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { byteFinderOf, finderOf } from '../../src/store/internal.ts'
+import { makeFinder } from '../../src/store/port/find-texts.ts'
 import { isFull, rounds } from '../rounds.ts'
 
 it('bytes contain a text exactly if their text does', () => {
@@ -34,6 +35,22 @@ it('texts that begin alike, short ones and those within each other are found as 
     { numRuns: rounds(2000, 50_000) },
   )
 })
+
+it('each of thousands of texts that begin alike is found, and they are sorted in pieces', () => {
+  const numbers = Array.from({ length: 3000 }, (_, index) => (index * 1013) % 3000) // in no order
+  const texts = numbers.map((number) => `the same beginning ${number}.`)
+  const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+  const wrong = numbers.filter((number) => {
+    const [there, other] = [`… the same beginning ${number}. …`, `… the same beginning ${number}! …`]
+    const found = [isIn(there), isIn(other), isInBytes(utf8(there)), isInBytes(utf8(other))]
+    return found.join() !== 'true,false,true,false'
+  })
+  expect(wrong).toEqual([])
+  const grouping = texts.length + 1
+  expect([...makeFinder(texts)].length - grouping).toBeGreaterThan(10)
+})
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 it('a search costs the same whether its texts begin alike or not', () => {
   const searched = (beginning: (index: number) => string): number => {
