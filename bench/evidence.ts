@@ -36,7 +36,7 @@ export interface Piece {
   /** Where it stands, and what of it must be readable. */
   readonly position: number
   readonly needle: string
-  /** Words of the answer that stand there; none if it is said in other words. */
+  /** Words of the answer that the message has; none if it puts the answer in other words. */
   readonly words: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export interface Source {
   readonly pieces: readonly Piece[]
 }
 
-/* What is asked. */
+/* The questions. */
 
 /** The text of a message itself, without that of its tool results. */
 const textOf = ({ content }: Message): string => content.map((part) => (part.type === 'text' ? part.text : '')).join('')
@@ -184,7 +184,7 @@ export interface Measured {
   readable: number
   /** Of these, those that are the recorded message and not in a marker. */
   own: number
-  /** Not readable, but what stands for it has the words of the answer. */
+  /** Not readable, but its line in a marker has the words of the answer. */
   short: number
   pointed: number
   /** The tokens that were sent, and those of a cached prefix; and their cost in tokens of plain input. */

@@ -1,6 +1,6 @@
 /**
  * What contexts keep of what will be asked, and what they cost: by budget, on coding sessions, on sessions with giant results, on a
- * session with large turns, on talk (LoCoMo), and beside what frameworks and providers do. See `evidence.ts` for what is asked.
+ * session with large turns, on talk (LoCoMo), and beside what frameworks and providers do. `evidence.ts` has the questions.
  *
  * `node retention.ts [sessions | giants | turns | talk | compaction]`; without a name all of them.
  */

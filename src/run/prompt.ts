@@ -48,7 +48,7 @@ export class Prompter {
       if (at !== before) prefix = Math.min(prefix, at ?? prefix, before ?? prefix)
     }
     const leading = leadingSystemMessages(sent).length
-    const own = [instructions ?? '', guidance ?? ''].filter((said) => said !== '').map((said) => system(said))
+    const own = [instructions ?? '', guidance ?? ''].filter((text) => text !== '').map((text) => system(text))
     const replaced = instructions === undefined ? 0 : leading
     sent.splice(leading - replaced, replaced, ...own)
     if (prefix > 0) prefix = Math.max(prefix - replaced, 0) + own.length
@@ -79,7 +79,7 @@ export const promptTokens = (
   messages: Iterable<Message>,
 ): number => {
   const replaced = instructions === undefined ? [] : leadingSystemMessages(messages)
-  const own = [instructions ?? '', guidance, preview].reduce((sum, said) => sum + textTokens(said), 0)
+  const own = [instructions ?? '', guidance, preview].reduce((sum, text) => sum + textTokens(text), 0)
   return Math.max(0, own - replaced.reduce((sum, message) => sum + textTokens(textOf(message)), 0))
 }
 

@@ -171,7 +171,7 @@ const levelsOf = (sources: readonly ContextSource[], end: number): readonly Resi
   return levels
 }
 
-/** The ranges that only a marker or a summary stands for. */
+/** The ranges that a marker or a summary replaces. */
 const droppedRanges = (sources: readonly ContextSource[]): readonly Range[] => {
   const ranges: Range[] = []
   const add = (from: number, to: number): void => {

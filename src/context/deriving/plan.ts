@@ -245,7 +245,7 @@ export const epochFrom = (
   return needed
 }
 
-/** Whether a summary came that could stand for something that was shortened without it. */
+/** Whether there is a new summary of messages that were shortened without it. */
 const hasNewSummary = (planning: Planning, facts: Facts, ranges: readonly RenderedRange[], to: number): boolean => {
   if (facts.summaries.length === 0) return false
   const range: Range = { from: 0, to, readFrom: to }

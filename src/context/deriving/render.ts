@@ -1,5 +1,5 @@
 /**
- * Rendering, the last step: what stands for older messages. Messages that must stay are shown; each range between them becomes a
+ * Rendering, the last step: what is sent in place of older messages. Messages that must stay are shown; each range between them becomes a
  * marker, which may hold summary lines, or a summary that a note has.
  */
 import type { View } from '../../history/index.ts'
@@ -88,7 +88,7 @@ export const mustStay = (
   return stays
 }
 
-/** What stands for a range. */
+/** What is sent in place of a range. */
 export const renderRange = (
   record: Record,
   facts: Facts,

@@ -4,7 +4,7 @@ import { excerptOf } from '../showing/excerpt.ts'
 import { proseOf } from '../showing/represent.ts'
 import type { Group } from './group.ts'
 
-/** What stands for a group in a marker. */
+/** The line of a group in a marker. */
 export interface SummaryLine {
   /** Its text if that is short, otherwise an excerpt. */
   readonly text: string
@@ -13,7 +13,7 @@ export interface SummaryLine {
   /** The distinct words in it, and of a text the names and numbers. */
   readonly words: readonly string[]
   readonly names: readonly string[]
-  /** The positions of the messages that it stands for. */
+  /** The positions of the messages of its group. */
   readonly positions: readonly number[]
   readonly hasCalls: boolean
   /** Whether its text asks something, so that the next one may be the answer; and whether it ends as a question. */

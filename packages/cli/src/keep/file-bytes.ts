@@ -48,7 +48,11 @@ interface Content {
 export const keepBytes = async (session: KeepingSession, program: string, found: FoundFile): Promise<FileChange> => {
   if (found.rows !== undefined) {
     const bytes = found.rows()
-    const content = { size: async () => bytes.length, stamp: async () => '', read: async (from: number, to: number) => bytes.subarray(from, to) } // oxfmt-ignore
+    const content = {
+      size: async () => bytes.length,
+      stamp: async () => '',
+      read: async (from: number, to: number) => bytes.subarray(from, to),
+    }
     return keepContent(session, program, found, content)
   }
   // A pipe or a device with the name of a session must not stop the run.

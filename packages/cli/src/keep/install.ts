@@ -63,19 +63,28 @@ export const install = async (call: Call): Promise<number | void> => {
       ? 'no timer: this system has neither systemd for users nor cron'
       : `timer: ${timer.name}, every 15 minutes`,
     `each hook runs: ${command}`,
-    ...(argv.some((one) => one.includes(`${join('_npx', '')}`)) ? ['this command is in the cache of npx, which may be emptied: install indelible to keep it'] : []), // oxfmt-ignore
+    ...(argv.some((one) => one.includes(`${join('_npx', '')}`))
+      ? ['this command is in the cache of npx, which may be emptied: install indelible to keep it']
+      : []),
   ])
   if (asks) await confirm(terminal, 'Make these changes?', 'nothing was changed')
   const before = readRecord(terminal.env)
   for (const edit of edits) write(edit)
   writeRecord(terminal.env, {
     ...before,
-    ...Object.fromEntries(edits.map(({ path, before: text, after }) => [path, { before: before[path]?.before ?? text ?? null, after: after ?? null }])), // oxfmt-ignore
+    ...Object.fromEntries(
+      edits.map(({ path, before: text, after }) => [
+        path,
+        { before: before[path]?.before ?? text ?? null, after: after ?? null },
+      ]),
+    ),
   })
   const problem = timer?.start()
   if (problem !== undefined)
     throw new Unreadable(`the hooks are installed, but the timer (${timer?.name}) did not start: ${problem}`)
-  await terminal.print([`installed: ${edits.length === 0 ? 'nothing had to be changed' : [...new Set(edits.map(({ program }) => titleOf(program)))].join(', ')}`]) // oxfmt-ignore
+  await terminal.print([
+    `installed: ${edits.length === 0 ? 'nothing had to be changed' : [...new Set(edits.map(({ program }) => titleOf(program)))].join(', ')}`,
+  ])
 }
 
 /** Remove what `install` added, and nothing else. */

@@ -152,7 +152,16 @@ const keepProgram = async (
     return state.stamp === stampOf(stamp, options) && (state.unread === null || state.unread === version())
   }
   const news = sessions.filter(({ files }) => !files.every((one) => isKept(one)))
-  const work: Work[] = news.map((one) => ({ ...one, id: '', changes: [], failure: undefined, unread: undefined, isSkipped: false, kept: [], results: [] })) // oxfmt-ignore
+  const work: Work[] = news.map((one) => ({
+    ...one,
+    id: '',
+    changes: [],
+    failure: undefined,
+    unread: undefined,
+    isSkipped: false,
+    kept: [],
+    results: [],
+  }))
   if (!options.isDry) {
     const bar = terminal.progress(`keeping the files of ${program}`, work.length, 'sessions')
     let done = 0
@@ -196,7 +205,11 @@ const keepProgram = async (
         sum + files.reduce((all, one) => all + (states.get(one.path)?.stamp === one.stamp ? one.size : 0), 0),
       0,
     ),
-    changes: countOf(options.isDry ? news.map((one) => (before.has(own(one).path) ? 'grown' : 'new')) : work.flatMap(({ changes }) => changes.filter((change, at) => at === 0 || change !== 'new'))), // oxfmt-ignore
+    changes: countOf(
+      options.isDry
+        ? news.map((one) => (before.has(own(one).path) ? 'grown' : 'new'))
+        : work.flatMap(({ changes }) => changes.filter((change, at) => at === 0 || change !== 'new')),
+    ),
     unread: work.flatMap(({ unread }) => unread ?? []),
     deleted: [...new Set(gone.filter(({ session }) => !there.has(session)).map(({ session }) => session))],
     deletes:
@@ -377,7 +390,17 @@ const remember = async (store: Store, run: RunFile, work: readonly Work[], optio
     const found = skipped ? undefined : await store.info(id)()
     const [created, rows] = found === undefined || isLeft(found) ? [0, 0] : [found.right.created, found.right.head.size]
     for (const { path, file, stamp } of skipped ? files : kept)
-      states.push({ program, path, file, stamp: stampOf(stamp, options), session: id, created, rows, unread: unread === undefined ? null : version(), gone: 0 }) // oxfmt-ignore
+      states.push({
+        program,
+        path,
+        file,
+        stamp: stampOf(stamp, options),
+        session: id,
+        created,
+        rows,
+        unread: unread === undefined ? null : version(),
+        gone: 0,
+      })
   }
   run.put(store.scope, states)
 }

@@ -155,7 +155,9 @@ const printReports = async (
     }
   }
   if (shown.length === 0)
-    terminal.tell([`found no sessions of ${options.programs.map((program) => `${titleOf(program)} (${folderOf(program, terminal.env)})`).join(', ')}`]) // oxfmt-ignore
+    terminal.tell([
+      `found no sessions of ${options.programs.map((program) => `${titleOf(program)} (${folderOf(program, terminal.env)})`).join(', ')}`,
+    ])
   const failures = reports.flatMap(notKept)
   if (values['json'] !== true) await terminal.print(failures.map((line) => `not kept: ${oneLine(line)}`))
   return failures.length > 0 ? 1 : 0
@@ -179,10 +181,14 @@ const detailsOf = (report: ProgramReport, { redactor, isDry }: KeepOptions): rea
   return [
     ...(deletes === undefined || deletes.soon === 0
       ? []
-      : [`deletes after ${countText(deletes.days, 'day')}: ${countText(deletes.soon, 'session')} this week${failures.length > 0 || isDry ? '' : '; all are kept'}`]), // oxfmt-ignore
+      : [
+          `deletes after ${countText(deletes.days, 'day')}: ${countText(deletes.soon, 'session')} this week${failures.length > 0 || isDry ? '' : '; all are kept'}`,
+        ]),
     ...(deleted.length === 0
       ? []
-      : [`${deleted.length} deleted since the last run: still here (indelible restore ${deleted.length === 1 ? deleted[0] : 'ID'})`]), // oxfmt-ignore
+      : [
+          `${deleted.length} deleted since the last run: still here (indelible restore ${deleted.length === 1 ? deleted[0] : 'ID'})`,
+        ]),
     ...(branches.length === 0 ? [] : [`earlier messages changed: continued in ${listText(branches)}`]),
     ...(changes['empty'] === undefined ? [] : [`${countText(changes['empty'], 'file')} empty`]),
     ...(unread.length === 0
@@ -191,7 +197,9 @@ const detailsOf = (report: ProgramReport, { redactor, isDry }: KeepOptions): rea
     ...unreadPlaces.filter(isOfTable).map((line) => `${line.replace(/^[^:]+: /, '')}; their rows are kept`),
     ...(removed.length === 0
       ? []
-      : [`${countText(removed.length, 'session')} skipped, because you removed ${removed.length === 1 ? 'it' : 'them'}: ${listText(removed)} (--again)`]), // oxfmt-ignore
+      : [
+          `${countText(removed.length, 'session')} skipped, because you removed ${removed.length === 1 ? 'it' : 'them'}: ${listText(removed)} (--again)`,
+        ]),
   ]
 }
 

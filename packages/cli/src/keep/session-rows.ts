@@ -43,7 +43,12 @@ export const bringRows = async (
     if (isMissing) {
       if (best === undefined) {
         const rows = rowsFrom(transcript, 0, [], erased)
-        const created = await appendRows(store, name, { head: undefined, rows: [], blocks: new Map(), metadata: { ...recordOf(transcript).metadata, ...metadata } })() // oxfmt-ignore
+        const created = await appendRows(store, name, {
+          head: undefined,
+          rows: [],
+          blocks: new Map(),
+          metadata: { ...recordOf(transcript).metadata, ...metadata },
+        })()
         if (isLeft(created) && created.left._tag === 'LogExists')
           return bringRows(store, id, transcript, metadata, erased)
         const head = await valueOrUnreadable(async () => created)

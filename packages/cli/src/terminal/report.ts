@@ -135,6 +135,6 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
     if (fact !== undefined) yield fitColumns(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
 }
 
-/** What is said of a table of a program's database that is not read. */
+/** The warning about a table of a program's database that is not read. */
 export const unreadTableText = (table: string, rows: number): string =>
   `${countText(rows, 'row')} of the table ${table} can't be read: a newer version wrote them`

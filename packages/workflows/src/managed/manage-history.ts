@@ -141,7 +141,7 @@ interface Entry {
   readonly isRule: boolean
   readonly isActive: boolean
   readonly isTask: boolean
-  /** Undefined where a marker stands for it. */
+  /** Undefined where a marker takes its place. */
   shown: readonly Shown[] | undefined
 }
 
