@@ -225,7 +225,7 @@ async function* sourceOf(
     const root = yield* rootWith(to, id, begun.head, rows(begun.head))
     if (root !== head.root) yield otherHead(id, head, root)
   }
-  const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), progress, from)
+  const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), { progress, from })
   const erased = await erasedRowsIn(rowsOf(mirror), to)
   return { from, to, head, meta: log.meta, erased, check, store }
 }

@@ -126,7 +126,7 @@ export async function* storeImported(
     stubs.push({ position, index, row: { ...(encrypted ?? row), at: row.at } })
   }
   yield* recordErasures(store, own, id, head, stubs, reasons)
-  return yield* storeRows(store, own, start, rows, progress, from, stubs)
+  return yield* storeRows(store, own, start, rows, { progress, from, stubs })
 }
 
 /** Makes a session of the stored rows, if the root is the expected one. */

@@ -56,15 +56,24 @@ export const skipFirst = function* <T>(values: Iterable<T>, count: number): Gene
   for (const value of values) if (seen++ >= count) yield value
 }
 
+/** What goes with rows to store. */
+interface StoringOptions {
+  readonly progress?: ImportOptions['progress'] | undefined
+  /** The store that has the blocks that the rows name. Default: the destination must have them. */
+  readonly from?: Store | undefined
+  /** The stubs that replace rows. Default: none. */
+  readonly stubs?: readonly RowAtPosition[]
+  /** Blocks that are not in `from`, by id. Default: none. */
+  readonly blocks?: ReadonlyMap<BlockId, Uint8Array>
+}
+
+/** Append rows to a log, in pieces. */
 export async function* storeRows(
   store: Store,
   id: string,
   start: Head,
   rows: Iterable<TimedExport>,
-  progress: ImportOptions['progress'],
-  from?: Store,
-  stubs: readonly RowAtPosition[] = [],
-  given: ReadonlyMap<BlockId, Uint8Array> = new Map(),
+  { progress, from, stubs = [], blocks: given = new Map() }: StoringOptions,
 ): Steps<ImportFault, Head> {
   const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
