@@ -269,7 +269,7 @@ export interface LeaseOptions {
   readonly holder: string
   /**
    * The time to live in milliseconds. If the holder does not renew the lease in that time, others
-   * may take it. It is renewed after a third of that time. Default: 30,000.
+   * may take it. It is renewed after a third of that time. Default: 10,000.
    */
   readonly ttl?: number
   /** The maximum wait for another holder, in milliseconds. Default: 0. */
