@@ -102,16 +102,12 @@ interface UserTurn {
   readonly mark: Keeping['mark']
   /** The marks of the first message. */
   readonly as: string | undefined
-  /** Whether to mark calls, which no API accepts from a user. Default: true. */
-  readonly asFound?: boolean
+  /** Whether to mark calls, which no API accepts from a user. */
+  readonly asFound: boolean
 }
 
 /** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
-export const pushUser = (
-  messages: Message[],
-  parts: readonly Part[],
-  { keep, mark, as, asFound = true }: UserTurn,
-): void => {
+export const pushUser = (messages: Message[], parts: readonly Part[], { keep, mark, as, asFound }: UserTurn): void => {
   let from = 0
   do {
     const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'

@@ -73,8 +73,9 @@ export async function* storeRows(
   id: string,
   start: Head,
   rows: Iterable<TimedExport>,
-  { progress, from, stubs = [], blocks: given = new Map() }: StoringOptions,
+  options: StoringOptions,
 ): Steps<ImportFault, Head> {
+  const { progress, from, stubs = [], blocks: given = new Map<BlockId, Uint8Array>() } = ownFields(options)
   const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
