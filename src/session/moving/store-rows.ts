@@ -17,7 +17,7 @@ import {
   Slices,
   type TimedRow,
 } from '../../store/internal.ts'
-import { callCallback, fail, need, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type SignalLike, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
@@ -36,6 +36,8 @@ export interface ImportOptions {
    * @param rows the number of rows stored so far
    */
   readonly progress?: (rows: number) => void
+  /** Aborting this signal ends the operation with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /** A row with its time. */
