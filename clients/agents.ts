@@ -174,7 +174,15 @@ export const piAgent: Agent = {
     const provider = { baseUrl: '{OPENAI_BASE_URL}', api: 'openai-completions', apiKey: 'none', models: [model] }
     writeFileSync(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { scripted: provider } }))
   },
-  ask: (question, goesOn) => ['-p', '--provider', 'scripted', '--model', 'gpt-5.2', ...(goesOn ? ['-c'] : []), question],
+  ask: (question, goesOn) => [
+    '-p',
+    '--provider',
+    'scripted',
+    '--model',
+    'gpt-5.2',
+    ...(goesOn ? ['-c'] : []),
+    question,
+  ],
   mcp: 'pi',
   transcript: '.pi/agent/sessions/*/*.jsonl',
 }

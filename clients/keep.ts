@@ -4,7 +4,16 @@
  * `run.ts` where there is no way out.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { providerServer } from '../test/run/provider-server.ts'
 import { agents, piAgent } from './agents.ts'
@@ -92,7 +101,8 @@ const kept = (): readonly { readonly id: string; readonly len: number }[] =>
 const waitForAnswer = async (answer: string): Promise<string | undefined> => {
   const from = Date.now()
   for (let last = 0; ; last = Date.now() - from) {
-    if (indelible('search', '--json', '--store', store, '--', `"${answer}"`).stdout.includes('"session"')) return undefined
+    if (indelible('search', '--json', '--store', store, '--', `"${answer}"`).stdout.includes('"session"'))
+      return undefined
     if (last > 60_000) return `after a minute the store has no ${JSON.stringify(answer)}`
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
@@ -127,7 +137,9 @@ if (agent.mcp !== undefined) {
     received.length = 0
     const failed = await ask('Please ask the record for the second word.', false)
     const answers = received.filter((body) => body.includes('<<indelible '))
-    const pairs = [...(answers.at(-1) ?? '').matchAll(/session\\+":\\+"([^"\\]+)\\+".*?head\\+":\\+"(\d+:[0-9a-f]{64})/g)]
+    const pairs = [
+      ...(answers.at(-1) ?? '').matchAll(/session\\+":\\+"([^"\\]+)\\+".*?head\\+":\\+"(\d+:[0-9a-f]{64})/g),
+    ]
     const unproven = pairs.flatMap(([, id = '', head = '']) => failure(indelible('verify', id, '--head', head, '--store', store)) ?? []) // oxfmt-ignore
     return [
       failed,
@@ -146,7 +158,9 @@ await step('deleted and restored', async () => {
   for (const path of before.keys()) rmSync(path)
   const restored = kept().map(({ id }) => failure(indelible('restore', id, '--store', store)))
   const after = files()
-  const differing = [...before].flatMap(([path, text]) => (after.get(path) === text ? [] : [`${path} is not as it was`]))
+  const differing = [...before].flatMap(([path, text]) =>
+    after.get(path) === text ? [] : [`${path} is not as it was`],
+  )
   const again = indelible('keep', '--dry-run', '--store', store).stdout
   return [failed, ...restored, ...differing, /grown|new/.test(again) ? `a dry run says: ${again}` : undefined]
 })

@@ -92,11 +92,11 @@ const searchingCall = (tools: readonly Tool[], isFound: boolean): Called | undef
   if (tool !== undefined) return { name: tool.name, namespace: tool.namespace, input }
   // Claude Code, which sends the tools of servers when they were looked for.
   if (tools.some(({ name }) => name === 'ToolSearch'))
-    return isFound ? undefined : { name: 'ToolSearch', input: { query: 'select:mcp__indelible__search', max_results: 5 } }
+    return isFound
+      ? undefined
+      : { name: 'ToolSearch', input: { query: 'select:mcp__indelible__search', max_results: 5 } }
   const script = tools.find(({ schema, description }) => schema === undefined && /tools\./.test(description))
-  return (
-    script && { name: script.name, input: `text(await tools.mcp__indelible__search(${JSON.stringify(input)}))` }
-  )
+  return script && { name: script.name, input: `text(await tools.mcp__indelible__search(${JSON.stringify(input)}))` }
 }
 
 /** The call of a tool that reads a file: one with a path, or a shell. */

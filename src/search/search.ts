@@ -4,7 +4,7 @@ import { roles } from '../message/internal.ts'
 import { checkStore } from '../session/internal.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
-import { aFlag, aText, aTime, anObject, checkOptions, oneOf, wholeFrom } from './check-options.ts'
+import { aFlag, aText, aListOfTexts, aTime, anObject, checkOptions, oneOf, wholeFrom } from './check-options.ts'
 import { searchSteps, type SearchFault } from './fault.ts'
 import type { QuestionPlan, QuestionSearch, SearchOptions, SearchPage, SearchPlan, SessionsFound } from './hit.ts'
 import { searchIndex } from './indexed.ts'
@@ -54,7 +54,7 @@ export function searchStore(
 }
 
 const searchQuestion = (store: Store, given: QuestionSearch): Task<SearchFault, SessionsFound> => {
-  const { question, since, until, where, ...rest } = checkOptions('searchStore', given, expectedOfQuestion)
+  const { question, since, until, where, sessions, ...rest } = checkOptions('searchStore', given, expectedOfQuestion)
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
     ...rest,
@@ -62,7 +62,7 @@ const searchQuestion = (store: Store, given: QuestionSearch): Task<SearchFault, 
     retracted: rest.retracted === true,
     limit: rest.limit ?? 10,
     passages: rest.passages ?? 3,
-    ...present({ where: where && snapshot(where) }),
+    ...present({ where: where && snapshot(where), sessions: sessions && [...sessions] }),
     ...timesOf(since, until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
@@ -118,6 +118,7 @@ const expectedOfQuestion = {
   ...expectedFilters,
   question: aText,
   where: anObject,
+  sessions: aListOfTexts,
   limit: wholeFrom(1, 100),
   passages: wholeFrom(1, 20),
 }

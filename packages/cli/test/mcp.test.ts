@@ -46,7 +46,7 @@ afterEach(async () => {
 const connect = async (cwd: string, env: object, ...args: readonly string[]) => {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [main, 'mcp', ...args],
+    args: ['--conditions=@indelible/source', main, 'mcp', ...args],
     cwd,
     env: { ...(env as { [name: string]: string }) },
     stderr: 'ignore',

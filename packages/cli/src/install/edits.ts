@@ -79,13 +79,20 @@ export const cachedCommandText = (argv: readonly string[]): readonly string[] =>
     ? ['this command is in the cache of npx, which may be emptied: install indelible to keep it']
     : []
 
+/** Where the edits of an installation are written down. */
+const recordPath = (name: string, env: Terminal['env']): string =>
+  join(dirname(defaultStorePath(env)), `${name}-install.json`)
+
+/** Whether a command has changed settings, and not taken that back. */
+export const hasInstalled = (name: string, env: Terminal['env']): boolean => existsSync(recordPath(name, env))
+
 /** The edits that an installation made, in a file of its own beside the default store. */
 export class InstalledEdits {
   readonly #path: string
 
   /** @param name that of the command: `keep`, `mcp` */
   constructor(name: string, env: Terminal['env']) {
-    this.#path = join(dirname(defaultStorePath(env)), `${name}-install.json`)
+    this.#path = recordPath(name, env)
   }
 
   /** Make the changes, and remember the texts before and after them. */

@@ -8,6 +8,7 @@ import { searchStore, type SearchHit } from 'indelible/search'
 import { readRange } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { valueOrUnreadable } from '../sources/place.ts'
+import { countText } from '../terminal/screen.ts'
 import { withoutOwnResults } from './own-results.ts'
 
 /** A message that may answer the question. */
@@ -15,23 +16,44 @@ export type Hit = Pick<SearchHit, 'session' | 'position' | 'excerpt'> & { readon
 
 /** The sessions that may answer a question, the best first. */
 export interface FoundSessions {
-  readonly sessions: readonly { readonly id: string; readonly hits: readonly Hit[] }[]
-  /** Whether there may be more. */
-  readonly more: boolean
+  readonly sessions: readonly {
+    readonly id: string
+    readonly hits: readonly Hit[]
+    /** The number of its other messages that have words of the question. */
+    readonly more: number
+  }[]
+  /** The number of other sessions that may. */
+  readonly more: number
   readonly remarks: readonly string[]
 }
 
-/** The sessions among `readable` that may answer a question. */
+/** The sessions among `readable` that may answer a question, at most `limit`. */
 export const searchSessions = async (
   store: Store,
   question: string,
   readable: ReadonlySet<string>,
+  limit: number,
 ): Promise<FoundSessions> => {
-  const page = await valueOrUnreadable(searchStore(store, question, { limit: 1000 }))
-  const hits = page.hits.filter(({ session }) => readable.has(session))
-  const sessions = [...Map.groupBy(hits, ({ session }) => session)].map(([id, hits]) => ({ id, hits }))
-  return { sessions, more: page.next !== undefined, remarks: [] }
+  if (readable.size === 0) return { sessions: [], more: 0, remarks: [] }
+  const {
+    sessions,
+    more,
+    unread = 0,
+  } = await valueOrUnreadable(searchStore(store, { question, sessions: [...readable], limit, passages: mostHits }))
+  return {
+    sessions: sessions
+      .filter(({ session }) => readable.has(session))
+      .map(({ session, passages, more: others }) => ({ id: session, hits: passages, more: others })),
+    more,
+    remarks:
+      unread === 0
+        ? []
+        : [`${countText(unread, 'older message')} not searched: "indelible index" makes them searchable.`],
+  }
 }
+
+/** The most messages of a session that are looked at: of some nothing may be answered. */
+const mostHits = 6
 
 /** The most characters of a passage. */
 const mostCharacters = 300

@@ -59,17 +59,17 @@ const search: Tool = {
     if (question === undefined || question.trim() === '') throw new Unreadable('search needs a question')
     const limit = Math.min(mostSessions, numberArgument(args, 'limit', 1) ?? mostSessions)
     const readable = new Map(sessions.list(filterOf(args)).map((info) => [info.id, info]))
-    const found = await searchSessions(store, question, new Set(readable.keys()))
+    const found = await searchSessions(store, question, new Set(readable.keys()), limit + 1)
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, passages] = [0, 0]
     // The conversation that asks knows its own messages.
     const ordered = found.sessions.toSorted((a, b) => Number(a.id === asking) - Number(b.id === asking))
-    for (const { id, hits } of ordered.slice(0, limit)) {
+    for (const { id, hits, more: others } of ordered.slice(0, limit)) {
       const info = await currentInfo(store, readable.get(id))
       if (info === undefined) continue
       const texts: JsonObject[] = []
-      let more = 0
+      let more = others
       for (const hit of hits) {
         const text = await passageIn(store, hit, redactor)
         if (text === undefined) continue
@@ -85,7 +85,7 @@ const search: Tool = {
     return answer.text([
       shown === 0 ? 'Nothing was found.' : verifyHint,
       ...leftOut([
-        [found.sessions.length - shown, 'session', found.more ? ' or more' : ''],
+        [found.sessions.length + found.more - shown, 'session', ''],
         [passages, 'passage', ' of these'],
       ]),
       ...found.remarks,
