@@ -111,7 +111,8 @@ const waitForAnswer = async (answer: string): Promise<string | undefined> => {
 const steps: KeepStep[] = []
 const step = async (title: string, work: () => Promise<readonly (string | undefined)[]>): Promise<void> => {
   const from = Date.now()
-  const wrong = (await work().catch((error: unknown) => [String(error)])).filter((one) => one !== undefined)
+  const found = await work().catch((error: unknown) => [String(error)])
+  const wrong = found.flatMap((one) => one ?? [])
   steps.push({ step: title, seconds: (Date.now() - from) / 1000, wrong })
 }
 const failure = ({ status, stdout, stderr }: ReturnType<typeof indelible>): string | undefined =>
