@@ -7,6 +7,7 @@ import {
   arrayAt,
   difference,
   fieldsBeside,
+  isObject,
   objectAt,
   ownField,
   stringAt,
@@ -14,26 +15,44 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf, pickFields } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
+import { conversation, isoOf, oneOrList, pickFields } from './conversation-of-value.ts'
+import { countsIn } from './format-facts.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
 import { objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isAmp = (value: JsonObject): boolean =>
+const isThread = (value: unknown): value is JsonObject =>
+  isObject(value) &&
   typeof value['v'] === 'number' &&
   typeof value['id'] === 'string' &&
   Array.isArray(value['messages']) &&
   value['id'].startsWith('T-')
 
-export const amp = (value: JsonObject): Conversation => {
+export const amp: ValueFormat = {
+  format: 'amp',
+  signatures: [['v', 'id', 'messages']],
+  countsOf: countsIn('amp', (own) => {
+    const used = objectIn(own, 'usage')
+    return {
+      model: used['model'],
+      fresh: used['inputTokens'],
+      cacheRead: used['cacheReadInputTokens'],
+      cacheWrite: used['cacheCreationInputTokens'],
+      output: used['outputTokens'],
+    }
+  }),
+  conversations: (value) => oneOrList(value, isThread, thread),
+}
+
+const thread = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'id')
   origin.title = textIn(value, 'title')
   origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
   origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
   const list = value['messages'] as readonly Json[]
-  return conversation('amp', origin, () =>
+  return conversation(amp, origin, () =>
     list.flatMap((one, index) => ampMessages(objectAt(one, ['messages', index]), ['messages', index])),
   )
 }

@@ -5,17 +5,23 @@
  */
 import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
+import { conversation, isoOf, oneOrList } from './conversation-of-value.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { textPart } from './entry-lines.ts'
 import { objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isChatGpt = (value: unknown): value is JsonObject =>
+const isChat = (value: unknown): value is JsonObject =>
   isObject(value) && isObject(value['mapping']) && ('current_node' in value || 'create_time' in value)
 
+export const chatGpt: ValueFormat = {
+  format: 'chatgpt',
+  signatures: [['mapping', 'current_node', 'title']],
+  conversations: (value) => oneOrList(value, isChat, chat),
+}
+
 /** The path to the current node; without one, to the last node that has no children. */
-export const chatGpt = (value: JsonObject): Conversation => {
+const chat = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'conversation_id') ?? textIn(value, 'id')
   origin.title = textIn(value, 'title')
@@ -38,7 +44,7 @@ export const chatGpt = (value: JsonObject): Conversation => {
   ).length
   if (others > 0) origin.aside('item of another branch', others)
   for (const { message } of path) if (isObject(message)) origin.model(objectIn(message, 'metadata')['model_slug'])
-  return conversation('chatgpt', origin, () =>
+  return conversation(chatGpt, origin, () =>
     path.flatMap(({ message }) => (isObject(message) ? chatGptMessages(message) : [])),
   )
 }

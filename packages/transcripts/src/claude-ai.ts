@@ -5,16 +5,22 @@
  */
 import { fieldsBeside, isObject, objectAt, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, pickFields } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
+import { conversation, oneOrList, pickFields } from './conversation-of-value.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
 import { OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isClaudeAi = (value: unknown): value is JsonObject =>
+const isChat = (value: unknown): value is JsonObject =>
   isObject(value) && Array.isArray(value['chat_messages']) && typeof value['uuid'] === 'string'
 
-export const claudeAi = (value: JsonObject): Conversation => {
+export const claudeAi: ValueFormat = {
+  format: 'claude-ai',
+  signatures: [['uuid', 'name', 'chat_messages']],
+  conversations: (value) => oneOrList(value, isChat, chat),
+}
+
+const chat = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'uuid')
   origin.title = textIn(value, 'name')
@@ -23,7 +29,7 @@ export const claudeAi = (value: JsonObject): Conversation => {
   origin.model(value['model'])
   origin.metadata = fieldsBeside(value, ['chat_messages', 'uuid', 'name']) ?? {}
   const list = value['chat_messages'] as readonly Json[]
-  return conversation('claude-ai', origin, () =>
+  return conversation(claudeAi, origin, () =>
     list.flatMap((one, index) => claudeAiMessages(objectAt(one, ['chat_messages', index]))),
   )
 }

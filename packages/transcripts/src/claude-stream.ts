@@ -17,7 +17,7 @@ import {
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { countAnswer } from './call-usage.ts'
+import { anthropicCounts, countAnswer } from './call-usage.ts'
 import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -31,6 +31,8 @@ const isMessage = (entry: JsonObject): boolean =>
 
 export const claudeStream: LineFormat = {
   format,
+  signatures: [['type', 'message', 'parent_tool_use_id', 'session_id']],
+  countsOf: anthropicCounts,
   matches: (entry) =>
     typeof entry['session_id'] === 'string' &&
     (isMessage(entry) ||
@@ -104,7 +106,7 @@ class Reader implements LineReader {
       return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
     })
     for (const message of decoded.right.messages) {
-      countAnswer(this.#sink.origin, message)
+      countAnswer(this.#sink.origin, claudeStream, message)
       this.#sink.message(first.line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
     }
   }

@@ -19,6 +19,7 @@ import {
 } from 'indelible/internal/json'
 import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
+import { countsIn } from './format-facts.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { codexUse, countCall } from './call-usage.ts'
 import { count, objectIn } from './origin.ts'
@@ -32,6 +33,8 @@ const kinds: ReadonlySet<unknown> = new Set(['session_meta', 'response_item', 'e
 
 export const codex: LineFormat = {
   format,
+  signatures: [['timestamp', 'type', 'payload']],
+  countsOf: countsIn(format, ({ call }) => (isObject(call) ? codexUse(call) : undefined)),
   matches: (entry) =>
     (kinds.has(entry['type']) && isObject(entry['payload'])) ||
     (entry['type'] === undefined &&

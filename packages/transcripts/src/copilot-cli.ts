@@ -28,6 +28,7 @@ const bookkeeping =
 
 export const copilotCli: LineFormat = entryLines({
   format,
+  signatures: [['type', 'data', 'id', 'timestamp', 'parentId']],
   matches: (entry) => isEvent(entry) && 'parentId' in entry,
   link: (entry) => ({ id: textIn(entry, 'id'), parent: textIn(entry, 'parentId') }),
   read: (entry, sink, line) => {

@@ -15,6 +15,7 @@ const format = 'droid'
 
 export const droid: LineFormat = entryLines({
   format,
+  signatures: [['type', 'id', 'parentId', 'message']],
   matches: (entry) =>
     (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
     (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),

@@ -7,7 +7,7 @@ import type { Link } from './parent-first.ts'
 import type { TranscriptFormat } from './transcript.ts'
 import { unknownLine } from './unknown-line.ts'
 
-export interface EntryFormat extends Pick<LineFormat, 'format' | 'matches' | 'isEntry'> {
+export interface EntryFormat extends Omit<LineFormat, 'reader'> {
   /**
    * Read an entry: its messages; `note` for information beside the conversation, `aside` for bookkeeping that is counted;
    * undefined for an unknown kind.
@@ -19,17 +19,8 @@ export interface EntryFormat extends Pick<LineFormat, 'format' | 'matches' | 'is
   readonly kindOf?: (entry: JsonObject) => string
 }
 
-export const entryLines = ({
-  format,
-  matches,
-  isEntry = matches,
-  read,
-  link,
-  kindOf = typeOf,
-}: EntryFormat): LineFormat => ({
-  format,
-  matches,
-  isEntry,
+export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryFormat): LineFormat => ({
+  ...format,
   reader: (sink) => {
     const tree = new EntryTree()
     /** Read an entry that is in the tree as `index`. Returns the number of its items. */

@@ -30,6 +30,9 @@ const isHeader = (entry: JsonObject): boolean => typeof entry['working_dir'] ===
 
 export const goose: LineFormat = entryLines({
   format,
+  signatures: [['role', 'created', 'content']],
+  times: [['time']],
+  spansLines: true,
   matches: (entry) =>
     isMessage(entry) || (isHeader(entry) && ('message_count' in entry || Array.isArray(entry['messages']))),
   kindOf: () => 'header',

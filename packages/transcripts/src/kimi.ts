@@ -33,6 +33,7 @@ const isRecord = ({ type }: JsonObject): boolean =>
 
 export const kimi: LineFormat = {
   format,
+  times: [['time']],
   matches: (entry) => isMark(entry) || (isRecord(entry) && ('time' in entry || 'message' in entry || 'event' in entry)),
   isEntry: (entry) => isMark(entry) || isRecord(entry) || ('role' in entry && 'content' in entry),
   reader: (sink) => new Reader(sink),

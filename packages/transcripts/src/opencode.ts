@@ -23,6 +23,7 @@ import {
 import { sourceOf } from 'indelible/internal/codecs'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
+import { countsIn } from './format-facts.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
 import { countCall, opencodeUse } from './call-usage.ts'
 import { objectIn, textIn } from './origin.ts'
@@ -56,6 +57,10 @@ const listKind = (list: readonly Json[]): string => {
 
 export const opencode: LineFormat = {
   format,
+  signatures: [['info', 'messages']],
+  times: [['info', 'time', 'created'], ['time']],
+  countsOf: countsIn(format, (own) => opencodeUse('tokens' in own ? own : objectIn(own, 'info'))),
+  spansLines: true,
   matches: (entry) => isExport(entry) || isSession(entry) || isMessage(entry) || isPart(entry),
   reader: (sink) => new Reader(sink),
 }

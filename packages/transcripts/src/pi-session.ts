@@ -21,11 +21,12 @@ import {
 } from 'indelible/internal/json'
 import type { Message, Meta, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
+import { countsIn } from './format-facts.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { metaOf } from './other-fields.ts'
 import { countAnswer, countCall, piUse } from './call-usage.ts'
 import { digestOf } from './digest.ts'
-import { textIn, textsAmong, type CallDetails } from './origin.ts'
+import { objectIn, textIn, textsAmong, type CallDetails } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
@@ -62,6 +63,9 @@ const holdsBlocks = ({ content }: JsonObject): boolean =>
 
 export const piSession: LineFormat = {
   format,
+  signatures: [['type', 'id', 'parentId', 'timestamp', 'message']],
+  times: [['entry', 'timestamp'], ['timestamp']],
+  countsOf: countsIn(format, (own) => ({ ...piUse(own), key: textIn(objectIn(own, 'entry'), 'id') })),
   matches: (entry) =>
     isHeader(entry) ||
     (entry['type'] === 'message' &&
@@ -167,7 +171,7 @@ const readEntry = (
       if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
       const read = withEntry(piMessage(message), otherFields('message'))
-      countAnswer(sink.origin, read, callOf(entry, message, forked))
+      countAnswer(sink.origin, piSession, read, callOf(entry, message, forked))
       return write(read)
     }
     case 'custom_message':

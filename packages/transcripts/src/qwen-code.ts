@@ -17,8 +17,9 @@ import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import { entryLines } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { countAnswer } from './call-usage.ts'
-import { objectIn, textIn } from './origin.ts'
+import { countAnswer, geminiUse } from './call-usage.ts'
+import { countsIn } from './format-facts.ts'
+import { count, objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'qwen-code'
@@ -27,6 +28,12 @@ const kinds: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool_result',
 
 export const qwenCode: LineFormat = entryLines({
   format,
+  signatures: [['uuid', 'parentUuid', 'sessionId', 'type', 'message', 'cwd']],
+  countsOf: countsIn(format, (own) => {
+    const used = objectIn(own, 'usageMetadata')
+    const output = count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount'])
+    return geminiUse(own['model'], used['promptTokenCount'], used['cachedContentTokenCount'], output)
+  }),
   matches: (entry) =>
     kinds.has(entry['type']) &&
     typeof entry['uuid'] === 'string' &&
@@ -57,7 +64,7 @@ export const qwenCode: LineFormat = entryLines({
     const messages = decoded.right.messages.map((message, index) =>
       withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
     )
-    for (const message of messages) countAnswer(origin, message, { key: String(entry['uuid']) })
+    for (const message of messages) countAnswer(origin, qwenCode, message, { key: String(entry['uuid']) })
     return messages
   },
 })
