@@ -1,14 +1,15 @@
 /**
- * A task of Cline, Roo Code or Kilo Code: `api_conversation_history.json`.
+ * A task of Cline, Roo Code or Kilo Code, `api_conversation_history.json`, which is a list of messages; or a session of Cline 3,
+ * `ID.messages.json`, which has the list with the session's id and prompt. The messages are Anthropic's.
  *
- * Source  cline/cline, src/core/storage/disk.ts (2026-10)
+ * Source  cline/cline, src/core/storage/disk.ts (2026-10); files of version 3.0.65
  */
 import { fieldsBeside, isLeft, isObject, Unexpected, type Json, type JsonObject } from 'indelible/internal/json'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import { conversation, isoOf } from './conversation-of-value.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
-import { objectIn, OriginDraft } from './origin.ts'
+import { count, objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const isMessage = (value: unknown): value is JsonObject =>
@@ -17,29 +18,51 @@ const isMessage = (value: unknown): value is JsonObject =>
   (typeof value['content'] === 'string' || Array.isArray(value['content'])) &&
   (value['ts'] === undefined || typeof value['ts'] === 'number')
 
+const isTimed = (list: unknown): list is readonly JsonObject[] =>
+  Array.isArray(list) && list.every(isMessage) && list.some((message) => 'ts' in message)
+
+const isSession = (value: unknown): value is JsonObject & { readonly messages: readonly JsonObject[] } =>
+  isObject(value) &&
+  typeof value['sessionId'] === 'string' &&
+  ['agent', 'system_prompt'].some((field) => typeof value[field] === 'string') &&
+  Array.isArray(value['messages']) &&
+  (value['messages'].length === 0 || isTimed(value['messages']))
+
 export const cline: ValueFormat = {
   format: 'cline',
-  signatures: [['role', 'content', 'ts']],
+  signatures: [
+    ['role', 'content', 'ts'],
+    ['sessionId', 'messages', 'system_prompt', 'agent'],
+  ],
   times: [['time']],
   countsOf: countsIn('cline', (own) => {
-    const { prompt, completion, cached } = objectIn(objectIn(own, 'metrics'), 'tokens')
-    const model = objectIn(own, 'modelInfo')['modelId']
-    return { model, fresh: prompt, cacheRead: cached, cacheWrite: 0, output: completion }
+    const { tokens, inputTokens: input, cacheReadTokens, cacheWriteTokens, outputTokens } = objectIn(own, 'metrics')
+    const { id: model, modelId = model } = objectIn(own, 'modelInfo')
+    const { prompt, completion, cached } = isObject(tokens) ? tokens : {}
+    if (prompt !== undefined)
+      return { model: modelId, fresh: prompt, cacheRead: cached, cacheWrite: 0, output: completion }
+    // Cached tokens are counted in the input.
+    const fresh =
+      typeof input === 'number' ? Math.max(0, input - count(cacheReadTokens) - count(cacheWriteTokens)) : undefined
+    return { model: modelId, fresh, cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, output: outputTokens }
   }),
-  conversations: (value) =>
-    Array.isArray(value) && value.every(isMessage) && value.some((message) => 'ts' in message)
-      ? [task(value)]
-      : undefined,
+  conversations: (value) => (isTimed(value) ? [task(value)] : isSession(value) ? [session(value)] : undefined),
+}
+
+const session = (value: JsonObject & { readonly messages: readonly JsonObject[] }): Conversation => {
+  const { origin, ...read } = task(value.messages)
+  origin.id = textIn(value, 'sessionId')
+  origin.version = textIn(objectIn(value, 'origin'), 'version')
+  origin.metadata = fieldsBeside(value, ['messages', 'sessionId']) ?? {}
+  return { ...read, origin }
 }
 
 const task = (list: readonly JsonObject[]): Conversation => {
   const origin = new OriginDraft()
-  for (const message of list) {
-    origin.time(typeof message['ts'] === 'number' ? isoOf(message['ts'] / 1000) : undefined)
-  }
+  for (const { ts } of list) origin.time(typeof ts === 'number' ? isoOf(ts / 1000) : undefined)
   return conversation(cline, origin, () =>
     list.flatMap((message, index) => {
-      const decoded = decodeRecorded([{ role: message['role'] as Json, content: message['content'] as Json }])
+      const decoded = decodeRecorded([{ role: message['role'] as Json, content: blocksOf(message['content'] as Json) }])
       if (isLeft(decoded))
         throw new Unexpected([index], `a message of Anthropic (${codecFaultText(decoded.left)})`, message)
       const { ts } = message
@@ -51,3 +74,16 @@ const task = (list: readonly JsonObject[]): Conversation => {
     }),
   )
 }
+
+/** Blocks as Anthropic has them. Cline 3's results hold what its tools returned, which the model is sent as JSON. */
+const blocksOf = (content: Json): Json =>
+  !Array.isArray(content)
+    ? content
+    : content.map((block: Json) => {
+        const own = isObject(block) && block['type'] === 'tool_result' ? block['content'] : undefined
+        const isAnthropic =
+          own === undefined ||
+          typeof own === 'string' ||
+          (Array.isArray(own) && own.every((part) => isObject(part) && typeof part['type'] === 'string'))
+        return isAnthropic ? block : { ...(block as JsonObject), content: JSON.stringify(own) }
+      })

@@ -11,7 +11,7 @@ const talk = ['user: Look.', 'assistant: I look. ▸ c1', 'tool: ◂ c1 a cat', 
 it.each(Object.entries(agentFiles))(
   '%s: its messages, in order, calls and results paired, with times and tokens',
   (_name, one) => {
-    const { format, file, asks = true, timed = true, used } = one
+    const { format, file, asks = true, timed = true, used, models } = one
     const { messages, damage, losses, origin, format: found } = read(file)
     expect([found, damage, losses]).toEqual([format, [], []])
     const words = outline(messages).join('\n')
@@ -21,6 +21,7 @@ it.each(Object.entries(agentFiles))(
     expect(isRight(settle(messages))).toBe(true)
     expect(messages.map(sourceTimeOf)).toEqual(messages.map(() => (timed ? at : undefined)))
     expect(origin.usage).toEqual(used)
+    if (models !== undefined) expect(origin.models).toEqual(models)
   },
 )
 
@@ -52,4 +53,31 @@ it('a file with fields of a format, but without its reason, is in no format; the
   expect(said(lines([{ uuid: 'a', parentUuid: null, sessionId: 's', type: 'telemetry' }]))).toContain(
     'nearest: claude-code',
   )
+})
+
+it("Cline 3: a result of its tools is the text that the model is sent; a list without a session's fields is no session", () => {
+  const content = [{ query: '/work/a', result: '1 | x', success: true }]
+  const messages = [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content }], ts: at }]
+  const file = { sessionId: 's1', agent: 'lead', messages }
+  const [message] = read(JSON.stringify(file)).messages
+  expect(message?.content).toMatchObject([{ callId: 'c1', content: [{ type: 'text', text: JSON.stringify(content) }] }])
+})
+
+it('Aider: headings and quotes of an answer are not of the user or of Aider, and what it says in several lines is whole', () => {
+  const chat = [
+    '# aider chat started at 2026-10-01 10:00:00\n',
+    ['> aider --message One', '#### Two', 'Three  ', '> Aider v0.86.2  \n'].join('\n'),
+    '#### Look.  \n#### Again.  \n',
+    'A cat:\n\n> it says miaow\n\n#### Its colour\n\nBlack.\n',
+    '> Tokens: 100 sent, 7 received.  ',
+  ].join('\n')
+  const { messages } = read(chat)
+  expect(outline(messages)).toEqual([
+    'user: Look.\nAgain.',
+    'assistant: A cat:\n\n> it says miaow\n\n#### Its colour\n\nBlack.',
+  ])
+  expect(JSON.stringify(messages)).toContain('aider --message One\\n#### Two\\nThree\\nAider v0.86.2')
+  // Without the two spaces, as an editor leaves it.
+  const trimmed = chat.replaceAll(/ +$/gm, '').replace('One\n#### Two\nThree', 'One')
+  expect(outline(read(trimmed).messages)[0]).toBe('user: Look.\nAgain.')
 })
