@@ -17,7 +17,7 @@ import {
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { anthropicCounts, countAnswer } from './call-usage.ts'
+import { anthropicCounts, countAnswer } from './call-counts.ts'
 import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'

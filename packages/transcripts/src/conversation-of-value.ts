@@ -13,7 +13,7 @@ import {
 } from 'indelible/internal/json'
 import type { Decoded, TranscriptFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
-import { countAnswer } from './call-usage.ts'
+import { countAnswer } from './call-counts.ts'
 import { timeOf } from './format-facts.ts'
 import type { Conversation, Misread, ValueFormat } from './found-conversation.ts'
 import { count, objectIn, OriginDraft, textIn } from './origin.ts'

@@ -22,7 +22,7 @@ import {
 } from 'indelible/internal/json'
 import { CallReader, sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
-import { countAnswer, geminiUse } from './call-usage.ts'
+import { countAnswer, geminiUse } from './call-counts.ts'
 import { countsIn } from './format-facts.ts'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'

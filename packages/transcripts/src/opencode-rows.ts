@@ -17,7 +17,7 @@ import { sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { countCall, opencodeUse } from './call-usage.ts'
+import { countCall, opencodeUse } from './call-counts.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 

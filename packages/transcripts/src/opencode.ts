@@ -25,7 +25,7 @@ import { textOf, type Message, type Meta, type Part, type ResultPart } from 'ind
 import { metaOf } from './other-fields.ts'
 import { countsIn } from './format-facts.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
-import { countCall, opencodeUse } from './call-usage.ts'
+import { countCall, opencodeUse } from './call-counts.ts'
 import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
