@@ -524,3 +524,31 @@ it('Kimi and Cline keep the id of a session in its folder: each is one of its ow
   expect(cline.from('cline-cli').status).toBe(0)
   expect(cline.list()).toEqual(ids.map((id) => `${id} 1`))
 })
+
+it('a session is as old as its conversation, also after it has grown; without times in its file, as old as the file', () => {
+  const { write, from, store } = madeHome()
+  const dated = (...entries: readonly object[]): string =>
+    lines(...entries.map((entry, index) => ({ ...entry, timestamp: `2026-07-01T10:0${index}:00.000Z` })))
+  const first = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
+  const listed = () =>
+    indelible(['list', '--json', ...store])
+      .stdout.trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { readonly appended: string }).appended)
+      .toSorted()
+  const timeless = (count: number) =>
+    lines(
+      { role: '_checkpoint', id: 0 },
+      ...Array.from({ length: count }, (_, index) => ({ role: 'user', content: `M${index}` })),
+    )
+  write(project, dated(...first))
+  write('.kimi-code/sessions/a/b/context.jsonl', timeless(1))
+  from('claude-code')
+  from('kimi')
+  expect(listed()).toEqual([old.toISOString(), '2026-07-01T10:01:00.000Z'])
+  write(project, dated(...first, asks('u2', 'a1', 'And?'), says('a2', 'u2', 'A dog.')), new Date(old.getTime() + 1000))
+  write('.kimi-code/sessions/a/b/context.jsonl', timeless(2), new Date(old.getTime() + 1000))
+  from('claude-code')
+  from('kimi')
+  expect(listed()).toEqual([new Date(old.getTime() + 1000).toISOString(), '2026-07-01T10:03:00.000Z'])
+})

@@ -1,8 +1,8 @@
 /** The sessions of agents whose readers share `entry-lines.ts`, and exports of chats: their messages, and nothing left out. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { settle } from 'indelible'
-import { sourceTimeOf } from '@indelible/transcripts'
+import { memoryStore, orThrow, settle } from 'indelible'
+import { importTranscript, sourceTimeOf } from '@indelible/transcripts'
 import { agentFiles, at, timestamp } from './agent-files.ts'
 import { lines, outline, read, said } from './reading.ts'
 
@@ -80,4 +80,13 @@ it('Aider: headings and quotes of an answer are not of the user or of Aider, and
   // Without the two spaces, as an editor leaves it.
   const trimmed = chat.replaceAll(/ +$/gm, '').replace('One\n#### Two\nThree', 'One')
   expect(outline(read(trimmed).messages)[0]).toBe('user: Look.\nAgain.')
+})
+
+it('messages of a source without times get the time that is given', async () => {
+  const store = memoryStore()
+  const transcript = read((agentFiles['Kimi CLI'] as (typeof agentFiles)[string]).file)
+  await importTranscript(store, transcript, { id: 's1', time: at })
+  const rows = orThrow(await store.read('s1', { from: 0, to: 4 })())
+  expect(rows.map((row) => row.at)).toEqual([at, at, at, at])
+  expect(() => importTranscript(store, transcript, { time: 0.5 })).toThrow('time: expected milliseconds since 1970')
 })

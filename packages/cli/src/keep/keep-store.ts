@@ -375,7 +375,14 @@ export const rowsOfSource = async (
       continue
     }
     const metadata = { import: { program, path: source.path } }
-    const done = await bringRows(store, pick === 0 ? id : `${id}.${pick}`, transcript, metadata, erased)
+    const done = await bringRows(
+      store,
+      pick === 0 ? id : `${id}.${pick}`,
+      transcript,
+      metadata,
+      erased,
+      Math.round(source.changed),
+    )
     if (done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal as Terminal)
     results.push(done)
   }
