@@ -4,7 +4,7 @@
  *
  * Source  observed files of version 1.0.102; the format is undocumented
  */
-import { arrayAt, fieldsBeside, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
+import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
@@ -38,6 +38,7 @@ export const copilotCli: LineFormat = entryLines({
     if (type === 'session.start') return readStart(data, sink)
     if (type === 'session.usage_record' || type === 'assistant.usage')
       countUse(data, textIn(data, 'providerCallId'), sink)
+    if (type === 'session.shutdown') countTotals(data, sink)
     if (type === 'session.compaction_complete')
       countUse(objectIn(data, 'compactionTokensUsed'), textIn(data, 'requestId'), sink)
     if (type === 'session.title_changed') origin.title = textIn(data, 'title') ?? origin.title
@@ -77,6 +78,20 @@ const countUse = (data: JsonObject, key: string | undefined, { origin }: Sink): 
     },
     { ...(key !== undefined && { key }) },
   )
+}
+
+/**
+ * Count the totals of a session's end: those of files before version 1.0.102 have no counts of single calls. The totals of one start of
+ * the session include the earlier ones.
+ */
+const countTotals = (data: JsonObject, { origin }: Sink): void => {
+  const snapshot = { ...data, ...objectIn(data, 'accountingSnapshot') }
+  for (const [model, metrics] of Object.entries(objectIn(snapshot, 'modelMetrics'))) {
+    const used = isObject(metrics) ? objectIn(metrics, 'usage') : {}
+    const [input, output] = [used['inputTokens'], used['outputTokens']]
+    const [cacheRead, cacheWrite] = [used['cacheReadTokens'], used['cacheWriteTokens']]
+    origin.total(model, { input, output, cacheRead, cacheWrite }, String(snapshot['sessionStartTime']))
+  }
 }
 
 const read = ['content', 'toolRequests', 'reasoningText', 'reasoningOpaque', 'result', 'error', 'toolCallId']
