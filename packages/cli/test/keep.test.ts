@@ -528,7 +528,7 @@ it('Kimi and Cline keep the id of a session in its folder: each is one of its ow
 it('a session is as old as its conversation, also after it has grown; without times in its file, as old as the file', () => {
   const { write, from, store } = madeHome()
   const dated = (...entries: readonly object[]): string =>
-    lines(...entries.map((entry, index) => ({ ...entry, timestamp: `2026-07-01T10:0${index}:00.000Z` })))
+    lines(...entries.map((entry, index) => Object.assign({}, entry, { timestamp: `2026-07-01T10:0${index}:00.000Z` })))
   const first = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
   const listed = () =>
     indelible(['list', '--json', ...store])

@@ -51,10 +51,7 @@ const thread = (value: JsonObject): Conversation => {
   origin.title = textIn(value, 'title')
   origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
   origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
-  const list = value['messages'] as readonly Json[]
-  return conversation(amp, origin, () =>
-    list.flatMap((one, index) => ampMessages(objectAt(one, ['messages', index]), ['messages', index])),
-  )
+  return conversation(amp, origin, ['messages'], value['messages'] as readonly Json[], ampMessages)
 }
 
 const ampMessages = (message: JsonObject, path: readonly (string | number)[]): readonly Message[] => {

@@ -44,9 +44,8 @@ const chat = (value: JsonObject): Conversation => {
   ).length
   if (others > 0) origin.aside('item of another branch', others)
   for (const { message } of path) if (isObject(message)) origin.model(objectIn(message, 'metadata')['model_slug'])
-  return conversation(chatGpt, origin, () =>
-    path.flatMap(({ message }) => (isObject(message) ? chatGptMessages(message) : [])),
-  )
+  const messages = path.flatMap(({ message }) => (isObject(message) ? [message] : []))
+  return conversation(chatGpt, origin, ['mapping'], messages, chatGptMessages)
 }
 
 const chatGptMessages = (message: JsonObject): readonly Message[] => {

@@ -3,7 +3,7 @@
  *
  * Source  support.claude.com and observed exports (2026-10)
  */
-import { fieldsBeside, isObject, objectAt, type Json, type JsonObject } from 'indelible/internal/json'
+import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { conversation, oneOrList, pickFields } from './conversation-of-value.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
@@ -28,10 +28,7 @@ const chat = (value: JsonObject): Conversation => {
   origin.time(value['updated_at'])
   origin.model(value['model'])
   origin.metadata = fieldsBeside(value, ['chat_messages', 'uuid', 'name']) ?? {}
-  const list = value['chat_messages'] as readonly Json[]
-  return conversation(claudeAi, origin, () =>
-    list.flatMap((one, index) => claudeAiMessages(objectAt(one, ['chat_messages', index]))),
-  )
+  return conversation(claudeAi, origin, ['chat_messages'], value['chat_messages'] as readonly Json[], claudeAiMessages)
 }
 
 const claudeAiMessages = (message: JsonObject): readonly Message[] => {

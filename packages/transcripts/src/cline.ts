@@ -4,8 +4,17 @@
  *
  * Source  cline/cline, src/core/storage/disk.ts (2026-10); files of version 3.0.65
  */
-import { fieldsBeside, isLeft, isObject, Unexpected, type Json, type JsonObject } from 'indelible/internal/json'
+import {
+  fieldsBeside,
+  isLeft,
+  isObject,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+} from 'indelible/internal/json'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
+import type { Message } from 'indelible/message'
 import { conversation, isoOf } from './conversation-of-value.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
@@ -50,29 +59,25 @@ export const cline: ValueFormat = {
 }
 
 const session = (value: JsonObject & { readonly messages: readonly JsonObject[] }): Conversation => {
-  const { origin, ...read } = task(value.messages)
+  const { origin, ...read } = task(value.messages, ['messages'])
   origin.id = textIn(value, 'sessionId')
   origin.version = textIn(objectIn(value, 'origin'), 'version')
   origin.metadata = fieldsBeside(value, ['messages', 'sessionId']) ?? {}
   return { ...read, origin }
 }
 
-const task = (list: readonly JsonObject[]): Conversation => {
+const task = (list: readonly JsonObject[], at: Path = []): Conversation => {
   const origin = new OriginDraft()
   for (const { ts } of list) origin.time(typeof ts === 'number' ? isoOf(ts / 1000) : undefined)
-  return conversation(cline, origin, () =>
-    list.flatMap((message, index) => {
-      const decoded = decodeRecorded([{ role: message['role'] as Json, content: blocksOf(message['content'] as Json) }])
-      if (isLeft(decoded))
-        throw new Unexpected([index], `a message of Anthropic (${codecFaultText(decoded.left)})`, message)
-      const { ts } = message
-      const beside = {
-        ...fieldsBeside(message, ['role', 'content', 'ts']),
-        ...(typeof ts === 'number' && { time: ts }),
-      }
-      return decoded.right.messages.map((one) => withOtherFields(one, 'cline', beside))
-    }),
-  )
+  return conversation(cline, origin, at, list, messagesOf)
+}
+
+const messagesOf = (message: JsonObject, path: Path): readonly Message[] => {
+  const { role = null, content = null, ts } = message
+  const decoded = decodeRecorded([{ role, content: blocksOf(content) }])
+  if (isLeft(decoded)) throw new Unexpected(path, `a message of Anthropic (${codecFaultText(decoded.left)})`, message)
+  const beside = { ...fieldsBeside(message, ['role', 'content', 'ts']), ...(typeof ts === 'number' && { time: ts }) }
+  return decoded.right.messages.map((one) => withOtherFields(one, 'cline', beside))
 }
 
 /** Blocks as Anthropic has them. Cline 3's results hold what its tools returned, which the model is sent as JSON. */

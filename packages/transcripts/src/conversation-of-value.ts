@@ -3,7 +3,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import {
   admit,
   isLeft,
+  isObject,
   left,
+  objectAt,
   ownFields,
   right,
   Unexpected,
@@ -17,26 +19,48 @@ import { countAnswer } from './call-counts.ts'
 import { timeOf } from './format-facts.ts'
 import type { Conversation, Misread, ValueFormat } from './found-conversation.ts'
 import { count, objectIn, OriginDraft, textIn } from './origin.ts'
-import type { TranscriptFormat } from './transcript.ts'
 
+/**
+ * A conversation of a list of items, which are read when it is chosen. An item that can't be read is a message with the item as it
+ * is, and a loss.
+ *
+ * @param at the path of the list
+ */
 export const conversation = (
   facts: ValueFormat,
   origin: OriginDraft,
-  read: () => readonly Message[],
-): Conversation => ({
-  format: facts.format,
-  origin,
-  losses: [],
-  decode: () => {
-    const decoded = decoding(facts.format, read)
-    if (!isLeft(decoded))
-      for (const [key, message] of decoded.right.messages.entries()) {
+  at: Path,
+  items: readonly Json[],
+  read: (item: JsonObject, path: Path) => readonly Message[],
+): Conversation => {
+  const losses: Misread[] = []
+  const readItem = (item: Json, index: number): readonly Message[] => {
+    const path = [...at, index]
+    try {
+      return read(objectAt(item, path), path)
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      losses.push({ path: error.path, reason: `should be ${error.expected}, found ${error.found}: kept as it is` })
+      const isAnswer = isObject(item) && (item['role'] ?? item['sender']) === 'assistant'
+      return [
+        { role: isAnswer ? 'assistant' : 'user', content: [{ type: 'provider', provider: facts.format, raw: item }] },
+      ]
+    }
+  }
+  return {
+    format: facts.format,
+    origin,
+    losses,
+    decode: () => {
+      const messages = items.flatMap((item, index) => readItem(item, index))
+      for (const [key, message] of messages.entries()) {
         const time = timeOf(facts, message)
         countAnswer(origin, facts, message, { key, ...(time !== undefined && { time: isoOf(time / 1000) }) })
       }
-    return decoded
-  },
-})
+      return right({ messages, losses: [] })
+    },
+  }
+}
 
 /** The conversation in a value that passes, or those of a list of such values. */
 export const oneOrList = (
@@ -46,16 +70,6 @@ export const oneOrList = (
 ): readonly Conversation[] | undefined => {
   if (isOne(value)) return [read(value)]
   return Array.isArray(value) && value.length > 0 && value.every(isOne) ? value.map(read) : undefined
-}
-
-const decoding = (format: TranscriptFormat, read: () => readonly Message[]): Either<TranscriptFault, Decoded> => {
-  try {
-    return right({ messages: read(), losses: [] })
-  } catch (error) {
-    if (!(error instanceof Unexpected)) throw error
-    const { path, expected, found } = error
-    return left({ _tag: 'UnexpectedWire', format, path, expected, found })
-  }
 }
 
 /** The fields of a value with these names. */

@@ -90,3 +90,18 @@ it('messages of a source without times get the time that is given', async () => 
   expect(rows.map((row) => row.at)).toEqual([at, at, at, at])
   expect(() => importTranscript(store, transcript, { time: 0.5 })).toThrow('time: expected milliseconds since 1970')
 })
+
+it('an item of a chat that can not be read is kept as it is, and the others are read', () => {
+  const odd = { role: 'assistant', content: [{ type: 'tool_use', id: 7, name: 'look' }], ts: at }
+  const task = read(
+    JSON.stringify([{ role: 'user', content: 'Look.', ts: at }, odd, { role: 'user', content: 'Well?', ts: at }]),
+  )
+  expect(outline(task.messages)).toEqual(['user: Look.', 'assistant: ?', 'user: Well?'])
+  expect(task.messages[1]?.content).toEqual([{ type: 'provider', provider: 'cline', raw: odd }])
+  expect(task.losses).toMatchObject([{ path: [1], reason: expect.stringMatching(/: kept as it is$/) as string }])
+  const thread = read(
+    JSON.stringify({ v: 1, id: 'T-1', messages: [5, { role: 'user', content: [{ type: 'text', text: 'Look.' }] }] }),
+  )
+  expect(thread.messages[0]?.content).toEqual([{ type: 'provider', provider: 'amp', raw: 5 }])
+  expect(thread.losses).toMatchObject([{ path: ['messages', 0] }])
+})
