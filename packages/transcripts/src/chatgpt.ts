@@ -28,6 +28,11 @@ const chat = (value: JsonObject): Conversation => {
   origin.time(isoOf(value['create_time']))
   origin.metadata = fieldsBeside(value, ['mapping', 'title', 'conversation_id', 'id']) ?? {}
   const mapping = objectIn(value, 'mapping')
+  // Nodes name each other in both directions.
+  const parents = new Map<Json, string>()
+  for (const [id, node] of Object.entries(mapping))
+    for (const child of isObject(node) && Array.isArray(node['children']) ? (node['children'] as readonly Json[]) : [])
+      parents.set(child, id)
   const path: JsonObject[] = []
   const seen = new Set<string>()
   const leaf = Object.entries(mapping).findLast(
@@ -37,7 +42,7 @@ const chat = (value: JsonObject): Conversation => {
     seen.add(id)
     const node = objectIn(mapping, id)
     path.unshift(node)
-    id = textIn(node, 'parent')
+    id = textIn(node, 'parent') ?? parents.get(id)
   }
   const others = Object.values(mapping).filter(
     (node) => isObject(node) && isObject(node['message']) && !path.includes(node),

@@ -6,7 +6,7 @@
  */
 import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
-import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
+import { callPart, entryLines, linkIn, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -30,7 +30,7 @@ export const copilotCli: LineFormat = entryLines({
   format,
   signatures: [['type', 'data', 'id', 'timestamp', 'parentId']],
   matches: (entry) => isEvent(entry) && 'parentId' in entry,
-  link: (entry) => ({ id: textIn(entry, 'id'), parent: textIn(entry, 'parentId') }),
+  link: (entry) => linkIn(entry, 'id', 'parentId'),
   read: (entry, sink, line) => {
     const { type } = entry
     const data = objectAt(entry['data'], ['data'])

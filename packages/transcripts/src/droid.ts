@@ -6,9 +6,9 @@
  */
 import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type JsonObject } from 'indelible/internal/json'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
-import { entryLines } from './entry-lines.ts'
+import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { objectIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'droid'
@@ -32,12 +32,7 @@ export const droid: LineFormat = entryLines({
     (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
     (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),
   isEntry: (entry) => typeof entry['type'] === 'string' && typeof entry['id'] === 'string',
-  link: (entry) => ({
-    id: entry['type'] === 'message' ? textIn(entry, 'id') : undefined,
-    parent: textIn(entry, 'parentId'),
-    // Earlier versions name no parents.
-    followsPrevious: !('parentId' in entry),
-  }),
+  link: (entry) => linkIn(entry['type'] === 'message' ? entry : {}, 'id', 'parentId'),
   read: (entry, sink, line) => {
     const { origin } = sink
     switch (entry['type']) {

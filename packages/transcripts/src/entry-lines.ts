@@ -3,6 +3,7 @@ import { difference, ownFields, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
+import { textIn } from './origin.ts'
 import type { Link } from './parent-first.ts'
 import type { TranscriptFormat } from './transcript.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -37,7 +38,7 @@ export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryForm
     return {
       tree: { link, has: (id) => tree.find(id) !== undefined },
       read: (entry, line, previous) => {
-        const { id, parent } = link(entry)
+        const { id, parent, followsPrevious = false } = link(entry)
         if (id === undefined) return void readEntry(entry, line)
         const known = tree.find(id)
         const content = JSON.stringify(entry)
@@ -48,7 +49,8 @@ export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryForm
             line,
             `has the parent ${JSON.stringify(parent)}, which is not in the file; read as following the previous entry`,
           )
-        const follows = tree.find((missing ? previous : parent) ?? '') ?? -1
+        const isNext = missing || (parent === undefined && followsPrevious)
+        const follows = tree.find((isNext ? previous : parent) ?? '') ?? -1
         const first = sink.items
         const replaces = known === undefined ? undefined : tree.items(known)
         let count = 0
@@ -67,6 +69,12 @@ export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryForm
       }),
     }
   },
+})
+
+/** The place of an entry by these fields. One that names no parent, as those of earlier versions, follows the one before it. */
+export const linkIn = (entry: JsonObject, id: string, parent: string): Link => ({
+  ...{ id: textIn(entry, id), parent: textIn(entry, parent) },
+  followsPrevious: !(parent in entry),
 })
 
 const typeOf = ({ type }: JsonObject): string => (typeof type === 'string' ? type : 'line of no kind')

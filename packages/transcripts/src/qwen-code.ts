@@ -15,7 +15,7 @@ import {
 } from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
-import { entryLines } from './entry-lines.ts'
+import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
 import { countAnswer, geminiUse } from './call-counts.ts'
 import { countsIn } from './format-facts.ts'
@@ -39,7 +39,7 @@ export const qwenCode: LineFormat = entryLines({
     typeof entry['uuid'] === 'string' &&
     'parentUuid' in entry &&
     (Array.isArray(objectIn(entry, 'message')['parts']) || (entry['type'] === 'system' && 'systemPayload' in entry)),
-  link: (entry) => ({ id: textIn(entry, 'uuid'), parent: textIn(entry, 'parentUuid') }),
+  link: (entry) => linkIn(entry, 'uuid', 'parentUuid'),
   read: (entry, { origin }) => {
     origin.id ??= textIn(entry, 'sessionId')
     origin.version ??= textIn(entry, 'version')

@@ -105,3 +105,46 @@ it('an item of a chat that can not be read is kept as it is, and the others are 
   expect(thread.messages[0]?.content).toEqual([{ type: 'provider', provider: 'amp', raw: 5 }])
   expect(thread.losses).toMatchObject([{ path: ['messages', 0] }])
 })
+
+it.each(['Droid', 'Qwen Code', 'Copilot CLI'])('%s: entries that name no parents follow each other', (name) => {
+  const { file } = agentFiles[name] as (typeof agentFiles)[string]
+  const whole = read(file).messages
+  for (const row of file.trimEnd().split('\n').keys()) {
+    if (row === 0) continue // it shows the format
+    // The parent of one entry, or of all from it on, is under another name.
+    for (const to of [row + 1, Infinity]) {
+      const renamed = file
+        .trimEnd()
+        .split('\n')
+        .map((line, at) => (at >= row && at < to ? line.replace(/"parent(?:Id|Uuid)"/, '"parent"') : line))
+      expect(outline(read(renamed.join('\n')).messages)).toEqual(outline(whole))
+    }
+  }
+})
+
+it('ChatGPT: a node that names no parent follows the node that names it as a child', () => {
+  const { file } = agentFiles['ChatGPT'] as (typeof agentFiles)[string]
+  const [chat] = JSON.parse(file) as [{ mapping: { [id: string]: { parent?: string; children: string[] } } }]
+  const whole = outline(read(file).messages)
+  for (const id of Object.keys(chat.mapping)) {
+    const { parent: _, ...node } = chat.mapping[id] as { parent?: string; children: string[] }
+    const cut = { ...chat, mapping: { ...chat.mapping, [id]: node } }
+    expect(outline(read(JSON.stringify([cut])).messages)).toEqual(whole)
+  }
+})
+
+it('stream-json: a line of an answer that can not be read is damage by itself, and the other lines are read', () => {
+  const line = (content: readonly object[]) => ({
+    ...{ type: 'assistant', session_id: 's1', parent_tool_use_id: null },
+    message: { id: 'm1', role: 'assistant', content },
+  })
+  const { messages, damage } = read(
+    lines([
+      line([{ type: 'text', text: 'I look.' }]),
+      line([{ type: 'tool_use', id: 7 }]),
+      line([{ type: 'text', text: 'A cat.' }]),
+    ]),
+  )
+  expect(outline(messages)).toEqual(['assistant: I look.A cat.'])
+  expect(damage.map((one) => one.line)).toEqual([2])
+})
