@@ -18,7 +18,8 @@ import type { Message, Part, ResultPart } from 'indelible/message'
 import { conversation, isoOf, oneOrList, pickFields } from './conversation-of-value.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
-import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { blockReader } from './blocks.ts'
+import { resultMessage, textPart } from './entry-lines.ts'
 import { objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
@@ -45,6 +46,12 @@ export const amp: ValueFormat = {
   conversations: (value) => oneOrList(value, isThread, thread),
 }
 
+const readBlock = blockReader('amp', {
+  text: ['text', 'text'],
+  thinking: ['reasoning', 'thinking', 'signature'],
+  tool_use: ['call', 'id', 'name', 'input'],
+})
+
 const thread = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'id')
@@ -61,36 +68,6 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
     const at = [...path, 'content', index]
     const block = objectAt(item, at)
     switch (block['type']) {
-      case 'text':
-        return said.push(
-          withRest('amp', textPart(stringAt(block['text'], [...at, 'text'])), block, {
-            ...{ type: 'text', text: block['text'] as Json },
-          }),
-        )
-      case 'thinking': {
-        const signature = textIn(block, 'signature')
-        return said.push(
-          withRest(
-            'amp',
-            {
-              type: 'reasoning',
-              text: stringAt(block['thinking'], [...at, 'thinking']),
-              ...(signature !== undefined && { signature }),
-            },
-            block,
-            { type: 'thinking', thinking: block['thinking'] as Json, ...(signature !== undefined && { signature }) },
-          ),
-        )
-      }
-      case 'tool_use':
-        return said.push(
-          withRest(
-            'amp',
-            callPart(stringAt(block['id'], [...at, 'id']), stringAt(block['name'], [...at, 'name']), block['input']),
-            block,
-            { ...pickFields(block, ['type', 'id', 'name', 'input']) },
-          ),
-        )
       case 'tool_result': {
         const { result, status, error } = objectIn(block, 'run')
         const output = result ?? error ?? block['content'] ?? null
@@ -110,7 +87,7 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
         )
       }
       default:
-        return said.push({ type: 'provider', provider: 'amp', raw: block })
+        return said.push(readBlock(block, at))
     }
   })
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}

@@ -1,11 +1,10 @@
 /** What the formats share in which each entry is one or several messages, a note, or bookkeeping. */
-import { difference, ownFields, type JsonObject } from 'indelible/internal/json'
+import { ownFields, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { textIn } from './origin.ts'
 import type { Link } from './parent-first.ts'
-import type { TranscriptFormat } from './transcript.ts'
 import { unknownLine } from './unknown-line.ts'
 
 export interface EntryFormat extends Omit<LineFormat, 'reader'> {
@@ -78,17 +77,6 @@ export const linkIn = (entry: JsonObject, id: string, parent: string): Link => (
 })
 
 const typeOf = ({ type }: JsonObject): string => (typeof type === 'string' ? type : 'line of no kind')
-
-/** A part, or a message, with what its source has beside what was read: `written` is the source without it. */
-export const withRest = <T extends Part | Message>(
-  format: TranscriptFormat,
-  part: T,
-  source: JsonObject,
-  written: JsonObject,
-): T => {
-  const rest = difference(source, written)
-  return rest === undefined ? part : { ...part, meta: { ...part.meta, [format]: rest } }
-}
 
 export const textPart = (text: string): ResultPart => ({ type: 'text', text })
 

@@ -19,7 +19,7 @@ import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { resultMessage, textPart } from './entry-lines.ts'
-import { calledIn, partsOf, thought } from './kimi-parts.ts'
+import { calledIn, partsOf, readBlock } from './kimi-parts.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -129,7 +129,10 @@ class Reader implements LineReader {
         index === 0 && thoughts.length > 0
           ? ({
               ...message,
-              content: [...thoughts.map((part) => thought(part as JsonObject)), ...message.content] as Part[],
+              content: [
+                ...thoughts.map((part) => readBlock(part as JsonObject, ['content'])),
+                ...message.content,
+              ] as Part[],
             } as Message)
           : message,
       ),
