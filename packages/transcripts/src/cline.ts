@@ -45,9 +45,10 @@ export const cline: ValueFormat = {
   ],
   times: [['time']],
   countsOf: countsIn('cline', (own) => {
-    const { tokens, inputTokens: input, cacheReadTokens, cacheWriteTokens, outputTokens } = objectIn(own, 'metrics')
+    const metrics = objectIn(own, 'metrics')
+    const { inputTokens: input, cacheReadTokens, cacheWriteTokens, outputTokens } = metrics
     const { id: model, modelId = model } = objectIn(own, 'modelInfo')
-    const { prompt, completion, cached } = isObject(tokens) ? tokens : {}
+    const { prompt, completion, cached } = objectIn(metrics, 'tokens')
     if (prompt !== undefined)
       return { model: modelId, fresh: prompt, cacheRead: cached, cacheWrite: 0, output: completion }
     // Cached tokens are counted in the input.

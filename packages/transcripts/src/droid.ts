@@ -32,7 +32,10 @@ export const droid: LineFormat = entryLines({
     (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
     (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),
   isEntry: (entry) => typeof entry['type'] === 'string' && typeof entry['id'] === 'string',
-  link: (entry) => linkIn(entry['type'] === 'message' ? entry : {}, 'id', 'parentId'),
+  link: (entry) => ({
+    ...linkIn(entry, 'id', 'parentId'),
+    ...(entry['type'] !== 'message' && { id: undefined }),
+  }),
   read: (entry, sink, line) => {
     const { origin } = sink
     switch (entry['type']) {

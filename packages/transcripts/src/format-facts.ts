@@ -1,5 +1,5 @@
 /** What is known of every format, however its files are read. */
-import { isObject, ownField, type Json, type JsonObject, type Immutable } from 'indelible/internal/json'
+import { isObject, ownField, ownFields, type Json, type JsonObject, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
 
@@ -34,7 +34,7 @@ export const countsIn =
   (name: string, read: (own: JsonObject, message: Message) => Counted | undefined): CountsOf =>
   (message) => {
     const own = message.role === 'assistant' ? metaIn(message, name) : undefined
-    return own && read(own, message)
+    return own && read(ownFields(own), message)
   }
 
 /** The time of a message in its source, in milliseconds since 1970. */
