@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { providerServer } from '../test/run/provider-server.ts'
-import { agents, piAgent } from './agents.ts'
+import { agents } from './agents.ts'
 import { scripted } from './scripted.ts'
 
 /** What one step left. */
@@ -27,7 +27,7 @@ export interface KeepStep {
 }
 
 const [name, folder = ''] = process.argv.slice(2)
-const agent = [...agents, piAgent].find((one) => one.name === name)
+const agent = agents.find((one) => one.name === name)
 const program = agent?.program()
 if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
 
@@ -37,7 +37,6 @@ const bin = join(folder, 'bin')
 for (const each of [place.home, bin, join(place.work, '.git')]) mkdirSync(each, { recursive: true })
 const note = join(place.work, 'note.txt')
 writeFileSync(note, 'first:alpha\nsecond:beta\n')
-agent.prepare?.(place)
 const commands: { readonly [name: string]: string } = { 'Claude Code': 'claude', Codex: 'codex' }
 if (name !== undefined && commands[name] !== undefined) symlinkSync(realpathSync(program), join(bin, commands[name]))
 
@@ -51,6 +50,8 @@ const provider = await providerServer((request) => {
   return reply
 })
 
+agent.prepare?.(place, provider.url)
+
 const variables: Readonly<Record<string, string>> = {
   OPENAI_BASE_URL: `${provider.url}/v1`,
   OPENAI_API_KEY: 'none',
@@ -59,8 +60,6 @@ const variables: Readonly<Record<string, string>> = {
   GOOGLE_GEMINI_BASE_URL: provider.url,
 }
 const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (all, key: string) => variables[key] ?? all)
-for (const path of globSync(join(place.home, '.pi/agent/models.json')))
-  writeFileSync(path, filled(readFileSync(path, 'utf8')))
 const env = {
   PATH: [bin, dirname(process.execPath), process.env['PATH']].join(':'),
   HOME: place.home,

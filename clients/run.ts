@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { install } from '../scripts/install.ts'
 import { root, run } from '../scripts/run.ts'
-import { agents, piAgent, type Agent } from './agents.ts'
+import { agents, type Agent } from './agents.ts'
 import type { KeepStep } from './keep.ts'
 import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
@@ -166,7 +166,7 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
     }
 }
 if (process.argv.length < 3 || process.argv.includes('keep')) {
-  const runs = [...agents, piAgent].map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
+  const runs = agents.filter(({ isNotKept }) => isNotKept !== true).map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
   for (const { each, steps: awaited } of runs) {
     const steps = await awaited
     for (const one of typeof steps === 'string' ? [{ step: 'failed', seconds: 0, wrong: [steps] }] : steps) {

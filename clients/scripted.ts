@@ -107,6 +107,8 @@ const readingCall = (tools: readonly Tool[], file: string): Called | undefined =
     const field = fieldOf(schema, /path$/i)
     if (/^read(?:_file)?$/i.test(name) && field !== undefined) return { name, input: { [field]: file } }
   }
+  // Cline, which reads several at once.
+  if (tools.some(({ name }) => name === 'read_files')) return { name: 'read_files', input: { files: [{ path: file }] } }
   for (const { name, schema } of tools) {
     const field = fieldOf(schema, /^(?:cmd|command)$/)
     if (field === undefined) continue
@@ -332,9 +334,13 @@ const responses = (body: Wire): Reply => {
   return { events: events.map((event, index) => JSON.stringify({ ...event, sequence_number: index })) }
 }
 
+/** Whether a program itself wrote a message: Kimi's follow the question. */
+const isReminder = ({ content }: Wire): boolean =>
+  /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/.test(textOf(content))
+
 const chat = (body: Wire): Reply => {
   const messages = list(body['messages'])
-  const last = messages.at(-1) ?? {}
+  const last = messages.findLast((message) => !isReminder(message)) ?? {}
   const heard = textOf(last['content'])
   const { text, calls: called } = answerTo({
     last: heard,

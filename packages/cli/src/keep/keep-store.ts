@@ -412,8 +412,14 @@ export const rowsOfSource = async (
       if (pick === 0 && transcript.damage.length > 0) throw new UnreadFormat('none of its lines can be read')
       continue
     }
-    const metadata = importMetadata(program, source.path)
-    const done = await bringRows(store, pick === 0 ? id : `${id}.${pick}`, transcript, metadata, erased)
+    const done = await bringRows(
+      store,
+      pick === 0 ? id : `${id}.${pick}`,
+      transcript,
+      importMetadata(program, source.path),
+      erased,
+      Math.round(source.changed),
+    )
     if (done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal as Terminal)
     results.push(done)
   }
