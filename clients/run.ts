@@ -166,7 +166,9 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
     }
 }
 if (process.argv.length < 3 || process.argv.includes('keep')) {
-  const runs = agents.filter(({ isNotKept }) => isNotKept !== true).map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
+  const runs = agents
+    .filter(({ isNotKept }) => isNotKept !== true)
+    .map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
   for (const { each, steps: awaited } of runs) {
     const steps = await awaited
     for (const one of typeof steps === 'string' ? [{ step: 'failed', seconds: 0, wrong: [steps] }] : steps) {
