@@ -41,8 +41,12 @@ export interface WordSource {
   readonly damaged: (id: string) => void
 }
 
-/** The most places of a word that are compared at first. A word with more is looked for only in sessions with others. */
-const mostPlaces = 4000
+/**
+ * The most places of a word that are counted, and of all words that are compared at first, rare words first. The other
+ * words are looked for only in the sessions with these.
+ */
+export const mostPlaces = 20_000
+const mostCompared = 60_000
 /** The number of sessions that are compared in full, and how many are looked up at a time to find them. */
 const leastCandidates = 40
 const candidatesAtOnce = 50
@@ -57,11 +61,11 @@ export async function* sessionsFor(
   const all = question.words.map((_, index) => index)
   const found = yield* need(source.places(all, mostPlaces))
   const weights = found.map((places) => weightOf(places.length / 2, source.messages))
-  const rare = all.filter((index) => (found[index] as Places).length < 2 * mostPlaces)
-  const groups = groupPlaces(found, rare.length > 0 ? rare : all)
+  const rare = rareWords(found)
+  const groups = groupPlaces(found, rare)
   const candidates = yield* firstCandidates(source, groups, weights, plan)
-  if (rare.length > 0 && rare.length < all.length) {
-    const common = all.filter((index) => !rare.includes(index))
+  const common = all.filter((index) => !rare.includes(index))
+  if (common.length > 0) {
     const filled = yield* need(source.places(common, Infinity, [...candidates.keys()]))
     for (const [at, places] of filled.entries()) addPlaces(groups, places, common[at] as number)
   }
@@ -86,6 +90,20 @@ export async function* sessionsFor(
   const report = yield* need(source.report())
   const more = Math.max(0, groups.size - sessions.length)
   return Object.freeze({ sessions: Object.freeze(sessions), more, ...report })
+}
+
+/** The words that are compared in all sessions: the rarest, at least one. */
+const rareWords = (found: readonly Places[]): readonly number[] => {
+  const rarestFirst = [...found.keys()].toSorted((a, b) => (found[a] as Places).length - (found[b] as Places).length)
+  const rare: number[] = []
+  let compared = 0
+  for (const index of rarestFirst) {
+    const places = (found[index] as Places).length / 2
+    if (compared > 0 && (places >= mostPlaces || compared + places > mostCompared)) break
+    compared += places
+    rare.push(index)
+  }
+  return rare
 }
 
 const rounded = (score: number): number => Math.round(Math.min(1, score) * 1000) / 1000

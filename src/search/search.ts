@@ -8,6 +8,7 @@ import { aFlag, aText, aTime, anObject, checkOptions, oneOf, wholeFrom } from '.
 import { searchSteps, type SearchFault } from './fault.ts'
 import type { QuestionPlan, QuestionSearch, SearchOptions, SearchPage, SearchPlan, SessionsFound } from './hit.ts'
 import { searchIndex } from './indexed.ts'
+import { indexedWords } from './indexed-question.ts'
 import { parseQuery } from './query.ts'
 import { parseQuestion } from './question.ts'
 import { scanWords } from './scan-question.ts'
@@ -67,7 +68,10 @@ const searchQuestion = (store: Store, given: QuestionSearch): Task<SearchFault, 
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
     const parsed = yield* need(parseQuestion(question))
-    return yield* sessionsFor(store, yield* scanWords(store, parsed, plan), parsed, plan)
+    const index = ownField(store, 'index')
+    const source =
+      (index && (yield* indexedWords(store, index, parsed, plan))) ?? (yield* scanWords(store, parsed, plan))
+    return yield* sessionsFor(store, source, parsed, plan)
   }, 'searchStore')
 }
 

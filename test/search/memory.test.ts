@@ -148,6 +148,8 @@ const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
 const noIndex: RowIndex = {
   find: () => searched(undefined),
   findIn: () => searched(new Map()),
+  places: () => searched(undefined),
+  logsAt: () => searched([]),
   encrypted: () => searched([]),
   make: () => searched(undefined),
   drop: () => searched(undefined),

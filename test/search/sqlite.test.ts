@@ -43,6 +43,17 @@ const documents = (file: string): number => {
   }
 }
 
+/** Whether a page of the index has these bytes. */
+const inIndex = (file: string, text: string): boolean => {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    const pages = db.prepare('select block from search_data').all()
+    return pages.some(({ block }) => Buffer.from(block as Uint8Array).includes(text))
+  } finally {
+    db.close()
+  }
+}
+
 /** Whether any file of a store has these bytes. */
 const isOnDisk = (file: string, text: string): boolean =>
   ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(text))
@@ -151,13 +162,15 @@ describe('the search index of a store file', () => {
     const file = path()
     const store = await sqliteStore({ path: file })
     await indexStore(store)
-    const words = Array.from({ length: 300 }, (_, n) => `secret${n}word`).join(' ')
+    // An index has only the end of a word that begins like the one before: no other word begins with q.
+    const words = `quotedsecret ${Array.from({ length: 300 }, (_, n) => `secret${n}word`).join(' ')}`
     const filler = (n: number): string => Array.from({ length: 200 }, (_, at) => `w${n}x${at}`).join(' ')
     const session = await createSession(store, { id: 'a' })
     for (let n = 0; n < 60; n++) await session.append(user(n === 30 ? words.toUpperCase() : filler(n)))
     await createSession(store, { id: 'b', messages: [user('another hidden77word')] })
     expect(places(await all(store, 'secret299word'))).toEqual(['a:30'])
-    expect(isOnDisk(file, 'secret299word')).toBe(true)
+    expect(isOnDisk(file, 'quotedsecret')).toBe(true)
+    expect(inIndex(file, 'quotedsecret')).toBe(true)
     const { head } = await store.info('a')
     const stub = JSON.stringify({ page: 'conversation', message: { role: 'user', content: [] } })
     await store.erase({
@@ -166,8 +179,9 @@ describe('the search index of a store file', () => {
       by: 'me',
     })
     expect(await all(store, 'secret299word')).toEqual([])
-    for (const word of ['secret0word', 'secret299word', 'ret150w'])
-      expect([word, isOnDisk(file, word)]).toEqual([word, false])
+    expect((await searchStore(store, { question: 'Is it the secret299word?' })).sessions).toEqual([])
+    for (const word of ['quotedsecret', 'secret0word', 'secret299word', 'ret150w', '99word'])
+      expect([word, isOnDisk(file, word), inIndex(file, word)]).toEqual([word, false, false])
     const before = documents(file)
     await store.remove('b')
     expect(documents(file)).toBe(before - 1)

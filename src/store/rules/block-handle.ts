@@ -90,6 +90,8 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   hasBlocks: ['look for blocks'],
   'index.find': ['search the index'],
   'index.findIn': ['search the index'],
+  'index.places': ['search the index'],
+  'index.logsAt': ['search the index'],
   'index.encrypted': ['list encrypted logs'],
   'index.make': ['make the index'],
   'index.add': ['add to the index'],
