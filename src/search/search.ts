@@ -54,17 +54,17 @@ export function searchStore(
   return searchQuestion(store, query)
 }
 
-const searchQuestion = (store: Store, given: QuestionSearch): Task<SearchFault, SessionsFound> => {
-  const { question, since, until, where, ...rest } = checkOptions('searchStore', given, expectedOfQuestion)
+const searchQuestion = (store: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
+  const given = checkOptions('searchStore', asked, expectedOfQuestion)
+  const { question, session, role, where } = given
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
-    ...rest,
-    in: rest.in ?? 'all',
-    retracted: rest.retracted === true,
-    limit: rest.limit ?? 10,
-    passages: rest.passages ?? 3,
-    ...present({ where: where && snapshot(where) }),
-    ...timesOf(since, until),
+    in: given.in ?? 'all',
+    retracted: given.retracted === true,
+    limit: given.limit ?? 10,
+    passages: given.passages ?? 3,
+    ...present({ session, role, where: where && snapshot(where) }),
+    ...timesOf(given.since, given.until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
     const parsed = yield* need(parseQuestion(question))

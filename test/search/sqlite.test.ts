@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, faultMessage, openSession, orThrow, user, type Store } from 'indelible'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import { eraseMessages } from 'indelible/session'
 import type { Append } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { indelible } from '../../packages/cli/test/indelible.ts'
@@ -188,6 +189,39 @@ describe('the search index of a store file', () => {
     expect(await all(store, 'hidden77word')).toEqual([])
     expect(await store.check()).toEqual([])
     await store.close()
+  })
+
+  it('of an earlier version counts as none, loses what is erased, and is replaced', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await createSession(store, { id: 'a', messages: [user('an olderword'), user('we decided')] })
+    await store.close()
+    const db = new DatabaseSync(file)
+    db.exec(`create virtual table search using fts5 (terms, detail = none, columnsize = 0, tokenize = 'ascii');
+      insert into search (search, rank) values ('secure-delete', 1);
+      create table search_until (segment integer primary key, until integer not null) strict;
+      insert into search_until select key, 2 from segment;
+      insert into search (rowid, terms) select id, 'olderword' from row where id & 4294967295 = 0`)
+    db.close()
+    const again = await sqliteStore({ path: file })
+    expect(await again.check()).toEqual([])
+    expect(await searchStore(again, 'decided')).toMatchObject({ indexed: false, hits: [{ position: 1 }] })
+    expect(await searchStore(again, { question: 'decide' })).toMatchObject({
+      indexed: false,
+      sessions: [{ session: 'a' }],
+    })
+    await (await openSession(again, 'a')).append(user('deciding'))
+    await eraseMessages(again, 'a', [0], { reason: 'asked' })
+    expect(isOnDisk(file, 'olderword')).toBe(false)
+    expect(documents(file)).toBe(0)
+    expect(await indexStore(again)).toBeGreaterThan(0)
+    expect(await searchStore(again, { question: 'decide' })).toMatchObject({
+      indexed: true,
+      sessions: [{ session: 'a', more: 0 }],
+    })
+    await again.remove('a')
+    expect(await again.check()).toEqual([])
+    await again.close()
   })
 
   it('has no words of an encrypted session, which is searched with its keys only', async () => {
