@@ -32,6 +32,12 @@ export interface Agent {
   readonly transcript: string
   /** Where all of its conversations are, those of sub-agents too. Default: `transcript`. */
   readonly files?: string
+  /** Its name for `indelible mcp --install`; undefined if that does not know it. */
+  readonly mcp?: string
+  /** Whether `indelible keep --install` adds a hook. Default: true. */
+  readonly hasHook?: boolean
+  /** Arguments that let it run hooks and tools without asking. */
+  readonly trust?: readonly string[]
 }
 
 const found = (...patterns: readonly string[]): string | undefined =>
@@ -46,6 +52,8 @@ export const agents: readonly Agent[] = [
     env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     ask: (question, goesOn) => ['-p', ...(goesOn ? ['-c'] : []), question, '--autocompact', '100000'],
     compact: ['-p', '-c', '/compact'],
+    mcp: 'claude-code',
+    trust: ['--allowedTools', 'mcp__indelible__search'],
     transcript: '.claude/projects/*/*.jsonl',
     files: '.claude/projects/**/*.jsonl',
   },
@@ -66,6 +74,8 @@ export const agents: readonly Agent[] = [
       'model_auto_compact_token_limit=100000',
       question,
     ],
+    mcp: 'codex',
+    trust: ['--dangerously-bypass-hook-trust'],
     transcript: '.codex/sessions/*/*/*/*.jsonl',
   },
   {
@@ -89,6 +99,8 @@ export const agents: readonly Agent[] = [
       writeFileSync(join(work, 'opencode.json'), JSON.stringify(config))
     },
     ask: (question, goesOn) => ['run', ...(goesOn ? ['-c'] : []), question],
+    mcp: 'opencode',
+    hasHook: false,
     transcript: '.local/share/opencode/opencode.db',
   },
   {
@@ -117,6 +129,7 @@ export const agents: readonly Agent[] = [
       '-p',
       question,
     ],
+    mcp: 'gemini',
     transcript: '.gemini/tmp/*/chats/*.json*',
     files: '.gemini/tmp/*/chats/**/*.json*',
   },
@@ -147,3 +160,29 @@ export const agents: readonly Agent[] = [
     transcript: '.qwen/projects/*/chats/*.jsonl',
   },
 ]
+
+/** pi, which can't be recorded by its provider's address alone: its settings name the provider. */
+export const piAgent: Agent = {
+  name: 'pi',
+  package: '@earendil-works/pi-coding-agent',
+  isNamed: false,
+  program: () => found('.bin/pi'),
+  env: { PI_OFFLINE: '1' },
+  prepare: ({ home }) => {
+    mkdirSync(join(home, '.pi/agent'), { recursive: true })
+    const model = { id: 'gpt-5.2', name: 'scripted', reasoning: false, input: ['text'], contextWindow: 100_000, maxTokens: 1000, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } } // oxfmt-ignore
+    const provider = { baseUrl: '{OPENAI_BASE_URL}', api: 'openai-completions', apiKey: 'none', models: [model] }
+    writeFileSync(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { scripted: provider } }))
+  },
+  ask: (question, goesOn) => [
+    '-p',
+    '--provider',
+    'scripted',
+    '--model',
+    'gpt-5.2',
+    ...(goesOn ? ['-c'] : []),
+    question,
+  ],
+  mcp: 'pi',
+  transcript: '.pi/agent/sessions/*/*.jsonl',
+}

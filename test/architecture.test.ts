@@ -111,7 +111,9 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
     model: ['sources', 'terminal', 'compare'],
     prove: ['sources', 'terminal'],
-    keep: ['sources', 'terminal'],
+    install: ['sources', 'terminal'], // changes of other programs' settings
+    keep: ['sources', 'terminal', 'install'],
+    mcp: ['sources', 'terminal', 'install'],
     maintenance: ['sources', 'terminal', 'record', 'prove', 'keep'],
     look: ['sources', 'terminal', 'change', 'keep'],
     agents: ['sources', 'terminal'],

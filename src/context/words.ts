@@ -16,7 +16,7 @@ export interface Word {
  *
  * Cost  O(characters)
  */
-export function* wordsIn(text: string): Generator<Word> {
+export function* searchWordsIn(text: string): Generator<Word> {
   for (const [run] of text.matchAll(runs)) yield* wordsOfRun(run)
 }
 

@@ -10,6 +10,10 @@ export interface ExpectedOption {
 export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
 export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a string' }
 export const anObject: ExpectedOption = { is: isObject, words: 'an object' }
+export const aListOfTexts: ExpectedOption = {
+  is: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  words: 'a list of strings',
+}
 export const aFunction: ExpectedOption = { is: (value) => typeof value === 'function', words: 'a function' }
 /** Limited to the range of `Date`. */
 export const aTime: ExpectedOption = {

@@ -98,6 +98,8 @@ export interface QuestionSearch extends Pick<
   readonly question: string
   /** Only sessions whose metadata has these values. Cost: O(sessions). Default: all. */
   readonly where?: ListQuery['where']
+  /** Only these sessions, by id. Default: all. */
+  readonly sessions?: readonly string[]
   /** The maximum sessions, from 1 to 100. Default: 10. */
   readonly limit?: number
   /** The maximum passages of each session, from 1 to 20. Default: 3. */
@@ -128,7 +130,7 @@ export interface SessionsFound extends Omit<SearchPage, 'hits' | 'next'> {
 
 /** A question's options with all defaults. */
 export type QuestionPlan = Required<Pick<QuestionSearch, 'in' | 'retracted' | 'limit' | 'passages'>> &
-  Pick<QuestionSearch, 'session' | 'role' | 'since' | 'until' | 'where'>
+  Pick<QuestionSearch, 'session' | 'role' | 'since' | 'until' | 'where' | 'sessions'>
 
 /** A search's options with all defaults. */
 export type SearchPlan = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &

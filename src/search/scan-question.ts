@@ -18,7 +18,9 @@ import { sessionsWhere } from './sessions-where.ts'
 export async function* scanWords(store: Store, question: Question, plan: QuestionPlan): Steps<SearchFault, WordSource> {
   const { session } = plan
   const infos =
-    session === undefined ? yield* sessionsWhere(store, plan.where) : [yield* need(describeSession(store, session))]
+    session === undefined
+      ? yield* sessionsWhere(store, plan.where, plan.sessions)
+      : [yield* need(describeSession(store, session))]
   const reading: Reading = {
     store,
     wanted: ownFields({ retracted: plan.retracted, ...present({ session }) }),
@@ -46,7 +48,7 @@ export async function* scanWords(store: Store, question: Question, plan: Questio
   }
   const infoOf = (group: number): SessionInfo => infos[infos.length - group] as SessionInfo
   const messages =
-    session === undefined && plan.where === undefined
+    session === undefined && plan.where === undefined && plan.sessions === undefined
       ? infos.reduce((sum, { len }) => sum + len, 0)
       : (yield* sessionsWhere(store, undefined)).reduce((sum, { len }) => sum + len, 0)
   return {

@@ -4,7 +4,7 @@ import { roles } from '../message/internal.ts'
 import { checkStore } from '../session/internal.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
-import { aFlag, aText, aTime, anObject, checkOptions, oneOf, wholeFrom } from './check-options.ts'
+import { aFlag, aText, aListOfTexts, aTime, anObject, checkOptions, oneOf, wholeFrom } from './check-options.ts'
 import { searchSteps, type SearchFault } from './fault.ts'
 import type { QuestionPlan, QuestionSearch, SearchOptions, SearchPage, SearchPlan, SessionsFound } from './hit.ts'
 import { searchIndex } from './indexed.ts'
@@ -56,14 +56,14 @@ export function searchStore(
 
 const searchQuestion = (store: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
   const given = checkOptions('searchStore', asked, expectedOfQuestion)
-  const { question, session, role, where } = given
+  const { question, session, role, where, sessions } = given
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
     in: given.in ?? 'all',
     retracted: given.retracted === true,
     limit: given.limit ?? 10,
     passages: given.passages ?? 3,
-    ...present({ session, role, where: where && snapshot(where) }),
+    ...present({ session, role, where: where && snapshot(where), sessions: sessions && [...sessions] }),
     ...timesOf(given.since, given.until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
@@ -122,6 +122,7 @@ const expectedOfQuestion = {
   ...expectedFilters,
   question: aText,
   where: anObject,
+  sessions: aListOfTexts,
   limit: wholeFrom(1, 100),
   passages: wholeFrom(1, 20),
 }

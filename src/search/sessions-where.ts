@@ -1,4 +1,4 @@
-/** All sessions of a scope, or those with certain metadata. */
+/** All sessions of a scope, or those with certain metadata or ids. */
 import { present } from '../json/index.ts'
 import { listSessions, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -10,12 +10,14 @@ import type { QuestionPlan } from './hit.ts'
 export async function* sessionsWhere(
   store: Store,
   where: QuestionPlan['where'],
+  sessions?: QuestionPlan['sessions'],
 ): Steps<SearchFault, readonly SessionInfo[]> {
   const found: SessionInfo[] = []
+  const wanted = sessions && new Set(sessions)
   let after: string | undefined
   do {
     const page = yield* need(listSessions(store, { limit: 1000, ...present({ where, after }) }))
-    found.push(...page.sessions)
+    for (const info of page.sessions) if (wanted?.has(info.id) !== false) found.push(info)
     after = page.next
   } while (after !== undefined)
   return found

@@ -57,7 +57,7 @@ export const importTranscript = (
 /** A transcript as a record whose rows have the times of its source. */
 export const recordOf = (transcript: Transcript): RecordExport => exportOf(withSourceTimes(transcript))
 
-const optionNames = { id: true, metadata: true, progress: true, redact: true } as const
+const optionNames = { id: true, metadata: true, progress: true, signal: true, redact: true } as const
 
 /** A transcript whose rows have the times of its source, ascending. Exports of Indelible have the times of their rows. */
 const withSourceTimes = (transcript: Transcript): Transcript => {
