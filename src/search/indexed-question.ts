@@ -26,7 +26,8 @@ export async function* indexedWords(
   if (found === undefined) return undefined
   const only = session === undefined ? undefined : yield* need(describeSession(store, session))
   let allowed: ReadonlySet<string> | undefined
-  if (plan.where !== undefined) allowed = new Set((yield* sessionsWhere(store, plan.where)).map(({ id }) => id))
+  if (plan.where !== undefined || plan.sessions !== undefined)
+    allowed = new Set((yield* sessionsWhere(store, plan.where, plan.sessions)).map(({ id }) => id))
   const unread = new Set<string>()
   return {
     messages: found.messages,
