@@ -24,22 +24,25 @@ export async function* indexedWords(
   const query = { words, all: filterTerms(plan), ...present({ log: session, since, until }) }
   const found = yield* placesInCurrentIndex(index, { ...query, most: mostPlaces })
   if (found === undefined) return undefined
+  let { places } = found
   const only = session === undefined ? undefined : yield* need(describeSession(store, session))
   let allowed: ReadonlySet<string> | undefined
   if (plan.where !== undefined || plan.sessions !== undefined)
     allowed = new Set((yield* sessionsWhere(store, plan.where, plan.sessions)).map(({ id }) => id))
+  if (allowed !== undefined && session === undefined)
+    places = yield* placesInSegments(index, query, places, yield* need(index.segmentsOf([...allowed])))
   const unread = new Set<string>()
   return {
     messages: found.messages,
     places: async (numbers, most, groups) => {
-      if (groups === undefined) return right(numbers.map((word) => inOneGroup(found.places[word] ?? [], session)))
+      if (groups === undefined) return right(numbers.map((word) => inOneGroup(places[word] ?? [], session)))
       const more = await index.places({
         ...query,
         words: numbers.map((word) => words[word] ?? []),
         most,
         ...(session === undefined && { segments: groups }),
       })()
-      return isLeft(more) ? more : right((more.right?.places ?? []).map((places) => inOneGroup(places, session)))
+      return isLeft(more) ? more : right((more.right?.places ?? []).map((each) => inOneGroup(each, session)))
     },
     sessions: (groups) =>
       untilFault(() =>
@@ -65,6 +68,39 @@ export async function* indexedWords(
 /** Places of one session: those that it shares with its original are in other segments. */
 const inOneGroup = (places: readonly number[], session: string | undefined): readonly number[] =>
   session === undefined ? places : places.map((each, at) => (at % 2 === 0 ? 0 : each))
+
+/** The most segments in which a word is looked for, if only its newest places are known. */
+const mostSegments = 500
+
+/** Those places of words that are in certain segments. */
+async function* placesInSegments(
+  index: RowIndex,
+  query: Omit<Parameters<RowIndex['places']>[0], 'most'>,
+  places: PlacesFound['places'],
+  segments: readonly number[],
+): Steps<SearchFault, PlacesFound['places']> {
+  const wanted = new Set(segments)
+  const found: (readonly number[])[] = []
+  for (const [word, list] of places.entries()) {
+    if (list.length >= 2 * mostPlaces && segments.length <= mostSegments) {
+      const all = yield* need(
+        index.places({
+          ...query,
+          words: [query.words[word] ?? []],
+          most: mostPlaces,
+          segments: [...segments].toSorted((a, b) => b - a),
+        }),
+      )
+      found.push(all?.places[0] ?? [])
+      continue
+    }
+    const kept: number[] = []
+    for (let at = 0; at < list.length; at += 2)
+      if (wanted.has(list[at] as number)) kept.push(list[at] as number, list[at + 1] as number)
+    found.push(kept)
+  }
+  return found
+}
 
 /** Queries the index after adding missing rows, if they are few and the index is writable. */
 async function* placesInCurrentIndex(

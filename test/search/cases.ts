@@ -506,8 +506,12 @@ export const searchCases = (place: () => Place): void => {
     expect(await ask({ until: 5 })).toEqual([])
     expect(await ask({ since: 5 })).toHaveLength(4)
     expect(await searchStore(store, { question: 'deploy', session: 'none' })()).toMatchObject({ left: { _tag: 'NoSuchLog' } }) // oxfmt-ignore
+    const asked = { question: 'When is the deployment deployed?', limit: 1 }
+    for (const filter of [{ sessions: ['a', 'none'] }, { where: { project: { name: 'x' } } }])
+      expect(await searchStore(store, { ...asked, ...filter })).toMatchObject({ sessions: [{ session: 'a' }], more: 0 })
     await forkSession(store, 'a', { id: 'fork', at: 1 })
     expect(await ask({ session: 'fork' })).toEqual(['fork:0'])
+    expect(await ask({ sessions: ['fork'] })).toEqual([]) // its only message is found in the session it is of
     expect(await ask({})).toHaveLength(4)
   })
 

@@ -163,6 +163,7 @@ const noIndex: RowIndex = {
   findIn: () => searched(new Map()),
   places: () => searched(undefined),
   logsAt: () => searched([]),
+  segmentsOf: () => searched([]),
   encrypted: () => searched([]),
   make: () => searched(undefined),
   drop: () => searched(undefined),

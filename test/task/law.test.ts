@@ -223,6 +223,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     (await indexOf('s')).places({ words: [[{ term: '"' }]], most: 10 }),
     (await indexOf('s')).places({ words: [], most: NaN, log: '\n' }),
   ],
+  'index.segmentsOf': async () => [(await indexOf('s')).segmentsOf(['s', '\n', 'none', 's'])],
   'index.logsAt': async () => [(await indexOf('s')).logsAt([1, 0, 7, 9])],
   'index.encrypted': async () => [(await indexOf()).encrypted()],
   'index.make': async () => [(await indexOf()).make()],

@@ -217,6 +217,19 @@ export class Search implements IndexDriver {
     })
   }
 
+  segmentsOf(scope: string, logs: readonly string[]): Answer<readonly number[]> {
+    return this.#calls.run('search the index', async () => {
+      const s = this.#db.schema
+      const found = await this.#db.read(
+        `select distinct p.segment from ${s}.log l cross join lateral unnest(l.segments) as p (segment)
+         where l.scope = $1::text and l.id = any($2::text[]) and (p.segment = l.key
+           or not exists (select 1 from ${s}.log o where o.scope = $1::text and o.key = p.segment))`,
+        [scope, logs],
+      )
+      return right(found.map(({ segment }) => Number(segment)))
+    })
+  }
+
   findIn(scope: string, logs: readonly string[], term: string): Answer<ReadonlyMap<string, readonly StoredRow[]>> {
     return this.#calls.run('search the index', async () => {
       const s = this.#db.schema

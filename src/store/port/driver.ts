@@ -152,10 +152,12 @@ export interface IndexDriver {
     logs: readonly string[],
     term: string,
   ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
-  /** `RowIndex.places`. Without it and `logsAt`, questions are answered by reading messages. */
+  /** `RowIndex.places`. Without it, `logsAt` and `segmentsOf`, questions are answered by reading messages. */
   readonly places?: (scope: string, query: PlaceQuery) => Answer<PlacesFound | undefined>
   /** `RowIndex.logsAt`. */
   readonly logsAt?: (scope: string, places: readonly number[]) => Answer<readonly (readonly string[])[]>
+  /** `RowIndex.segmentsOf`. */
+  readonly segmentsOf?: (scope: string, logs: readonly string[]) => Answer<readonly number[]>
   /** `RowIndex.encrypted`. Without it, no logs are reported. */
   readonly encrypted?: (scope: string) => Answer<readonly string[]>
   /** `RowIndex.make`. */

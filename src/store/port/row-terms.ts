@@ -133,6 +133,13 @@ export interface RowIndex {
    */
   readonly logsAt: (places: readonly number[]) => Task<MediumFault, readonly (readonly string[])[]>
   /**
+   * Find the segments that rows were appended to by these logs, or by a removed log whose fork is among them.
+   *
+   * @param logs the ids of the logs; a missing log has none
+   * @returns the segments, in any order
+   */
+  readonly segmentsOf: (logs: readonly string[]) => Task<MediumFault, readonly number[]>
+  /**
    * List the encrypted logs of this scope, which an index can't cover.
    *
    * Cost    O(logs of the scope)

@@ -92,6 +92,7 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
   'index.findIn': ['search the index'],
   'index.places': ['search the index'],
   'index.logsAt': ['search the index'],
+  'index.segmentsOf': ['search the index'],
   'index.encrypted': ['list encrypted logs'],
   'index.make': ['make the index'],
   'index.add': ['add to the index'],

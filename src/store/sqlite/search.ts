@@ -194,6 +194,13 @@ export class Search implements IndexDriver {
     return right(found)
   }
 
+  async segmentsOf(scope: string, logs: readonly string[]): Answer<readonly number[]> {
+    const { segments } = this.#statements.segmentsOf().get(this.#parts.scopes.keyOf(scope), JSON.stringify(logs)) as {
+      readonly segments: string
+    }
+    return right(JSON.parse(segments) as readonly number[])
+  }
+
   async encrypted(scope: string): Answer<readonly string[]> {
     const found = this.#statements
       .encrypted()
@@ -532,6 +539,10 @@ const statements = (db: DatabaseSync) => {
     logs: `with recursive kin (segment) as (
          select :segment union all select s.key from kin join segment s on s.parent = kin.segment and s.base > :position limit 64
        ) select log.id from kin join log on log.segment = kin.segment limit 16`,
+    segmentsOf: `with recursive own (segment) as (
+         select segment from log where scope = ? and id in (select value from json_each(?))
+         union select p.key from own join segment s on s.key = own.segment join segment p on p.key = s.parent where p.orphan = 1
+       ) select json_group_array(segment) as segments from own`,
   })
   return {
     ...prepared,
