@@ -139,6 +139,9 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],
+    ['question?', '--store', store],
+    ['question?', '--store', store, '--json', '--all-scopes'],
+    [hostile, '--question', '--store', store],
     [hostile, 'answer', '--store', store, '--all-scopes'],
     [hostile, '--store', store],
     ['question', '--store', gone],
