@@ -6,6 +6,8 @@
  *
  * `npm run clients -- --newest` installs the newest version of each agent and says which reader no longer fits its files.
  *
+ * `npm run clients -- rerun` answers four agents from their records alone (`rerun.ts`).
+ *
  * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -18,6 +20,7 @@ import { agents, type Agent } from './agents.ts'
 import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
 import type { Reading } from './reads.ts'
+import type { Rerun } from './rerun.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -164,6 +167,21 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       for (const line of one.wrong) say(`    ${line}`)
     }
 }
+if (process.argv.length < 3 || process.argv.includes('rerun'))
+  for (const agent of agents.filter(({ isOnlyRead = false, program }) => !isOnlyRead && program() !== undefined)) {
+    const reruns = await printed<Rerun>(agent.name, 'rerun.ts', agent.name)
+    if (typeof reruns === 'string') {
+      say(`${agent.name} can't be answered from its record: ${reruns}`)
+      wrong++
+      continue
+    }
+    for (const one of reruns) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(`${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`)
+      for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
+    }
+  }
 good &&= wrong === 0
 say(`clients: ${((Date.now() - from) / 1000).toFixed(0)} s`)
 say(`${passed} passed, ${wrong} failed`)
