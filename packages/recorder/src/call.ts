@@ -1,11 +1,21 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/internal/json'
+import {
+  ownFields,
+  isLeft,
+  jsonEqual,
+  present,
+  right,
+  utf8Of,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
+import { changesTo } from './answer-body.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
@@ -47,10 +57,13 @@ export interface RecordedRequest {
 export type OnPlace = (session: string) => void
 
 /** The outcome of a call as observed from outside. */
-export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
+export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error' | 'retryAfter'>
 
 /** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
+
+/** The most characters of the body of an answer without a message. */
+const mostReply = 2 ** 16
 
 /** Records calls into the conversations that they continue. */
 export class Calls {
@@ -106,7 +119,9 @@ export class Calls {
       // A compaction needs an entry for every message.
       const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
       const { last } = conversation
-      const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
+      const before =
+        last?.note === undefined || last.isErasable ? undefined : { note: last.note, entries: last.entries }
+      const sent = sentOf(entries, before)
       const now: SentBefore = {
         entries,
         model: asked.model,
@@ -203,13 +218,15 @@ export class Calls {
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
-    const messages = (answered?.messages ?? []).map(forms.answered)
+    const { messages, reply } = this.#kept(asked, model, answered)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
       sent: begun.sent,
       ...blocks,
       ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
+      ...(asked.model !== model && { requested: asked.model }),
+      ...(asked.stream && { stream: true as const }),
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
@@ -217,6 +234,7 @@ export class Calls {
       ...(answered?.tier !== undefined && { tier: answered.tier }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
+      ...(reply !== undefined && { reply }),
       ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
@@ -263,7 +281,9 @@ export class Calls {
       const finished = await conversation.finish(messages, receipt)
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
-        conversation.wrote(alike, note)
+        // One with an error's body may be erased with a message, so no other may need it.
+        if (reply === undefined) conversation.wrote(alike, note)
+        else if (conversation === begun.conversation) begun.now.isErasable = true
         break
       }
       isSealed = finished.left._tag === 'SessionSealed'
@@ -280,11 +300,44 @@ export class Calls {
       broke: conversation.breakAtLastCall(),
     })
   }
+
+  /**
+   * The messages of an answer, the first with what its body has besides them; and the body, if there is no message.
+   */
+  #kept(
+    asked: ParsedRequest,
+    model: string,
+    answered: RecordedAnswer | undefined,
+  ): { readonly messages: readonly Message[]; readonly reply: CallDetails['reply'] } {
+    if (answered === undefined) return { messages: [], reply: undefined }
+    const forms = this.#forms
+    const messages = answered.messages.map(forms.answered)
+    const body = answered.body === undefined ? undefined : forms.body(answered.body)
+    const event = answered.event === undefined ? undefined : forms.body(answered.event)
+    const [first, ...others] = messages
+    if (first === undefined) {
+      const isLong = body !== undefined && JSON.stringify(body).length > mostReply
+      const reply = present({ body: isLong ? undefined : body, event })
+      return { messages, reply: Object.keys(reply).length === 0 ? undefined : reply }
+    }
+    const { id, stop, usage } = answered
+    const name = stop === undefined ? undefined : forms.name(stop)
+    const changes =
+      body === undefined
+        ? []
+        : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
+    const ours = first.meta?.['indelible'] as JsonObject | undefined
+    const kept =
+      changes.length === 0
+        ? first
+        : { ...first, meta: { ...first.meta, indelible: { ...ours, body: changes as Json } } }
+    return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
+  }
 }
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
 
 const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({
   tools: tools === undefined ? undefined : JSON.stringify(tools),
   system: system === undefined ? undefined : JSON.stringify(system),
 })
-
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }

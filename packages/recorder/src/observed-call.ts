@@ -62,6 +62,7 @@ export const observeCall = (
   let reader: AnswerReader | undefined
   let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
   let status: number | undefined
+  let retryAfter: string | undefined
   let firstByte: number | undefined
   let over = false
   let seen = false
@@ -106,7 +107,7 @@ export const observeCall = (
           {
             at,
             duration,
-            ...present({ firstByte, status }),
+            ...present({ firstByte, status, retryAfter }),
             ...(failed !== undefined && { error: failed }),
           },
           onPlace,
@@ -157,6 +158,7 @@ export const observeCall = (
     },
     answered: (given, header) => {
       status = given
+      if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
       reader = new AnswerReader(api, header('content-type'))
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
