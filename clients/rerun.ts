@@ -102,10 +102,16 @@ const rerun = async (title: string, asked: readonly [string, string], isRight: (
   const from = Date.now()
   const options = ['--store', store, '--trust-session', '--yes', '--ignore', 'dates,folder']
   const { code, said } = await run(['rerun', session, ...options], asked, 'UTC-14')
-  const wrong = isRight(said) && code === (asked === questions ? 0 : 1) ? [] : [`exit code ${code}: ${said.slice(-3000)}`]
+  const wrong =
+    isRight(said) && code === (asked === questions ? 0 : 1) ? [] : [`exit code ${code}: ${said.slice(-3000)}`]
   if (provider.requests.length !== called) wrong.push('the provider was called')
   const lines = said.trimEnd().split('\n')
-  reruns.push({ title, seconds: (Date.now() - from) / 1000, said: lines.slice(asked === questions ? -1 : -20).join('\n'), wrong })
+  reruns.push({
+    title,
+    seconds: (Date.now() - from) / 1000,
+    said: lines.slice(asked === questions ? -1 : -20).join('\n'),
+    wrong,
+  })
 }
 
 for (let round = 1; round <= 5; round++)

@@ -178,7 +178,9 @@ if (process.argv.length < 3 || process.argv.includes('rerun'))
     for (const one of reruns) {
       if (one.wrong.length === 0) passed++
       else wrong++
-      say(`${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`)
+      say(
+        `${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`,
+      )
       for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
     }
   }

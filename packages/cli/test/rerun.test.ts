@@ -28,8 +28,14 @@ const reply = ({ body }: Request): Reply => {
     type: 'function',
     function: { name: 'write', arguments: JSON.stringify({ path, text: 'written' }) },
   }
-  const message = { role: 'assistant', content: call ? 'I write it.' : `heard ${messages.length}`, ...(call && { tool_calls: [call] }) }
-  return { body: { id: `c${messages.length}`, model: body['model'], choices: [{ index: 0, finish_reason: 'stop', message }] } }
+  const message = {
+    role: 'assistant',
+    content: call ? 'I write it.' : `heard ${messages.length}`,
+    ...(call && { tool_calls: [call] }),
+  }
+  return {
+    body: { id: `c${messages.length}`, model: body['model'], choices: [{ index: 0, finish_reason: 'stop', message }] },
+  }
 }
 
 beforeEach(async () => {
@@ -49,13 +55,17 @@ const env = (more: { readonly [name: string]: string } = {}): { readonly [name: 
 
 /** The agent's questions as COMMAND. It says nothing. */
 const command = (...questions: readonly string[]): readonly string[] => [
-  ...['--', '/bin/sh', '-c', 'exec "$0" "$@" > /dev/null 2>&1', process.execPath],
+  // The thread of a test has the folder of all tests.
+  ...['--', '/bin/sh', '-c', 'cd "${WORK:-.}" && exec "$0" "$@" > /dev/null 2>&1', process.execPath],
   ...[agent, ...questions],
 ]
 
 /** Record the agent, and return the id of its session. */
 const record = async (...questions: readonly string[]): Promise<string> => {
-  const { status, stderr } = await indelibleAside(['record', '--store', store, ...command(...questions)], { env: env(), cwd: work })
+  const { status, stderr } = await indelibleAside(['record', '--store', store, ...command(...questions)], {
+    env: env({ WORK: work }),
+    cwd: work,
+  })
   expect([status, stderr]).toEqual([0, expect.stringContaining('recorded:')])
   return /indelible show (\S+)/.exec(stderr)?.[1] ?? ''
 }
@@ -96,7 +106,19 @@ describe('indelible rerun', () => {
     const id = await record(`write ${path}`)
     writeFileSync(path, 'mine')
     const { status, stderr } = await indelibleAside(
-      ['rerun', id, '--store', store, '--yes', '--', '/bin/sh', '-c', '"$0" "$1" "write $PWD/note.txt" > /dev/null', process.execPath, agent],
+      [
+        'rerun',
+        id,
+        '--store',
+        store,
+        '--yes',
+        '--',
+        '/bin/sh',
+        '-c',
+        '"$0" "$1" "write $PWD/note.txt" > /dev/null',
+        process.execPath,
+        agent,
+      ],
       { env: env(), cwd: work },
     )
     expect([status, stderr]).toEqual([0, expect.stringContaining('2 of 2 calls as recorded\n')])
@@ -106,7 +128,9 @@ describe('indelible rerun', () => {
   it('ends the program at the first call that is not as recorded, with the difference', async () => {
     const id = await record('write note.txt', 'and then?', 'and at last?')
     const begun = Date.now()
-    const { status, stderr } = await rerun([id, '--yes'], ['write note.txt', 'and now?', 'and at last?'], { LINGERS: '60000' })
+    const { status, stderr } = await rerun([id, '--yes'], ['write note.txt', 'and now?', 'and at last?'], {
+      LINGERS: '60000',
+    })
     expect(status).toBe(1)
     expect(Date.now() - begun).toBeLessThan(50_000)
     expect(stderr).toMatch(/recorded: .*and then\?/)
@@ -133,7 +157,10 @@ describe('indelible rerun', () => {
   it('asks before tool calls are executed, and refuses where nobody can be asked', async () => {
     const id = await record('write note.txt')
     const { status, stderr } = await rerun([id], ['write note.txt'])
-    expect([status, stderr]).toEqual([2, expect.stringContaining('rerun needs --yes, because there is no terminal to ask')])
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining('rerun needs --yes, because there is no terminal to ask'),
+    ])
     expect(server.requests).toHaveLength(2)
   })
 
@@ -142,7 +169,10 @@ describe('indelible rerun', () => {
     const [mine, elsewhere] = [home, join(place, 'elsewhere')]
     home = elsewhere
     const strange = await rerun([id], ['one'])
-    expect([strange.status, strange.stderr]).toEqual([1, expect.stringContaining(`session ${id} was not recorded on this machine`)])
+    expect([strange.status, strange.stderr]).toEqual([
+      1,
+      expect.stringContaining(`session ${id} was not recorded on this machine`),
+    ])
     expect((await rerun([id, '--trust-session'], ['one'])).status).toBe(0)
     home = mine
     expect((await rerun([id], ['one'])).status).toBe(0)
@@ -175,7 +205,10 @@ describe('indelible rerun', () => {
 
   it.each([
     [[], 'rerun needs a SESSION, and a COMMAND after --'],
-    [['x', '--ignore', 'dates,times', '--', 'true'], '--ignore takes results, system, tools, model, parameters, dates, folder, not "times"'],
+    [
+      ['x', '--ignore', 'dates,times', '--', 'true'],
+      '--ignore takes results, system, tools, model, parameters, dates, folder, not "times"',
+    ],
     [['x', '--model', 'm', '--', 'true'], '--model goes with --from N'],
     [['x', '--from', '0', '--', 'true'], '--from takes a whole number from 1'],
   ])('refuses %j', (args, reason) => {
@@ -185,7 +218,10 @@ describe('indelible rerun', () => {
 
   it('says what a program that can not be run is, and removes its copy', async () => {
     const id = await record('one')
-    const { status, stderr } = await indelibleAside(['rerun', id, '--store', store, '--', 'no-such-program'], { env: env(), cwd: work })
+    const { status, stderr } = await indelibleAside(['rerun', id, '--store', store, '--', 'no-such-program'], {
+      env: env(),
+      cwd: work,
+    })
     expect([status, stderr]).toEqual([127, expect.stringContaining('no-such-program')])
     expect(readdirSync(tmpdir()).filter((name) => /^indelible-rerun-(?!test)/.test(name))).toEqual([])
   })

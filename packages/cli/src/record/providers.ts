@@ -59,4 +59,3 @@ export const fillAddresses = (args: readonly string[], proxy: Addresses): readon
       variables.reduce((some, variable) => some.map((arg) => arg.replaceAll(`{${variable}}`, proxy.urlOf(name))), all),
     args,
   )
-

@@ -4,8 +4,9 @@ import type { Store } from 'indelible/store'
 import { jsonOrText, isObject } from 'indelible/internal/json'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { detailsOf, recordingFetch, type RecordingFetch } from '@indelible/recorder'
-import { carriesConversation, type Ignored } from '@indelible/recorder/internal'
-import { replayingFetch } from '@indelible/recorder/replay'
+import { carriesConversation } from '@indelible/recorder/internal'
+import { callsOfSessions, fetchFrom, type Ignored } from '@indelible/recorder/internal/replay'
+import type { ReplayingFetch } from '@indelible/recorder/replay'
 import { upstreamsOf } from '../record/providers.ts'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
@@ -31,8 +32,10 @@ export const answersOf = async (
   const { terminal } = call
   const [named, ...others] = sessions as readonly [SessionInfo, ...SessionInfo[]]
   const live = from === undefined ? undefined : await forkAt(store, named.id, from, call)
-  const own = replayingFetch({ store, sessions: live?.fork ?? named.id, ignore })
-  const beside = others.length === 0 ? undefined : replayingFetch({ store, sessions: others.map(({ id }) => id), ignore })
+  const replaying = (ids: readonly string[]): ReplayingFetch =>
+    fetchFrom({ calls: () => callsOfSessions(store, ids), ignore, redact: undefined, recordAnew }, 'instant')
+  const own = replaying([live?.fork ?? named.id])
+  const beside = others.length === 0 ? undefined : replaying(others.map(({ id }) => id))
   let difference: string | undefined
 
   const fromRecord = async (request: Request): Promise<Response> => {
@@ -57,10 +60,12 @@ export const answersOf = async (
       await Promise.all([own.close().catch(() => {}), beside?.close().catch(() => {})])
       const { answered, unused } = own.summary()
       const all = answered + unused
-      if (difference !== undefined) terminal.tell([difference, ...raceLines(others)])
+      if (difference !== undefined) terminal.tell([...difference.split('\n'), ...raceLines(others)])
       terminal.tell([
         `${answered} of ${countText(all, 'call')} as recorded${beside === undefined ? '' : `, and ${countText(beside.summary().answered, 'call')} of ${countText(others.length, 'other session')}`}`,
-        ...(difference === undefined && unused > 0 ? [`${countText(unused, 'recorded call')} ${unused === 1 ? 'was' : 'were'} never asked`] : []),
+        ...(difference === undefined && unused > 0
+          ? [`${countText(unused, 'recorded call')} ${unused === 1 ? 'was' : 'were'} never asked`]
+          : []),
         ...(ignore.length > 0 ? [`not compared: ${ignore.join(', ')}`] : []),
       ])
       await live?.close(named.id, call)
@@ -68,6 +73,9 @@ export const answersOf = async (
     },
   }
 }
+
+/** What to do about a change that is meant, for messages. */
+const recordAnew = 'record the program again with "indelible record"'
 
 /** Whether the record has no answer. No provider sends this header with this status. */
 const isMiss = ({ status, headers }: Response): boolean => status === 400 && headers.get('x-should-retry') === 'false'
@@ -82,7 +90,9 @@ const reasonIn = async (response: Response): Promise<string> => {
 /** What to say of sub-agents that worked side by side. */
 const raceLines = (others: readonly SessionInfo[]): readonly string[] => {
   for (const [index, one] of others.entries()) {
-    const other = others.slice(index + 1).find(({ created, appended }) => created <= one.appended && one.created <= appended)
+    const other = others
+      .slice(index + 1)
+      .find(({ created, appended }) => created <= one.appended && one.created <= appended)
     if (other !== undefined)
       return [
         `Sessions ${one.id} and ${other.id} were recorded side by side, and the order in which sub-agents end can change from run to run. If only that order differs above, this is a race: run it again. Calls are never matched loosely.`,
@@ -108,7 +118,9 @@ const forkAt = async (store: Store, id: string, number: number, { values, termin
   await valueOrUnreadable(session.close())
   const receipt = receipts[number - 1]
   if (receipt === undefined)
-    throw new Unreadable(`session ${id} has ${countText(receipts.length, 'recorded call')}, so it has no call ${number} for --from`)
+    throw new Unreadable(
+      `session ${id} has ${countText(receipts.length, 'recorded call')}, so it has no call ${number} for --from`,
+    )
   const { model, upstream } = values
   if (upstream !== undefined && !/^https?:\/\/\S+$/.test(String(upstream)))
     throw new Misuse(`--upstream takes a URL, not "${String(upstream)}"`)
@@ -133,7 +145,12 @@ const forkAt = async (store: Store, id: string, number: number, { values, termin
       const body = model === undefined ? await request.text() : withModel(await request.text(), before, String(model))
       const path = model === undefined ? pathname : pathname.replace(`/models/${before}:`, `/models/${String(model)}:`)
       const { method, signal } = request
-      const response = await recording(`${base}${path}${search}`, { method, headers, signal, ...(body !== '' && { body }) })
+      const response = await recording(`${base}${path}${search}`, {
+        method,
+        headers,
+        signal,
+        ...(body !== '' && { body }),
+      })
       const sent = new Headers(response.headers)
       for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'connection']) sent.delete(name)
       return new Response(response.body, { status: response.status, headers: sent })

@@ -75,7 +75,7 @@ const respond = async (
     headers: Object.entries(rest).flatMap(([name, value]): [string, string][] =>
       value === undefined || name === 'host' ? [] : [[name, [value].flat().join(', ')]],
     ),
-    ...(method !== 'GET' && method !== 'HEAD' && { body }),
+    ...(method !== 'GET' && method !== 'HEAD' && { body: new Uint8Array(body) }),
     signal: aborted.signal,
   })
   const response = await answer(request, provider)

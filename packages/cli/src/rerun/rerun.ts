@@ -1,7 +1,7 @@
 /** `indelible rerun SESSION -- COMMAND`: runs a program again, with the record in the place of its provider. */
 import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { ignorable, type Ignored } from '@indelible/recorder/internal'
+import { ignorable, type Ignored } from '@indelible/recorder/internal/replay'
 import { confirm, Misuse, mustConfirm, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { storeOption, withStore } from '../sources/place.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
@@ -104,7 +104,11 @@ const ignoredOf = (given: unknown, isHere: boolean): readonly Ignored[] => {
 }
 
 /** Throws Unreadable if the tool calls of a session may be somebody else's. */
-const checkTrust = async (store: Store, sessions: readonly SessionInfo[], { values, terminal }: Call): Promise<void> => {
+const checkTrust = async (
+  store: Store,
+  sessions: readonly SessionInfo[],
+  { values, terminal }: Call,
+): Promise<void> => {
   if (values['trust-session'] === true) return
   for (const { id } of sessions)
     if (!(await isRecordedHere(store, id, terminal.env)))

@@ -10,13 +10,23 @@ const folder = join(root, '.cache/docs-test')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Run Vitest in the folder. */
-const vitest = (
-  env: { readonly [name: string]: string },
-): Promise<{ readonly code: number | null; readonly said: string }> =>
+const vitest = (env: {
+  readonly [name: string]: string
+}): Promise<{ readonly code: number | null; readonly said: string }> =>
   new Promise((resolve) => {
     const { CI: _, VITEST: __, ...rest } = process.env
-    const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--config', join(folder, 'vitest.config.ts')]
-    const child = spawn(process.execPath, args, { cwd: folder, env: { ...rest, ANTHROPIC_API_KEY: 'none', NO_COLOR: '1', ...env } })
+    const args = [
+      join(root, 'node_modules/vitest/vitest.mjs'),
+      'run',
+      '--root',
+      folder,
+      '--config',
+      join(folder, 'vitest.config.ts'),
+    ]
+    const child = spawn(process.execPath, args, {
+      cwd: folder,
+      env: { ...rest, ANTHROPIC_API_KEY: 'none', NO_COLOR: '1', ...env },
+    })
     let said = ''
     child.stdout.on('data', (chunk) => (said += String(chunk)))
     child.stderr.on('data', (chunk) => (said += String(chunk)))
@@ -31,7 +41,10 @@ it('its example records a file of at most 6 kB, then needs no provider, and fail
   expect(files.map(({ name }) => name)).toEqual(['agent.ts', 'agent.test.ts'])
   for (const { name, code } of files) writeFileSync(join(folder, name), code)
   expect(files[1]?.code.trimEnd().split('\n').length).toBeLessThanOrEqual(10)
-  const config = { resolve: { conditions: ['@indelible/source'] }, ssr: { resolve: { conditions: ['@indelible/source'] } } }
+  const config = {
+    resolve: { conditions: ['@indelible/source'] },
+    ssr: { resolve: { conditions: ['@indelible/source'] } },
+  }
   writeFileSync(join(folder, 'vitest.config.ts'), `export default ${JSON.stringify(config)}\n`)
   const provider = await docsProvider()
   const { ANTHROPIC_BASE_URL = '' } = provider.variables
