@@ -83,15 +83,8 @@ export class Calls {
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const given = request.messages.map(forms.asked)
-    const asked: ParsedRequest = {
-      ...request,
-      model: forms.name(request.model),
-      client: request.client === undefined ? undefined : forms.client(request.client),
-      system: request.system === undefined ? undefined : forms.system(request.system),
-      tools: request.tools === undefined ? undefined : forms.tools(request.tools),
-      parameters: forms.beside(request.parameters),
-    }
+    const asked = recordedRequest(request, forms)
+    const given = asked.messages
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit, original } = found
@@ -111,7 +104,7 @@ export class Calls {
         if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
-      asked.messages.slice(taken).forEach(forms.count)
+      request.messages.slice(taken).forEach(forms.count)
       const blocks = {
         ...(asked.system !== undefined && { system: await this.#block(asked.system) }),
         ...(asked.tools !== undefined && { tools: await this.#block(asked.tools) }),
@@ -336,6 +329,17 @@ export class Calls {
 }
 
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
+
+/** A request in the form in which it is recorded. */
+export const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
+  ...request,
+  model: forms.name(request.model),
+  messages: request.messages.map(forms.asked),
+  client: request.client === undefined ? undefined : forms.client(request.client),
+  system: request.system === undefined ? undefined : forms.system(request.system),
+  tools: request.tools === undefined ? undefined : forms.tools(request.tools),
+  parameters: forms.beside(request.parameters),
+})
 
 const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({
   tools: tools === undefined ? undefined : JSON.stringify(tools),

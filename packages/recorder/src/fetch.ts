@@ -81,7 +81,7 @@ export const observedFetch =
   }
 
 /** The body of a request. A one-shot stream can't be recorded. */
-const bodyOf = async (
+export const bodyOf = async (
   body: RequestInit['body'] | undefined,
   request: Request | undefined,
 ): Promise<string | Uint8Array> => {

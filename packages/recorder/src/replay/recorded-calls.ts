@@ -15,6 +15,8 @@ export interface RecordedCall {
   /** Its name in a sentence: `call 3 of session "s1"`, `call 3 of answers.json`. */
   readonly name: string
   readonly request: RecordedRequestFacts
+  /** The answer as a later request of OpenAI's Responses continues it (`previous_response_id`), if it has an id. */
+  readonly response?: { readonly id: string; readonly messages: readonly Immutable<Message>[] }
   /** The answer, read when it is asked for. It may be asked for again. */
   readonly answer: () => Promise<RecordedReply>
 }
@@ -30,6 +32,8 @@ export interface RecordedRequestFacts {
   /** All other fields of the request, without `stream` and `stream_options`. */
   readonly parameters: JsonObject | undefined
   readonly messages: readonly Immutable<Message>[]
+  /** The response that it continues, if `messages` has only those after it. */
+  readonly previous?: string
 }
 
 /** What came back. */
@@ -51,6 +55,10 @@ export interface WholeReply {
    * events of it, unless `events` has the recorded ones.
    */
   readonly body: Json
+  /** The answer of a call whose API is unknown: its body is written in the format of the request. `body` is then null. */
+  readonly message?: Immutable<Message>
+  /** The event with which a stream reports its error, after the content of its body. */
+  readonly event?: Json
   /** The recorded events of a stream: the text of each `data:` field, with `event:` where it differs from its `type`. */
   readonly events?: readonly { readonly event?: string; readonly data: string }[]
   /** Why it broke off, if it did: the reply ends with this failure after its content. */

@@ -1,0 +1,2 @@
+export { replayingFetch, type ReplayingFetch, type ReplayOptions } from './fetch.ts'
+export type { ReplayFault, ReplaySummary } from './replay.ts'
