@@ -1,29 +1,51 @@
 /** A `fetch` and a model that answer from a record, for tests. */
-import { optionsOf, type OptionNames } from 'indelible/internal/json'
+import { isLeft, optionsOf, right, type OptionNames } from 'indelible/internal/json'
 import { checkStore } from 'indelible/internal/session'
 import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
 import type { ContentOptions } from '../content.ts'
-import { bodyOf, type Fetch } from '../fetch.ts'
+import { bodyOf, observedFetch, type Fetch } from '../fetch.ts'
+import { fileForm, openReplayFile } from './file-recording.ts'
+import { recordedCallsOf, recordFileAnew } from './file.ts'
 import { ignorable, type Ignored } from './matching.ts'
 import { Replay, type Outcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
 import { callsOfSessions } from './session-calls.ts'
 import { writeReply, type WrittenReply } from './write-reply.ts'
 
-/** The options of a replay. */
-export interface ReplayOptions {
-  /** The store with the recorded sessions. It is only read. */
-  readonly store: Store
-  /** The ids of the sessions that have the calls. */
-  readonly sessions: string | readonly string[]
+/** The options of a replay: the record, and how requests are compared with it. */
+export type ReplayOptions = (
+  | {
+      /** The store with the recorded sessions. It is only read. */
+      readonly store: Store
+      /** The ids of the sessions that have the calls. */
+      readonly sessions: string | readonly string[]
+    }
+  | {
+      /**
+       * The path of a replay file. With the variable `INDELIBLE_REPLAY=record` the calls go to their provider, and `close`
+       * writes the file anew. Each replay needs a file of its own.
+       */
+      readonly file: string | URL
+      /**
+       * `record`: calls that the file lacks go to their provider, and `close` adds them. Refused, as is
+       * `INDELIBLE_REPLAY=record`, where the variable `CI` is set. Default: `fail`.
+       */
+      readonly onMiss?: 'fail' | 'record'
+      /** Makes the requests that are recorded. Default: the platform's `fetch`. */
+      readonly fetch?: Fetch
+    }
+) & {
   /**
    * What is not compared: the `results` of tools, the `system` prompt, the `tools`, the `model`, the other `parameters`,
    * `dates` in texts, or the `folder` that the request names as the agent's own. Default: everything is compared.
    */
   readonly ignore?: readonly Ignored[]
-  /** `recorded`: answers take as long as they took. Default: `instant`. */
+  /** `recorded`: answers of a session take as long as they took. Default: `instant`. */
   readonly pace?: 'instant' | 'recorded'
-  /** The `redact` of the recording, if it had one: requests are compared in their redacted form. Default: none. */
+  /**
+   * The `redact` of the recording, if it had one: requests are compared in their redacted form. Default: none for sessions;
+   * for a file true, and its answers are redacted, too.
+   */
   readonly redact?: ContentOptions['redact']
 }
 
@@ -39,7 +61,8 @@ export interface ReplayingFetch extends Fetch {
 }
 
 /**
- * A `fetch` for clients of OpenAI, Anthropic and Gemini that answers from recorded sessions, and contacts no server.
+ * A `fetch` for clients of OpenAI, Anthropic and Gemini that answers from recorded sessions, or from a file, and contacts
+ * no server.
  *
  * A request gets the answer of the recorded call that is equal to it: the same API, model, system prompt, tools, parameters and
  * messages. The second equal request gets the second such answer. Ids and times that clients make up by themselves are
@@ -47,14 +70,21 @@ export interface ReplayingFetch extends Fetch {
  * names the nearest call and the line that differs. Any other URL is refused with 400.
  *
  * Cost    O(what is new in a request), beside parsing it
- * @throws TypeError for anything but a store, sessions, and these options
+ * @throws TypeError for anything but a store with sessions, or a file, and these options
  * @example
- * const fetch = replayingFetch({ store, sessions: 'chat-1' })
+ * const fetch = replayingFetch({ file: 'chat.json' }) // or { store, sessions: 'chat-1' }
  * const client = new OpenAI({ fetch, apiKey: 'none' })
  * await fetch.close() // rejects unless all was as recorded
  */
 export const replayingFetch = (options: ReplayOptions): ReplayingFetch => {
-  const { store, sessions, ignore = [], pace = 'instant', redact } = optionsOf('replayingFetch', options, optionNames)
+  const given: AnyOptions = optionsOf('replayingFetch', options as AnyOptions, optionNames)
+  const { file, ignore = [], pace = 'instant', redact } = given
+  checkIgnored('replayingFetch', ignore)
+  if (pace !== 'instant' && pace !== 'recorded')
+    throw new TypeError(`replayingFetch takes the pace instant or recorded, found ${JSON.stringify(pace)}`)
+  if (file !== undefined) return fetchFromFile({ ...given, file, ignore, pace })
+  const { sessions } = given
+  const store = given.store as Store
   checkStore('replayingFetch', store)
   const ids: readonly unknown[] =
     typeof sessions === 'string' ? [sessions] : Array.isArray(sessions) ? [...sessions] : []
@@ -62,9 +92,8 @@ export const replayingFetch = (options: ReplayOptions): ReplayingFetch => {
     throw new TypeError(
       'replayingFetch needs `sessions`: the id of a recorded session, or a list of ids that is not empty',
     )
-  checkIgnored('replayingFetch', ignore)
-  if (pace !== 'instant' && pace !== 'recorded')
-    throw new TypeError(`replayingFetch takes the pace instant or recorded, found ${JSON.stringify(pace)}`)
+  for (const name of ['onMiss', 'fetch'] as const)
+    if (given[name] !== undefined) throw new TypeError(`replayingFetch takes \`${name}\` only with \`file\``)
   return fetchFrom(
     {
       calls: () => callsOfSessions(store, ids as readonly string[]),
@@ -76,8 +105,59 @@ export const replayingFetch = (options: ReplayOptions): ReplayingFetch => {
   )
 }
 
-const optionNames: OptionNames<ReplayOptions> = {
-  ...{ store: true, sessions: true, ignore: true, pace: true, redact: true },
+interface AnyOptions {
+  readonly store?: Store
+  readonly sessions?: string | readonly string[]
+  readonly file?: string | URL
+  readonly onMiss?: 'fail' | 'record'
+  readonly fetch?: Fetch
+  readonly ignore?: readonly Ignored[]
+  readonly pace?: 'instant' | 'recorded'
+  readonly redact?: ContentOptions['redact']
+}
+
+const optionNames: OptionNames<AnyOptions> = {
+  ...{ store: true, sessions: true, file: true, onMiss: true, fetch: true },
+  ...{ ignore: true, pace: true, redact: true },
+}
+
+/** A replaying `fetch` for a file, which records where that is asked for. */
+const fetchFromFile = ({
+  store,
+  sessions,
+  file,
+  onMiss = 'fail',
+  fetch: send = globalThis.fetch,
+  ignore = [],
+  pace = 'instant',
+  redact = true,
+}: AnyOptions & { readonly file: string | URL }): ReplayingFetch => {
+  if (store !== undefined || sessions !== undefined)
+    throw new TypeError('replayingFetch takes `file`, or `store` and `sessions`, not both')
+  if (typeof file !== 'string' && !(file instanceof URL && file.protocol === 'file:'))
+    throw new TypeError('replayingFetch needs `file` as a path or a file: URL')
+  if (onMiss !== 'fail' && onMiss !== 'record')
+    throw new TypeError(`replayingFetch takes the onMiss fail or record, found ${JSON.stringify(onMiss)}`)
+  const opened = openReplayFile({ file, onMiss, redact })
+  const { calls, name, recording } = isLeft(opened) ? { calls: [], name: '', recording: undefined } : opened.right
+  const source: ReplaySource = {
+    calls: async () => (isLeft(opened) ? opened : right(recordedCallsOf(calls, name))),
+    ignore: [...ignore],
+    redact,
+    form: (request) => fileForm(request, redact),
+    recordAnew: recordFileAnew,
+    ...(recording !== undefined && { isRecorded: true }),
+  }
+  const replaying = fetchFrom(source, pace, recording && observedFetch(recording, send))
+  if (recording === undefined) return replaying
+  return Object.assign((...args: Parameters<Fetch>) => replaying(...args), {
+    summary: replaying.summary,
+    close: async () => {
+      const saved = recording.save()
+      if (isLeft(saved)) throw new FaultError({ _tag: 'NotWritten', reason: saved.left } as const, saved.left)
+      await replaying.close()
+    },
+  })
 }
 
 /** Throws TypeError for anything but a list of what may be ignored. */
@@ -89,8 +169,12 @@ export const checkIgnored = (name: string, ignore: unknown): void => {
     )
 }
 
-/** A replaying `fetch` for any source of calls. */
-export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded'): ReplayingFetch => {
+/**
+ * A replaying `fetch` for any source of calls.
+ *
+ * @param record makes the requests that the source lacks, and records them
+ */
+export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded', record?: Fetch): ReplayingFetch => {
   const replay = new Replay(source)
   const replayingFetch: Fetch = async (input, init) => {
     const request = input instanceof Request ? input : undefined
@@ -102,6 +186,8 @@ export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded'): R
     const body = method === 'GET' || method === 'HEAD' ? '' : textOf(await bodyOf(init?.body ?? undefined, request))
     const outcome = await replay.ask({ method, url, header: (name) => headers.get(name) ?? undefined }, body)
     signal?.throwIfAborted()
+    const isMissing = outcome._tag === 'NotRecorded' || outcome._tag === 'NotReplayable'
+    if (record !== undefined && isMissing) return record(url, { method, headers, body, ...(signal && { signal }) })
     return responseTo(outcome, pace, signal ?? undefined)
   }
   return Object.assign(replayingFetch, {
@@ -198,6 +284,8 @@ export const replayFaultText = (fault: ReplayFault): string => {
     }
     case 'UnreadRecord':
       return `The record can't be read: ${fault.reason}`
+    case 'NotWritten':
+      return fault.reason
   }
 }
 

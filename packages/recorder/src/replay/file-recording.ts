@@ -6,6 +6,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isIdentity } from '../body.ts'
 import { formsOf, type ContentOptions } from '../content.ts'
 import type { ObservedCall } from '../observed-call.ts'
+import { recordedRequest } from '../call.ts'
+import { toSentMessage } from '../receipt.ts'
+import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
 import { apiOf, parseRequestBody, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import {
   isLeft,
@@ -16,11 +19,12 @@ import {
   right,
   type Json,
   type JsonObject,
+  present,
 } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
-import { linesOfStream } from './file-events.ts'
+import { linesOfStream, type StreamLines } from './file-events.ts'
 import { redactedEvents, redactedJson } from './file-redaction.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
 
@@ -83,21 +87,12 @@ export const openReplayFile = (
   return isLeft(calls) ? calls : right({ name, calls: calls.right, recording: recordingOf(calls.right) })
 }
 
-/** A request as a file has it, and as calls are compared with one: without secrets. */
-export const fileRequestOf = (request: ParsedRequest, redact: ContentOptions['redact'] = true): FileRequest => {
-  const forms = formsOf({ redact })
-  const { stream: _, stream_options: __, ...parameters } = request.parameters
-  return {
-    api: request.api,
-    model: forms.name(request.model),
-    parameters: forms.beside(parameters),
-    tools: request.tools === undefined ? null : forms.tools(request.tools),
-    system: request.system === undefined ? null : forms.system(request.system),
-    messages: request.messages.map((message) => withoutDigest(forms.asked(message))),
-  }
+/** A request in the form of a file: redacted, without digests of what was removed, which would let a reader guess it. */
+export const fileForm = (request: ParsedRequest, redact: ContentOptions['redact']): ParsedRequest => {
+  const recorded = recordedRequest(request, formsOf(present({ redact })))
+  return { ...recorded, messages: recorded.messages.map(withoutDigest) }
 }
 
-/** A message without the digest of its original, which would let a reader of the file test guesses of the secret. */
 const withoutDigest = (message: Message): Message => {
   const { indelible, ...meta } = message.meta ?? {}
   if (!isObject(indelible)) return message
@@ -105,6 +100,19 @@ const withoutDigest = (message: Message): Message => {
   const all: JsonObject = Object.keys(ours).length === 0 ? meta : { ...meta, indelible: ours }
   const { meta: ___, ...rest } = message
   return Object.keys(all).length === 0 ? rest : { ...rest, meta: all }
+}
+
+const fileRequestOf = (request: ParsedRequest, redact: ContentOptions['redact']): FileRequest => {
+  const { api, model, parameters, tools, system, messages, previous } = fileForm(request, redact)
+  return {
+    api,
+    model,
+    parameters: withoutBookkeeping(parameters),
+    tools: tools ?? null,
+    system: system === undefined ? null : systemWithoutBookkeeping(system),
+    messages: messages.map(toSentMessage),
+    ...present({ previous }),
+  }
 }
 
 /** Records calls for a file. It is written as a whole, at the end. */
@@ -139,7 +147,8 @@ export class FileRecording {
       if (isLeft(parsed)) this.#failure ??= `call ${index + 1} can't be recorded: ${parsed.left}`
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
-        const reply = this.#replyOf({ status, type, retryAfter, text, error })
+        const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
+        const reply = this.#replyOf({ status, type, retryAfter, text, error, isWrapped, isList: api.chunks === true })
         this.#calls[index] = { request: fileRequestOf(parsed.right, this.#redact), reply }
       }
       isOver()
@@ -203,17 +212,28 @@ export class FileRecording {
     }
   }
 
-  #replyOf({ status, type, retryAfter, text, error }: Received): FileReply {
+  #replyOf({ status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
+    const unwrapped = (value: Json): Json =>
+      isWrapped && isObject(value) ? ((value['response'] as Json) ?? value) : value
+    const streamOf = (stream: string): StreamLines =>
+      linesOfStream(stream, (events) =>
+        redactedEvents(
+          events.map((event) => unwrapped(event) as typeof event),
+          redact,
+        ),
+      )
     const isStream = type.includes('event-stream') || /^\s*(?:data|event|id|retry)?:/.test(text)
     const parsed = parseJson(text)
+    const body = isLeft(parsed) ? text : (parsed.right as Json)
     return {
-      ...(status !== undefined && { status }),
-      ...(retryAfter !== undefined && { retryAfter }),
+      ...present({ status, retryAfter }),
       ...(status !== undefined &&
         (isStream
-          ? { stream: linesOfStream(text, (events) => redactedEvents(events, redact)) }
-          : { body: isLeft(parsed) ? redact(text) : redactedJson(parsed.right as Json, redact) })),
+          ? { stream: streamOf(text) }
+          : isList && Array.isArray(body)
+            ? { stream: streamOf(body.map((event: Json) => `data: ${JSON.stringify(event)}\n\n`).join('')) }
+            : { body: redactedJson(unwrapped(body), redact) })),
       ...(error !== undefined && { error: redact(error) }),
     }
   }
@@ -225,6 +245,9 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
+  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
+  readonly isWrapped: boolean
+  readonly isList: boolean
 }
 
 /** Redacts texts as messages are. */

@@ -14,7 +14,7 @@ import {
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
-import { decodeMessage, type Message } from 'indelible/message'
+import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
 import { AnswerReader } from '../answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
 import { identityOf } from '../identity.ts'
@@ -35,6 +35,8 @@ export interface FileRequest {
   readonly tools: Json
   readonly system: Json
   readonly messages: readonly Message[]
+  /** The response that it continues, if `messages` has only those after it. */
+  readonly previous?: string
 }
 
 /** A reply: a stream, or else a body. `error` says why nothing came, or why it broke off. */
@@ -51,7 +53,7 @@ const version = 1
 const settings = ['api', 'model', 'parameters', 'tools', 'system'] as const
 
 /** How to make a file anew, for messages. */
-export const recordAnew = 'record it anew with INDELIBLE_REPLAY=record'
+export const recordFileAnew = 'record it anew with INDELIBLE_REPLAY=record'
 
 /** The text of a file. Equal calls have equal texts. Cost: O(messages of all calls). */
 export const textOfReplay = (calls: readonly FileCall[]): string => {
@@ -72,6 +74,7 @@ export const textOfReplay = (calls: readonly FileCall[]): string => {
       return [fieldText(field, field === 'tools' && Array.isArray(value) ? value.map(indexOf) : value)]
     })
     const { stream, ...rest } = reply
+    if (request.previous !== undefined) lines.push(fieldText('previous', request.previous))
     if (base !== undefined) lines.unshift(fieldText('continues', base.index + 1), fieldText('from', len))
     const ends = Object.entries(rest).map(([field, value]) => fieldText(field, value))
     if (stream?.named === true) ends.push(fieldText('named', true))
@@ -157,7 +160,7 @@ const apiNamed = (name: unknown): Api | undefined => apis.find((api) => api.name
  */
 export const readReplay = (text: string, name: string): Either<string, readonly FileCall[]> => {
   const fault = (line: number, reason: string): Either<string, never> =>
-    left(`${name}, line ${line}: ${reason}; ${recordAnew}`)
+    left(`${name}, line ${line}: ${reason}; ${recordFileAnew}`)
   const lines = text.split('\n')
   const mark = lines.findIndex((line) => /^(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)/.test(line))
   if (mark >= 0) return fault(mark + 1, `has the mark of a merge conflict (${(lines[mark] as string).slice(0, 7)})`)
@@ -230,6 +233,7 @@ const readCall = (
       tools: (named ?? null) as Json,
       system: (setting('system') ?? null) as Json,
       messages: [...known, ...own],
+      ...(typeof call['previous'] === 'string' && { previous: call['previous'] }),
     },
     reply: reply.right,
   })
@@ -258,31 +262,52 @@ const readReply = ({
 }
 
 /** The calls of a file as replay needs them. */
-export const recordedCallsOf = (calls: readonly FileCall[], name: string): readonly RecordedCall[] =>
-  calls.map(({ request, reply }, index) => ({
-    name: `call ${index + 1} of ${name}`,
-    request,
-    answer: () => Promise.resolve(replyOf(request.api, reply)),
-  }))
+export const recordedCallsOf = (calls: readonly FileCall[], name: string): readonly RecordedCall[] => {
+  const isContinued = calls.some(({ request }) => request.previous !== undefined)
+  return calls.map((call, index) => {
+    const id = isContinued ? idOf(call) : undefined
+    return {
+      name: `call ${index + 1} of ${name}`,
+      request: call.request,
+      ...(id !== undefined && { response: { id, messages: answerMessages(call) } }),
+      answer: () => Promise.resolve(replyOf(call)),
+    }
+  })
+}
 
-const replyOf = (api: RecordedApi, reply: FileReply): RecordedReply => {
+const idOf = ({ request, reply }: FileCall): string | undefined => {
+  const body = bodyOf(request.api, reply)
+  return isObject(body) ? apiNamed(request.api)?.id(body as Wire) : undefined
+}
+
+/** The mark of a redacted secret, which a tool must not be called with. */
+const redactionMark = /\[redacted [^\]]+, \d+ characters\]/
+
+const replyOf = (call: FileCall): RecordedReply => {
+  const { request, reply } = call
   const { status, retryAfter, stream, error } = reply
   if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
+  if (redactionMark.test(JSON.stringify(stream?.events ?? reply.body ?? null)))
+    for (const called of answerMessages(call).flatMap((message) => toolCallsOf(message)))
+      if (redactionMark.test(called.arguments))
+        return {
+          _tag: 'NotReplayable',
+          reason: `the arguments of its call of ${JSON.stringify(called.name)} were redacted`,
+        }
   return {
     _tag: 'Reply',
     status,
     ...present({ retryAfter, cut: error }),
-    body: bodyOf(api, reply) ?? null,
+    body: bodyOf(request.api, reply) ?? null,
     ...(stream && { events: eventsOfLines(stream).map(wireEventOf) }),
     firstByte: 0,
     duration: 0,
   }
 }
 
-const wireEventOf = ({ name, data }: StreamEvent): { readonly event?: string; readonly data: string } => {
-  const isUsual = isObject(data) && data['type'] === name
-  const text = typeof data === 'string' ? data : JSON.stringify(data)
-  return name === undefined || isUsual ? { data: text } : { event: name, data: text }
-}
+const wireEventOf = ({ name, data }: StreamEvent): { readonly event?: string; readonly data: string } => ({
+  ...(name !== undefined && { event: name }),
+  data: typeof data === 'string' ? data : JSON.stringify(data),
+})
 
 declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

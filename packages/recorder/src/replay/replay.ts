@@ -17,6 +17,10 @@ export interface ReplaySource {
   readonly calls: () => Promise<Either<string, readonly RecordedCall[]>>
   readonly ignore: readonly Ignored[]
   readonly redact: ContentOptions['redact']
+  /** The form of requests in the record. Default: as a recorder writes them. */
+  readonly form?: (request: ParsedRequest) => ParsedRequest
+  /** Whether requests that are missing are recorded, so that they are no fault. */
+  readonly isRecorded?: true
   /** How to record anew, for messages: a sentence without its point. */
   readonly recordAnew: string
 }
@@ -65,6 +69,8 @@ export type ReplayFault =
   | { readonly _tag: 'NotAsked'; readonly calls: readonly string[] }
   /** The record can't be read. */
   | { readonly _tag: 'UnreadRecord'; readonly reason: string }
+  /** The file could not be written. */
+  | { readonly _tag: 'NotWritten'; readonly reason: string }
 
 /** A request that was read before: its messages, and the digests of each. */
 interface Read {
@@ -114,7 +120,8 @@ export class Replay {
     if (isLeft(parsed)) return refused(parsed.left)
     const options = parseJson(body)
     const counts = !isLeft(options) && isObject(options.right) ? options.right['stream_options'] : undefined
-    const asked = this.#known(recordedRequest(parsed.right, this.#forms))
+    const { form = (request: ParsedRequest) => recordedRequest(request, this.#forms) } = this.#source
+    const asked = this.#known(form(parsed.right))
     const folder = folderOf({ ...asked, system: asked.system })
     const found = this.#find(asked, folder)
     if (found._tag !== 'Found') return this.#miss(asked, folder, found)
@@ -122,7 +129,7 @@ export class Replay {
     const reply = await call.answer()
     if (reply._tag === 'NotReplayable') {
       const text = `${call.name} can't be replayed: ${reply.reason}. To replace it, ${this.#source.recordAnew}.`
-      this.#missed.push({ tag: 'NotReplayable', text })
+      if (this.#source.isRecorded !== true) this.#missed.push({ tag: 'NotReplayable', text })
       return { _tag: 'NotReplayable', text }
     }
     this.#answered++
@@ -212,7 +219,7 @@ export class Replay {
     const settings = this.#matching.settings(factsOf(asked), folder)
     const name = `A call of ${asked.model} (${asked.api}) with ${asked.messages.length} messages`
     const text = this.#textOf({ messages: asked.messages, settings, folder, name }, found)
-    this.#missed.push({ tag: 'NotRecorded', text })
+    if (this.#source.isRecorded !== true) this.#missed.push({ tag: 'NotRecorded', text })
     return { _tag: 'NotRecorded', text }
   }
 
