@@ -68,7 +68,11 @@ const collect = (
   path: readonly (string | number)[],
   found: (readonly [readonly (string | number)[], Json])[],
 ): void => {
-  if (isObject(wire) && isObject(base))
+  if (
+    isObject(wire) &&
+    isObject(base) &&
+    (isOpen(path) || Object.keys(base).every((name) => Object.hasOwn(wire, name)))
+  )
     for (const [name, value] of Object.entries(wire as JsonObject)) {
       if (name === '__proto__') continue
       if (Object.hasOwn(base, name)) collect(value, base[name], [...path, name], found)
@@ -79,6 +83,10 @@ const collect = (
       collect(value, base[index], [...path, index], found)
   else if (path.length > 0 && !jsonEqual(wire, base as Json)) found.push([path, wire])
 }
+
+/** Whether an object may have more fields when it is rebuilt: the body itself, a choice or a candidate. */
+const isOpen = (path: readonly (string | number)[]): boolean =>
+  path.length === 0 || (path.length === 2 && (path[0] === 'choices' || path[0] === 'candidates'))
 
 /** The body as far as the record has it. */
 const rebuilt = (facts: AnswerFacts): Wire => JSON.parse(JSON.stringify(writers[facts.api](facts))) as Wire
@@ -92,7 +100,6 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     ...(model !== undefined && { model }),
     content: blocksOf(messages),
     ...(stop !== undefined && { stop_reason: stop }),
-    stop_sequence: ownField(responseFields(messages[0], 'anthropic-response'), 'stop_sequence') ?? null,
     ...(!hasResponseField(messages[0], 'anthropic-response', 'usage') && {
       usage: {
         input_tokens: (usage?.input ?? 0) - (usage?.cacheRead ?? 0) - (usage?.cacheWrite ?? 0),
@@ -131,8 +138,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     object: 'response',
     created_at: 0,
     status: stop === undefined || stop === 'completed' ? 'completed' : statuses.has(stop) ? stop : 'incomplete',
-    error: null,
-    incomplete_details: stop === undefined || statuses.has(stop) ? null : { reason: stop },
+    ...(stop !== undefined && !statuses.has(stop) && { incomplete_details: { reason: stop } }),
     model: model ?? 'unknown',
     output: encoded(openaiResponses, messages),
     ...(usage !== undefined && {
@@ -150,7 +156,7 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
     const ofCandidate = Object.entries(rest).filter(([name]) => candidateFields.has(name))
     const ofBody = Object.entries(rest).filter(([name]) => !candidateFields.has(name))
     const contents = (encodedBody(gemini, messages)['contents'] ?? []) as readonly Wire[]
-    const [content] = contents.filter(({ role }) => role !== 'user')
+    const content = contents.find(({ role }) => role !== 'user')
     return {
       candidates: [
         {

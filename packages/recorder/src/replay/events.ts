@@ -40,7 +40,10 @@ const anthropicEvents = (body: Wire, { isCut }: Writing): readonly StreamEvent[]
   const { content, usage, context_management: context } = body
   const blocks = objects(content)
   const events: Wire[] = [
-    { type: 'message_start', message: { ...body, content: [], stop_reason: null, stop_sequence: null } },
+    {
+      type: 'message_start',
+      message: { ...body, content: [], stop_reason: null, stop_sequence: null, usage: startOf(usage) },
+    },
   ]
   for (const [index, block] of blocks.entries()) {
     const { start, deltas } = blockEvents(block)
@@ -60,6 +63,13 @@ const anthropicEvents = (body: Wire, { isCut }: Writing): readonly StreamEvent[]
     { type: 'message_stop' },
   )
   return events.map(named)
+}
+
+/** The counts of Anthropic's first event: those that it has only at the end are left out. */
+const startOf = (usage: unknown): unknown => {
+  if (!isObject(usage)) return { input_tokens: 0, output_tokens: 0 }
+  const { iterations: _iterations, server_tool_use: _tools, ...start } = usage
+  return start
 }
 
 /** How a block of Anthropic's begins and grows. */
@@ -122,8 +132,15 @@ const chatEvents = (body: Wire, { isCut, countsTokens }: Writing): readonly Stre
 }
 
 const responsesEvents = (body: Wire, { isCut }: Writing): readonly StreamEvent[] => {
-  const { output, usage: _usage, status, ...rest } = body
-  const started = { ...rest, status: 'in_progress', output: [], usage: null, error: null, incomplete_details: null }
+  const { output, usage, status, ...rest } = body
+  const started = {
+    ...rest,
+    status: 'in_progress',
+    output: [],
+    ...(usage !== undefined && { usage: null }),
+    ...('error' in rest && { error: null }),
+    ...('incomplete_details' in rest && { incomplete_details: null }),
+  }
   const events: Wire[] = [
     { type: 'response.created', response: started },
     { type: 'response.in_progress', response: started },
@@ -182,7 +199,7 @@ const itemEvents = (item: Wire): { readonly start: Wire; readonly events: readon
 }
 
 const textEvents = (event: string, field: string, text: unknown, more: object = {}): readonly Wire[] => [
-  ...pieces(text).map((delta) => ({ type: `response.${event}.delta`, ...more, delta })),
+  ...pieces(text).flatMap((delta) => [{ type: `response.${event}.delta`, ...more, delta }]),
   { type: `response.${event}.done`, ...more, [field]: text },
 ]
 
@@ -202,12 +219,14 @@ const partEvents = (part: Wire, place: object): readonly Wire[] => {
       part: { ...part, [field]: '', ...(Array.isArray(annotations) && { annotations: [] }) },
     },
     ...textEvents(event, field, part[field], place),
-    ...objects(annotations).map((annotation, at) => ({
-      type: 'response.output_text.annotation.added',
-      ...place,
-      annotation_index: at,
-      annotation,
-    })),
+    ...objects(annotations).flatMap((annotation, at) => [
+      {
+        type: 'response.output_text.annotation.added',
+        ...place,
+        annotation_index: at,
+        annotation,
+      },
+    ]),
     { type: `response.${of}.done`, ...place, part },
   ]
 }

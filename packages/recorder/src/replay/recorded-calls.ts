@@ -63,6 +63,8 @@ export interface WholeReply {
   readonly events?: readonly { readonly event?: string; readonly data: string }[]
   /** Why it broke off, if it did: the reply ends with this failure after its content. */
   readonly cut?: string
+  /** Whether a stream ended without the events that end it, and without a failure. */
+  readonly isOpen?: true
   /** Milliseconds until the first byte, and until the end, for `pace: 'recorded'`. */
   readonly firstByte: number
   readonly duration: number

@@ -131,7 +131,9 @@ const replyOf = (
 ): RecordedReply => {
   const { status, error, reply, firstByte, duration, retryAfter } = details
   const pace = { firstByte: firstByte ?? 0, duration }
-  const cut = details.cut === true && reply?.event === undefined ? (error ?? 'the answer broke off') : undefined
+  const isCut = details.cut === true && reply?.event === undefined
+  const cut = isCut ? error : undefined
+  const isOpen = isCut && error === undefined ? (true as const) : undefined
   if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
   if (messages.length === 0) {
     const { body, event } = reply ?? {}
@@ -155,7 +157,7 @@ const replyOf = (
   const body = bodyFrom(facts, changesIn(messages[0]))
   return {
     ...{ _tag: 'Reply', status, body: body as Json, ...pace },
-    ...present({ retryAfter, event: reply?.event, cut }),
+    ...present({ retryAfter, event: reply?.event, cut, isOpen }),
   }
 }
 

@@ -66,10 +66,13 @@ const madeEvents = (
   body: Wire | null,
   { api, countsTokens }: ReplayRequest,
 ): readonly StreamEvent[] => {
-  const { event, cut } = reply
-  const isCut = cut !== undefined || event !== undefined
-  const { error: _error, ...content } = body ?? {}
-  const events = body === null ? [] : eventsOf(api.name, event === undefined ? body : content, { isCut, countsTokens })
+  const { event, cut, isOpen } = reply
+  const isCut = cut !== undefined || event !== undefined || isOpen === true
+  const { error, ...content } = body ?? {}
+  const events =
+    body === null
+      ? []
+      : eventsOf(api.name, event === undefined || error === null ? body : content, { isCut, countsTokens })
   if (event === undefined) return events
   const type = isObject(event) ? event['type'] : undefined
   return [...events, { ...(typeof type === 'string' && { event: type }), data: JSON.stringify(event) }]
