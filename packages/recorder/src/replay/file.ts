@@ -146,7 +146,8 @@ const answerMessages = ({ request, reply }: FileCall): readonly Message[] => {
 const bodyOf = (api: RecordedApi, { stream, body }: FileReply): Json | undefined => {
   if (stream === undefined) return body
   const state = (apiNamed(api) as Api).stream()
-  for (const { data } of eventsOfLines(stream)) if (typeof data !== 'string') state.take(data as Wire)
+  // A state changes the events that it takes.
+  for (const { data } of eventsOfLines(stream)) if (typeof data !== 'string') state.take(structuredClone(data) as Wire)
   return state.wire as Json | undefined
 }
 

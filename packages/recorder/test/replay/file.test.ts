@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { jsonOrText } from 'indelible/internal/json'
 import { providerServer, type Reply } from '../../../../test/run/provider-server.ts'
@@ -13,6 +13,7 @@ import { openReplayFile, type ReplayFile, type ReplayFileOptions } from '../../s
 import { readReplay, recordedCallsOf, textOfReplay } from '../../src/replay/file.ts'
 import { itShared, shared } from '../../../../test/real-transcripts.ts'
 import { observedFetch, type Fetch } from '../../src/fetch.ts'
+import { replayingFetch } from '../../src/replay/fetch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-replay-'))
 let files = 0
@@ -336,6 +337,151 @@ describe('recording a file anew', () => {
     const read = readReplay(text, 'it')
     expect(isRight(read) && read.right.at(-1)).toEqual(calls.at(-1))
     expect(isRight(read) && new Set(read.right.flatMap(({ request }) => request.messages)).size).toBe(1000)
+  })
+})
+
+describe('replayingFetch with a file', () => {
+  const withVariables = async (env: { readonly [name: string]: string }, work: () => Promise<void>): Promise<void> => {
+    for (const name of ['CI', 'INDELIBLE_REPLAY']) vi.stubEnv(name, env[name] ?? '')
+    try {
+      await work()
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  }
+  const rejection = async (work: Promise<unknown>): Promise<string> => {
+    try {
+      await work
+      return 'it did not fail'
+    } catch (cause) {
+      return (cause as Error).message
+    }
+  }
+
+  it('records, then answers, and says what to do about a missing file and another request', async () => {
+    const file = newPath()
+    await withVariables({}, async () => {
+      const none = replayingFetch({ file })
+      expect(await rejection(askWeather(none, provider.url))).toContain('record it with INDELIBLE_REPLAY=record')
+      expect(await rejection(none.close())).toContain(`there is no file ${file}`)
+    })
+    await withVariables({ INDELIBLE_REPLAY: 'record' }, async () => {
+      const recording = replayingFetch({ file })
+      expect(await askWeather(recording, provider.url)).toContain('umbrella')
+      await recording.close()
+    })
+    const before = provider.requests.length
+    await withVariables({ CI: 'true' }, async () => {
+      const replay = replayingFetch({ file })
+      expect(await askWeather(replay, 'http://nowhere.invalid')).toContain('umbrella')
+      expect(replay.summary()).toEqual({ answered: 2, missed: 0, unused: 0 })
+      await replay.close()
+      const partly = replayingFetch({ file })
+      const other = { model: 'claude-opus-5', max_tokens: 1024, system: 'You are brief.', tools, stream: true }
+      const body = JSON.stringify({ ...other, messages: [{ role: 'user', content: 'How is the weather in Rome?' }] })
+      const answer = await partly('http://nowhere.invalid/v1/messages', { method: 'POST', body })
+      expect(answer.status).toBe(400)
+      const text = await answer.text()
+      for (const one of ['weather in Oslo', 'weather in Rome', 'INDELIBLE_REPLAY=record']) expect(text).toContain(one)
+      expect(await rejection(partly.close())).toContain('weather in Rome')
+    })
+    expect(provider.requests).toHaveLength(before)
+  })
+
+  it('adds what a file lacks, and fails for calls of it that were not made', async () => {
+    const file = newPath()
+    await withVariables({}, async () => {
+      const first = replayingFetch({ file, onMiss: 'record' })
+      await askWeather(first, provider.url)
+      await first.close()
+      const before = provider.requests.length
+      const second = replayingFetch({ file, onMiss: 'record' })
+      await askWeather(second, 'http://nowhere.invalid')
+      const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'And tomorrow?' }], stream: true })
+      await (await second(`${provider.url}/v1/messages`, { method: 'POST', body })).text()
+      await second.close()
+      expect(provider.requests).toHaveLength(before + 1)
+      const third = replayingFetch({ file })
+      await askWeather(third, 'http://nowhere.invalid')
+      expect(await rejection(third.close())).toContain('call 3 of')
+    })
+  })
+
+  it('compares requests without their secrets, and never answers with redacted arguments of a tool', async () => {
+    const key = (letter: string): string => `sk-ant-api03-${letter.repeat(80)}-AAAAAA`
+    const file = newPath()
+    const answering = await providerServer(({ body }) =>
+      streamed(
+        'msg_05',
+        'Noted.',
+        String(body['system']).includes('call') ? { name: 'weather', input: { city: key('q') } } : undefined,
+      ),
+    )
+    const ask = async (send: Fetch, secret: string, system: string): Promise<Response> => {
+      const messages = [{ role: 'user', content: `Use ${secret}.` }]
+      const body = JSON.stringify({ model: 'm', messages, stream: true, system, tools })
+      return send(`${answering.url}/v1/messages`, { method: 'POST', body })
+    }
+    await withVariables({ INDELIBLE_REPLAY: 'record' }, async () => {
+      const recording = replayingFetch({ file })
+      for (const system of ['be brief', 'call it']) await (await ask(recording, key('a'), system)).text()
+      await recording.close()
+    })
+    expect(readFileSync(file, 'utf8')).not.toContain('aaaaaaaa')
+    await withVariables({}, async () => {
+      const replay = replayingFetch({ file })
+      expect(await (await ask(replay, key('b'), 'be brief')).text()).toContain('Note')
+      const refused = await ask(replay, key('b'), 'call it')
+      expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('were redacted')])
+    })
+    await answering.close()
+  })
+
+  itShared('gives back each event of every recorded stream', async () => {
+    const urls: { readonly [folder: string]: string } = {
+      'anthropic-messages': '/v1/messages',
+      'openai-chat': '/v1/chat/completions',
+      'openai-responses': '/v1/responses',
+    }
+    const streams = Object.entries(urls).flatMap(([folder, path]) =>
+      globSync(join(shared('wire'), folder, '*.chunks.txt')).map((name) => {
+        const events = readFileSync(name, 'utf8')
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+        const named = (event: string): string =>
+          folder === 'openai-chat' ? '' : `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\n`
+        const text = events.map((event) => `${named(event)}data: ${event}\n\n`).join('')
+        return { path, name, text }
+      }),
+    )
+    const file = newPath()
+    const ask = async (send: Fetch, { path, name }: (typeof streams)[number]): Promise<string> => {
+      const field = path.endsWith('responses') ? 'input' : 'messages'
+      const body = JSON.stringify({ model: 'm', stream: true, [field]: [{ role: 'user', content: name }] })
+      return (await send(`http://nowhere.invalid${path}`, { method: 'POST', body })).text()
+    }
+    const events = (text: string): readonly unknown[] =>
+      text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => (line.startsWith('data: ') ? jsonOrText(line.slice(6)) : line))
+    let at = 0
+    const headers = { 'content-type': 'text/event-stream' }
+    const redact = { secrets: false }
+    await withVariables({ INDELIBLE_REPLAY: 'record' }, async () => {
+      const recording = replayingFetch({
+        file,
+        redact,
+        fetch: async () => new Response(streams[at++]?.text, { headers }),
+      })
+      for (const stream of streams) await ask(recording, stream)
+      await recording.close()
+    })
+    await withVariables({}, async () => {
+      const replay = replayingFetch({ file, redact })
+      for (const stream of streams) expect(events(await ask(replay, stream))).toEqual(events(stream.text))
+      await replay.close()
+    })
   })
 })
 
