@@ -119,7 +119,9 @@ const columns = ['sessions', 'others', 'forks', 'calls', 'messages', 'retracted'
 const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
-const chosen = agents.filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).includes(name))
+const isOnlyRerun = process.argv.includes('rerun')
+const named = process.argv.slice(2).filter((word) => agents.some(({ name }) => name === word))
+const chosen = agents.filter(({ name }) => process.argv.length < 3 || (!isOnlyRerun && named.includes(name)))
 if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's'))
 let passed = 0
 let wrong = 0
@@ -167,8 +169,9 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       for (const line of one.wrong) say(`    ${line}`)
     }
 }
-if (process.argv.length < 3 || process.argv.includes('rerun'))
+if (process.argv.length < 3 || isOnlyRerun)
   for (const agent of agents.filter(({ isOnlyRead = false, program }) => !isOnlyRead && program() !== undefined)) {
+    if (named.length > 0 && !named.includes(agent.name)) continue
     const reruns = await printed<Rerun>(agent.name, 'rerun.ts', agent.name)
     if (typeof reruns === 'string') {
       say(`${agent.name} can't be answered from its record: ${reruns}`)

@@ -1,4 +1,5 @@
 /** `indelible rerun SESSION -- COMMAND`: runs a program again, with the record in the place of its provider. */
+import { realpathSync } from 'node:fs'
 import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { ignorable, type Ignored } from '@indelible/recorder/internal/replay'
@@ -73,8 +74,9 @@ are recorded in a fork of SESSION.`,
       await checkTrust(store, sessions, call)
       await confirmToolCalls(store, sessions, call)
       const answers = await answersOf(store, sessions, from, ignore, call)
-      const copy = isHere ? undefined : await copyFolder(terminal.path('.'))
-      const folder = copy?.path ?? terminal.path('.')
+      const here = realpathSync(terminal.path('.'))
+      const copy = isHere ? undefined : await copyFolder(here)
+      const folder = copy?.path ?? here
       const ended = new AbortController()
       try {
         const server = await startRerunServer(async (request, provider) => {
