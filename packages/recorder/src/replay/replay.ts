@@ -1,6 +1,6 @@
 /** Answers requests from recorded calls: each with its own answer, or with the reason why there is none. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, jsonEqual, left, parseJson, present, right, type Immutable } from 'indelible/internal/json'
+import { isLeft, isObject, jsonEqual, parseJson, present, right, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Api } from '../apis/index.ts'
 import { recordedRequest } from '../call.ts'
@@ -146,21 +146,6 @@ export class Replay {
     return this.#loaded
   }
 
-  /** The next answer to messages, whatever else a request has. */
-  async askMessages(messages: readonly Message[]): Promise<Either<string, ReplayCall>> {
-    const loaded = await this.load()
-    if (isLeft(loaded)) return loaded
-    const folder = folderOf({ system: undefined, messages })
-    const found = this.#loose.take(anySettings, this.#partIdentities(messages, folder))
-    if (found._tag === 'Found') {
-      this.#answered++
-      return right(found.call)
-    }
-    const text = this.#textOf({ messages, settings: anySettings, folder, name: 'A call of the model' }, found)
-    this.#missed.push({ tag: 'NotRecorded', text })
-    return left(text)
-  }
-
   summary(): ReplaySummary {
     return Object.freeze({
       answered: this.#answered,
@@ -265,7 +250,8 @@ export class Replay {
 
 const refused = (reason: string): Outcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
 
-const anySettings: Settings = {
+/** Settings of which nothing is known. */
+export const anySettings: Settings = {
   ...{ api: undefined, model: undefined, system: undefined, tools: undefined, parameters: undefined },
 }
 
@@ -281,7 +267,7 @@ const isLoose = ({ api, model, system, tools, parameters }: RecordedRequestFacts
 const knownParts = new WeakMap<Message, readonly Message[]>()
 
 /** Each part as a message of its own, without reasoning and empty texts. */
-const partsOf = (messages: readonly Message[]): readonly Message[] =>
+export const partsOf = (messages: readonly Message[]): readonly Message[] =>
   messages.flatMap((message) => {
     const known = knownParts.get(message)
     if (known !== undefined) return known
