@@ -53,7 +53,7 @@ export const replayingModel = (
     throw new Error(text)
   }
 
-  const next = (messages: readonly Message[]): Answer => {
+  const next = (messages: readonly Message[]): SessionAnswer => {
     const found = tree.take(anySettings, identitiesOf(messages))
     if (found._tag !== 'Found') {
       const folder = folderOf({ system: undefined, messages })
@@ -61,7 +61,7 @@ export const replayingModel = (
       const asked = { name, messages, settings: anySettings, folder }
       return refuse('NotRecorded', missText({ asked, found, matching, ignore, recordAnew }))
     }
-    const answer = byCall.get(found.call) as Answer
+    const answer = byCall.get(found.call) as SessionAnswer
     const reason = whyNotReplayable(answer.message)
     return reason === undefined ? answer : refuse('NotReplayable', `${found.call.name} can't be replayed: ${reason}.`)
   }
@@ -97,14 +97,14 @@ const raise = (fault: ReplayFault): never => {
   throw new FaultError(fault, replayFaultText(fault))
 }
 
-interface Answer {
+interface SessionAnswer {
   readonly call: ReplayCall
   readonly message: Message
   readonly receipt: ReceiptNote | undefined
 }
 
 /** The answers of a session's conversation, each with the messages before it and with its receipt. */
-const answersOf = (session: SessionReader): readonly Answer[] => {
+const answersOf = (session: SessionReader): readonly SessionAnswer[] => {
   const receipts = new Map<number, ReceiptNote>() // by the position of the answer
   for (const row of session.at().rows())
     if (row.kind === 'note' && row.note.type === 'receipt') receipts.set(row.after, row.note as ReceiptNote)

@@ -22,7 +22,7 @@ export interface ReplaySource {
 }
 
 /** A request, and the recorded reply that it has. */
-export type Outcome =
+export type ReplayOutcome =
   | {
       readonly _tag: 'Replayed'
       readonly call: RecordedCall
@@ -101,7 +101,7 @@ export class Replay {
   }
 
   /** The reply for a request. Requests get their answers in the order of these calls. */
-  async ask(request: ObservedRequest, body: string): Promise<Outcome> {
+  async ask(request: ObservedRequest, body: string): Promise<ReplayOutcome> {
     const api = apiOf(request)
     if (api === undefined)
       return refused(
@@ -193,7 +193,11 @@ export class Replay {
     return found._tag === 'AskedAgain' || found.nearest !== undefined ? found : loose
   }
 
-  #miss(asked: ParsedRequest, folder: string | undefined, found: Exclude<Found, { readonly _tag: 'Found' }>): Outcome {
+  #miss(
+    asked: ParsedRequest,
+    folder: string | undefined,
+    found: Exclude<Found, { readonly _tag: 'Found' }>,
+  ): ReplayOutcome {
     const settings = this.#matching.settings(factsOf(asked), folder)
     const name = `A call of ${asked.model} (${asked.api}) with ${asked.messages.length} messages`
     const text = this.#textOf({ messages: asked.messages, settings, folder, name }, found)
@@ -248,7 +252,7 @@ export class Replay {
   }
 }
 
-const refused = (reason: string): Outcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
+const refused = (reason: string): ReplayOutcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
 
 /** Settings of which nothing is known. */
 export const anySettings: Settings = {
