@@ -94,6 +94,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     apis: [], // which requests of each provider carry a conversation
     guard: [], // who may ask the proxy
     proxy: ['apis', 'guard'],
+    replay: ['apis'],
   },
   'packages/transcripts/src': { sqlite: [], native: [] },
   'packages/workflows/src': {

@@ -31,6 +31,8 @@ export interface ObservedCall {
 /** The recorder's functions for one call. */
 export interface Recording {
   readonly now: () => number
+  /** The time now; a little more if another call began in the same millisecond, so that calls keep their order. */
+  readonly startTime: () => number
   /** Queue a step after all earlier ones. Undefined if it failed, which has been reported. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
   /** Reserve bytes for a waiting request; false if there is no room. `release` frees them. */
@@ -56,7 +58,7 @@ export const observeCall = (
   recording: Recording,
   onPlace?: OnPlace,
 ): ObservedCall => {
-  const at = recording.now()
+  const at = recording.startTime()
   let begun: Promise<RecordedRequest | undefined> = Promise.resolve(undefined)
   let begin = (): void => {}
   let reader: AnswerReader | undefined

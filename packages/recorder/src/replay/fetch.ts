@@ -8,7 +8,7 @@ import { bodyOf, observedFetch, type Fetch } from '../fetch.ts'
 import { fileForm, openReplayFile } from './file-recording.ts'
 import { recordedCallsOf, recordFileAnew } from './file.ts'
 import { ignorable, type Ignored } from './matching.ts'
-import { Replay, type Outcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
+import { Replay, type ReplayOutcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
 import { callsOfSessions } from './session-calls.ts'
 import { writeReply, type WrittenReply } from './write-reply.ts'
 
@@ -52,8 +52,9 @@ export type ReplayOptions = (
 /** A `fetch` that answers from a record and contacts no server. */
 export interface ReplayingFetch extends Fetch {
   /**
-   * Ends the replay. Rejects with a `FaultError` of {@link ReplayFault} if a request was not in the record, if an answer
-   * could not be given again, or if a recorded call was never asked for.
+   * Ends the replay. Rejects with a `FaultError` if a request was not in the record (`NotRecorded`), if an answer could
+   * not be given again (`NotReplayable`), if a recorded call was never asked for (`NotAsked`), or if the record could not
+   * be read (`UnreadRecord`).
    */
   readonly close: () => Promise<void>
   /** The counts so far. */
@@ -202,14 +203,14 @@ export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded', re
 const textOf = (body: string | Uint8Array): string => (typeof body === 'string' ? body : new TextDecoder().decode(body))
 
 /** The body of an answer to a request that is not in the record, in a form that the clients of all providers show. */
-export const refusalBody = (outcome: Extract<Outcome, { readonly text: string }>): string =>
+export const refusalBody = (outcome: Extract<ReplayOutcome, { readonly text: string }>): string =>
   JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', code: outcome._tag, message: outcome.text } })
 
 /** Headers with which clients do not try again. */
 export const refusalHeaders = { 'content-type': 'application/json', 'x-should-retry': 'false' } as const
 
 const responseTo = async (
-  outcome: Outcome,
+  outcome: ReplayOutcome,
   pace: 'instant' | 'recorded',
   signal: AbortSignal | undefined,
 ): Promise<Response> => {

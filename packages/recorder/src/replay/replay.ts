@@ -1,6 +1,6 @@
 /** Answers requests from recorded calls: each with its own answer, or with the reason why there is none. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, jsonEqual, left, parseJson, present, right, type Immutable } from 'indelible/internal/json'
+import { isLeft, isObject, jsonEqual, parseJson, present, right, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Api } from '../apis/index.ts'
 import { recordedRequest } from '../call.ts'
@@ -26,7 +26,7 @@ export interface ReplaySource {
 }
 
 /** A request, and the recorded reply that it has. */
-export type Outcome =
+export type ReplayOutcome =
   | {
       readonly _tag: 'Replayed'
       readonly call: RecordedCall
@@ -107,7 +107,7 @@ export class Replay {
   }
 
   /** The reply for a request. Requests get their answers in the order of these calls. */
-  async ask(request: ObservedRequest, body: string): Promise<Outcome> {
+  async ask(request: ObservedRequest, body: string): Promise<ReplayOutcome> {
     const api = apiOf(request)
     if (api === undefined)
       return refused(
@@ -151,21 +151,6 @@ export class Replay {
       return right(undefined)
     })
     return this.#loaded
-  }
-
-  /** The next answer to messages, whatever else a request has. */
-  async askMessages(messages: readonly Message[]): Promise<Either<string, ReplayCall>> {
-    const loaded = await this.load()
-    if (isLeft(loaded)) return loaded
-    const folder = folderOf({ system: undefined, messages })
-    const found = this.#loose.take(anySettings, this.#partIdentities(messages, folder))
-    if (found._tag === 'Found') {
-      this.#answered++
-      return right(found.call)
-    }
-    const text = this.#textOf({ messages, settings: anySettings, folder, name: 'A call of the model' }, found)
-    this.#missed.push({ tag: 'NotRecorded', text })
-    return left(text)
   }
 
   summary(): ReplaySummary {
@@ -215,7 +200,11 @@ export class Replay {
     return found._tag === 'AskedAgain' || found.nearest !== undefined ? found : loose
   }
 
-  #miss(asked: ParsedRequest, folder: string | undefined, found: Exclude<Found, { readonly _tag: 'Found' }>): Outcome {
+  #miss(
+    asked: ParsedRequest,
+    folder: string | undefined,
+    found: Exclude<Found, { readonly _tag: 'Found' }>,
+  ): ReplayOutcome {
     const settings = this.#matching.settings(factsOf(asked), folder)
     const name = `A call of ${asked.model} (${asked.api}) with ${asked.messages.length} messages`
     const text = this.#textOf({ messages: asked.messages, settings, folder, name }, found)
@@ -270,9 +259,10 @@ export class Replay {
   }
 }
 
-const refused = (reason: string): Outcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
+const refused = (reason: string): ReplayOutcome => ({ _tag: 'Refused', text: `Refused: ${reason}.` })
 
-const anySettings: Settings = {
+/** Settings of which nothing is known. */
+export const anySettings: Settings = {
   ...{ api: undefined, model: undefined, system: undefined, tools: undefined, parameters: undefined },
 }
 
@@ -288,7 +278,7 @@ const isLoose = ({ api, model, system, tools, parameters }: RecordedRequestFacts
 const knownParts = new WeakMap<Message, readonly Message[]>()
 
 /** Each part as a message of its own, without reasoning and empty texts. */
-const partsOf = (messages: readonly Message[]): readonly Message[] =>
+export const partsOf = (messages: readonly Message[]): readonly Message[] =>
   messages.flatMap((message) => {
     const known = knownParts.get(message)
     if (known !== undefined) return known

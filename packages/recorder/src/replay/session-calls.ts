@@ -181,7 +181,7 @@ const withoutBody = (message: Immutable<Message>): Immutable<Message> => {
 }
 
 /** Why an answer can't be given again; undefined if it can. A redacted text is given with its mark. */
-const whyNotReplayable = (message: Immutable<Message>): string | undefined => {
+export const whyNotReplayable = (message: Immutable<Message>): string | undefined => {
   if (message === missing) return 'its answer is missing or damaged'
   if (isErased(message as Message)) return 'its answer was erased'
   if (indelibleOf(message)['digest'] === undefined) return undefined
