@@ -106,6 +106,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     terminal: [], // what people see
     sources: ['terminal'], // what commands are given: files, sessions, stores
     record: ['sources', 'terminal'],
+    rerun: ['sources', 'terminal', 'record'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal'],
     compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
@@ -163,6 +164,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
     ...['node:util', 'node:zlib'],
     'node:sqlite', // for its lock
   ],
+  'packages/recorder/src/replay': ['node:fs', 'node:path', 'node:url'], // for its file
 }
 
 const driverOf = (file: string): string | undefined =>

@@ -293,6 +293,15 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--in', hostile],
     [file, '--in', 'codex', '--cwd', hostile],
   ],
+  rerun: () => [
+    [hostile, '--store', store, '--', 'true'],
+    [hostileId, '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--yes', '--store', store, '--', hostile],
+    [hostileId, '--trust-session', '--yes', '--from', '1', '--store', store, '--', 'true'],
+    [hostileId, '--ignore', hostile, '--store', store, '--', 'true'],
+    [hostileId, '--from', '1', '--upstream', hostile, '--store', store, '--', 'true'],
+  ],
   view: () => [
     ['--no-open', hostile, '--store', store],
     ['--no-open', '--store', gone],

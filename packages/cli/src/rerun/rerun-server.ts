@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { decompress, whyRefused } from '@indelible/recorder/internal/proxy'
 
 /** Answers a request. `provider` is the name of the provider that the program means. */
@@ -81,8 +82,7 @@ const respond = async (
   const response = await answer(request, provider)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   if (response.body === null) return void outgoing.end()
-  for await (const chunk of Readable.fromWeb(response.body as never)) outgoing.write(chunk)
-  outgoing.end()
+  await pipeline(Readable.fromWeb(response.body as never), outgoing)
 }
 
 const refuse = (outgoing: ServerResponse, status: number, reason: string): void => {

@@ -1,5 +1,5 @@
 /** Opens the file of a replay, and records calls into it. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -199,7 +199,7 @@ export class FileRecording {
       mkdirSync(dirname(this.#path), { recursive: true })
       const file = openSync(part, 'w')
       try {
-        writeSync(file, textOfReplay([...this.#before, ...calls]))
+        writeFileSync(file, textOfReplay([...this.#before, ...calls]))
         fsyncSync(file)
       } finally {
         closeSync(file)
