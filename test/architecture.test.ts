@@ -164,7 +164,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
     ...['node:util', 'node:zlib'],
     'node:sqlite', // for its lock
   ],
-  'packages/recorder/src/replay': ['node:fs', 'node:path', 'node:url'], // for its file
+  'packages/recorder/src/replay': ['node:fs', 'node:path', 'node:url', 'eventsource-parser'], // for its file
 }
 
 const driverOf = (file: string): string | undefined =>
