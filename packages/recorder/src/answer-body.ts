@@ -126,7 +126,9 @@ const writers: { readonly [Api in RecordedApi]: (facts: AnswerFacts) => object }
         prompt_tokens: usage.input,
         completion_tokens: usage.output,
         total_tokens: usage.input + usage.output,
-        ...(usage.cacheRead !== undefined && { prompt_tokens_details: { cached_tokens: usage.cacheRead } }),
+        ...(ownField(usage, 'cacheRead') !== undefined && {
+          prompt_tokens_details: { cached_tokens: ownField(usage, 'cacheRead') },
+        }),
       },
     }),
   }),

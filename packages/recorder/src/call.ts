@@ -1,5 +1,6 @@
 /** Records a call: first its request, then its answer with the receipt. */
 import {
+  ownField,
   ownFields,
   isLeft,
   jsonEqual,
@@ -289,11 +290,10 @@ export class Calls {
       body === undefined
         ? []
         : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
-    const ours = first.meta?.['indelible'] as JsonObject | undefined
+    const meta = ownField(first, 'meta') ?? {}
+    const ours = ownField(meta, 'indelible') as JsonObject | undefined
     const kept =
-      changes.length === 0
-        ? first
-        : { ...first, meta: { ...first.meta, indelible: { ...ours, body: changes as Json } } }
+      changes.length === 0 ? first : { ...first, meta: { ...meta, indelible: { ...ours, body: changes as Json } } }
     return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
   }
 }

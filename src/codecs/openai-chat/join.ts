@@ -4,7 +4,7 @@
  *
  * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
  */
-import { isObject, ownField } from '../../json/index.ts'
+import { isObject, ownField, ownFields } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
 
@@ -83,7 +83,7 @@ class JoinedChoice {
     usage: _usage,
     ...rest
   }: Fields): readonly ChatGrowth[] {
-    const { logprobs, ...others } = rest
+    const { logprobs, ...others } = ownFields(rest)
     if (isObject(logprobs)) mergeFields(this.rest, { logprobs }) // a list that grows
     for (const [field, value] of Object.entries(others))
       if (value !== null && value !== undefined && field !== '__proto__') this.rest[field] = value

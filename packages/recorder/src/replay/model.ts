@@ -12,16 +12,11 @@ import { missText } from './miss.ts'
 import { anySettings, partsOf, type ReplayFault } from './replay.ts'
 import { whyNotReplayable } from './session-calls.ts'
 
-/** A model that answers from a session and calls nobody. */
-export interface ReplayingModel extends Model {
-  /** Throws a `FaultError` if a request was not in the session, or if an answer of it was never asked for. */
-  readonly close: () => void
-}
-
 /**
  * A model that answers what the assistant answered in a session, however that was recorded. A request with the same messages
  * gets the same answer, the second equal one the second. System messages, tools and parameters are not compared. A
- * request that is not in the session throws, with the nearest answer and the line that differs.
+ * request that is not in the session throws, with the nearest answer and the line that differs. `close` throws a
+ * `FaultError` if a request was not in the session, or if an answer of it was never asked for.
  *
  * @param session the session; its conversation counts
  * @param options what is not compared
@@ -32,7 +27,7 @@ export interface ReplayingModel extends Model {
 export const replayingModel = (
   session: SessionReader,
   options: { readonly ignore?: readonly Ignored[] } = {},
-): ReplayingModel => {
+): Model & { readonly close: () => void } => {
   const { ignore = [] } = optionsOf('replayingModel', options, { ignore: true })
   if (typeof (Object(session) as Partial<SessionReader>).conversation !== 'function')
     throw new TypeError('replayingModel takes a session, as `openSession` or `readSession` opens it')
