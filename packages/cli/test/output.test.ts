@@ -417,6 +417,7 @@ describe('an output line', () => {
       }
   })
   it('in a pipe has the full id, and each error is one line', () => {
+    const store = join(place, 'piped.db') // no text of it was erased
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     indelible(['import', file, '--id', id, '--store', store])
     expect(run(['list', '--store', store]).stdout).toContain(id)
