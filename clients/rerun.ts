@@ -44,7 +44,7 @@ const run = (
   mkdirSync(place.home)
   mkdirSync(place.work)
   writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')
-  agent.prepare?.(place)
+  agent.prepare?.(place, provider.url)
   const asks = questions.map((question, index) => [program, ...agent.ask(question, index > 0)].map(shellText).join(' '))
   const script = asks.join(' && ')
   return new Promise((resolve) => {
