@@ -1,10 +1,10 @@
 /**
- * One agent, recorded once and answered from its record: `rerun.ts NAME FOLDER`. Each rerun has a home and a work folder of
- * its own and another day. The last one asks something else. Prints as JSON what each said. Started by `run.ts` where
+ * One agent, recorded once and answered from its record: `rerun.ts NAME FOLDER`. Each rerun has an empty home at
+ * the same path, a work folder of its own, and another day. The last one asks something else. Prints as JSON what each said. Started by `run.ts` where
  * there is no way out.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listSessions, openSession } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -40,11 +40,12 @@ const run = (
   questions: readonly [string, string],
   zone: string,
 ): Promise<{ readonly code: number | null; readonly said: string }> => {
-  const place = { home: join(folder, `home-${++places}`), work: join(folder, `work-${places}`) }
+  const place = { home: join(folder, 'home'), work: join(folder, `work-${++places}`) }
+  rmSync(place.home, { recursive: true, force: true })
   mkdirSync(place.home)
   mkdirSync(place.work)
   writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')
-  agent.prepare?.(place)
+  agent.prepare?.(place, provider.url)
   const asks = questions.map((question, index) => [program, ...agent.ask(question, index > 0)].map(shellText).join(' '))
   const script = asks.join(' && ')
   return new Promise((resolve) => {

@@ -9,8 +9,8 @@ import { mapJson } from './json-map.ts'
 interface Bookkeeping {
   readonly client: string
   readonly version: string
-  /** `parameters`: a field of the request. `content`: a field of a JSON text or of a raw item, or a line of a result. */
-  readonly place: 'parameters' | 'content' | 'line' | 'system'
+  /** `parameters`: a field of the request. `content`: a field of a JSON text or of a raw item, or a line of a result. `item`: the type of a raw item with an id of its own. */
+  readonly place: 'parameters' | 'content' | 'line' | 'system' | 'item'
   readonly name: string
 }
 
@@ -26,6 +26,7 @@ export const bookkeeping: readonly Bookkeeping[] = [
   { client: 'Codex', version: '0.169.0', place: 'content', name: 'wall_time_seconds' },
   { client: 'Codex', version: '0.169.0', place: 'line', name: 'Chunk ID' },
   { client: 'Codex', version: '0.169.0', place: 'line', name: 'Wall time' },
+  { client: 'Codex', version: '0.171.0', place: 'item', name: 'additional_tools' },
   { client: 'opencode', version: '1.18.33', place: 'parameters', name: 'prompt_cache_key' },
 ]
 
@@ -34,6 +35,7 @@ const namesOf = (place: Bookkeeping['place']): readonly string[] =>
 
 const parameterPaths = namesOf('parameters').map((name) => name.split('.'))
 const contentFields: ReadonlySet<string> = new Set(namesOf('content'))
+const itemTypes: ReadonlySet<unknown> = new Set(namesOf('item'))
 const systemStarts = namesOf('system')
 const resultLine = new RegExp(`^(?:${namesOf('line').join('|')}): .*$`, 'gm')
 const anyInText = new RegExp(`^(?:${namesOf('line').join('|')}): |"(?:${[...contentFields].join('|')})"`, 'm')
@@ -77,4 +79,10 @@ export const resultWithoutBookkeeping = (text: string): string => {
 
 /** A raw item without bookkeeping. */
 export const itemWithoutBookkeeping = (item: Json): Json =>
-  mapJson(item, (value, name) => (name !== undefined && contentFields.has(name) ? undefined : value))
+  mapJson(withoutOwnId(item), (value, name) => (name !== undefined && contentFields.has(name) ? undefined : value))
+
+const withoutOwnId = (item: Json): Json => {
+  if (!isObject(item) || !itemTypes.has(item['type'])) return item
+  const { id: _, ...rest } = item as JsonObject
+  return rest
+}

@@ -140,7 +140,7 @@ export const folderOf = ({
   system,
   messages,
 }: Pick<RecordedRequestFacts, 'system' | 'messages'>): string | undefined => {
-  const texts = [system ?? '', ...messages.slice(0, 4).map(({ content }) => content as unknown as Json)]
+  const texts = [system ?? '', ...messages.slice(0, 8).map(({ content }) => content as unknown as Json)]
   for (const value of texts) {
     const found = folderName.exec(typeof value === 'string' ? value : JSON.stringify(value))
     const folder = found?.[1] ?? found?.[2]
