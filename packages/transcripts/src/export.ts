@@ -31,6 +31,7 @@ import { decodeMessage } from 'indelible/message'
 import { messageFaultText } from 'indelible/internal/message'
 import { decodeNote, noteFaultText } from 'indelible/internal/notes'
 import { classify, isPageKind, pageKinds } from 'indelible/pages'
+import { packedCallsOf } from './calls.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import type { RecordExport } from 'indelible/session'
 import type { PlacedNote, Transcript } from './transcript.ts'
@@ -50,12 +51,13 @@ export function* exportLines({ id, metadata, erasable, rows, head }: RecordExpor
 /** A transcript as an export. From another format, its metadata names that format, and it has no root. */
 export const exportOf = (transcript: Transcript): RecordExport => {
   const { format, messages, notes, origin } = transcript
-  const { metadata, head: _, callIds: __, ...said } = origin
+  const { metadata, head: _, callIds: __, calls: ___, ...said } = origin
+  const calls = packedCallsOf(transcript)
   const head = ownField(origin, 'head')
   return {
     ...(format === 'indelible'
       ? { id: origin.id, metadata, erasable: ownField(origin, 'erasable') }
-      : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
+      : { metadata: { from: { format, ...said, ...present({ calls }), metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
   }

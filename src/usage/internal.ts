@@ -1,0 +1,14 @@
+/** For the other folders and the packages of this repository, which are released together. Not a public API. */
+export type { Evidence } from './call.ts'
+export { cacheRulesOf } from './cache-rules.ts'
+export { explainCalls } from './explain.ts'
+export {
+  callsIn,
+  lineEvidence,
+  packCalls,
+  summedCalls,
+  unpackCalls,
+  type LineChange,
+  type PackedCalls,
+} from './session-calls.ts'
+export { sumCalls } from './sums.ts'
