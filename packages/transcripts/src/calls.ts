@@ -23,11 +23,13 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
   let [last, next] = [-1, 0]
   let isAside = false
   let level: string | undefined
-  return placed.map(({ call, position }): UsageCall => {
+  const found: UsageCall[] = []
+  for (const { call, position } of placed) {
     const own = { ...call, seenIn: 'lines' as const, ...(isAgent && { isAgent }) }
     if (position === undefined) {
       isAside = true
-      return hasPlaces ? { ...own, chain: 'aside' } : own
+      found.push(hasPlaces ? { ...own, chain: 'aside' } : own)
+      continue
     }
     let change: LineChange | undefined
     const levelBefore = level
@@ -45,13 +47,14 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
     last = position
     const before = messages[position - 1]
     const began = before === undefined || before.role === 'assistant' ? undefined : sourceTimeOf(before)
-    return {
+    found.push({
       ...own,
       position,
       ...(began !== undefined && call.at !== undefined && began <= call.at && { began }),
       ...(change !== undefined && { evidence: lineEvidence(change) }),
-    }
-  })
+    })
+  }
+  return found
 }
 
 /** The level of thinking that a line of pi sets. */

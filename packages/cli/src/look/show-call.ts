@@ -69,7 +69,7 @@ const readCalls = async (store: Store, name: string | undefined, call: Call) => 
     throw new Unreadable(
       others.calls === 0
         ? `${id}: has no call records, and no token counts of an imported file`
-        : `${id}: its file counts ${countText(others.calls, 'call')}, but does not say which message answers which; "indelible stats ${shellWord(id)}" prints their sum`,
+        : `${id}: its file counts ${countText(others.calls, 'call')}, but does not say which message answers which; "indelible spend ${shellWord(id)}" prints their sum`,
     )
   const kindOf = (position: number) => found.session?.view().pages.at(position)
   return { id, title: found.title, record, calls, figures, others, kindOf }
