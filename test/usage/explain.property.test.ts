@@ -148,8 +148,11 @@ describe('the account of any counts', () => {
         'claude-haiku-5-5',
         'gpt-5 (batch)',
       ),
-      usage: counts.map(({ cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0, ...rest }) => ({
-        ...{ ...rest, input: rest.input + cacheRead + cacheWrite, cacheRead, cacheWrite },
+      usage: counts.map(({ input, output, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 }) => ({
+        input: input + cacheRead + cacheWrite,
+        output,
+        cacheRead,
+        cacheWrite,
         cacheWriteHour: Math.min(cacheWrite, cacheWriteHour),
       })),
       at: fc.nat(1e12),
@@ -183,10 +186,9 @@ describe('the account of any counts', () => {
 it('packed calls are explained as the calls are', () => {
   fc.assert(
     fc.property(steps, fc.boolean(), (session, isHour) => {
-      const calls = simulate(session, isHour ? anthropicHour : anthropic).map((call, position) => {
-        const { evidence: _, ...rest } = call
-        return { ...rest, position, seenIn: 'lines' as const }
-      })
+      const calls: UsageCall[] = []
+      for (const { evidence: _, ...call } of simulate(session, isHour ? anthropicHour : anthropic))
+        calls.push(Object.assign(call, { position: calls.length, seenIn: 'lines' as const }))
       const unpacked = unpackCalls(JSON.parse(JSON.stringify(packCalls(calls))))
       expect(explainCalls(unpacked)).toEqual(explainCalls(calls))
     }),
