@@ -1,34 +1,53 @@
 /** A model call as its tokens are explained: its counts, and the evidence about what changed before it. */
 import type { Usage } from '../notes/internal.ts'
 
-/**
- * Why tokens were paid. Of the input: `read` from the cache; `new` content; `first`: the first call of a conversation, `agent`: of a
- * sub-agent. The others were sent before and were paid again: `ends`: the end of a cached prefix, which fills no block; `uncached`: the
- * call before left it out of the cache; because `tools`, `system`, `messages` or the `effort` changed; `model`: the call before went to
- * another one; after a `compaction` or a `rewind`; `shortened`: the request is smaller than the one before; `expired`: later than the
- * cache's lifetime; `missed`: nothing changed within it; `unknown`. `uncounted`: input whose cached part nobody counted. `answer`:
- * the output.
- */
-export type UsageCause =
-  | 'read'
-  | 'answer'
-  | 'new'
-  | 'first'
-  | 'agent'
-  | 'ends'
-  | 'uncached'
-  | 'tools'
-  | 'system'
-  | 'messages'
-  | 'effort'
-  | 'model'
-  | 'compaction'
-  | 'rewind'
-  | 'shortened'
-  | 'expired'
-  | 'missed'
-  | 'unknown'
-  | 'uncounted'
+/** Tokens of a call with one cause. */
+export interface UsagePart {
+  /**
+   * Why tokens were paid. Of the input: `read` from the cache; `new` content; `first`: the first call of a conversation, `agent`: of a
+   * sub-agent. The others were sent before and were paid again: `ends`: the end of a cached prefix, which fills no block; `uncached`: the
+   * call before left it out of the cache; because `tools`, `system`, `messages` or the `effort` changed; `model`: the call before went to
+   * another one; after a `compaction` or a `rewind`; `shortened`: the request is smaller than the one before; `expired`: later than the
+   * cache's lifetime; `missed`: nothing changed within it; `unknown`. `uncounted`: input whose cached part nobody counted. `answer`:
+   * the output.
+   */
+  readonly cause:
+    | 'read'
+    | 'answer'
+    | 'new'
+    | 'first'
+    | 'agent'
+    | 'ends'
+    | 'uncached'
+    | 'tools'
+    | 'system'
+    | 'messages'
+    | 'effort'
+    | 'model'
+    | 'compaction'
+    | 'rewind'
+    | 'shortened'
+    | 'expired'
+    | 'missed'
+    | 'unknown'
+    | 'uncounted'
+  /** How many there are. */
+  readonly tokens: number
+  /** US dollars at list prices; absent if no price of the model is known. */
+  readonly dollars?: number
+  /**
+   * How the cause is known. `reported`: by the provider's counts, or in words of the provider or the program. `proved`: by comparing
+   * what was sent. `likely`: by times, or by what the file shows.
+   */
+  readonly known: 'reported' | 'proved' | 'likely' | 'unknown'
+  /** A clause that describes the cause. */
+  readonly because?: string
+  /** The causes that are excluded, of an unknown one. */
+  readonly ruledOut?: readonly string[]
+}
+
+/** Why tokens were paid. */
+export type UsageCause = UsagePart['cause']
 
 /** A change between a call and the one before it. */
 export interface Evidence {

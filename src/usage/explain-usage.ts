@@ -1,17 +1,12 @@
 /** Explains what a stored session's calls paid for. */
+import { checkArgument, isObject } from '../json/index.ts'
 import { describeSession, type ReadSessionFault, type SessionInfo } from '../session/index.ts'
 import { checkStore, sessionSteps } from '../session/internal.ts'
 import type { Store } from '../store/index.ts'
 import { need, type Task } from '../task/index.ts'
-import { explainCalls, type ExplainedCall } from './explain.ts'
+import { explainCalls } from './explain.ts'
 import { callsIn } from './session-calls.ts'
-import { sumCalls, type UsageSums } from './sums.ts'
-
-/** What a session's calls paid for. */
-export interface ExplainedUsage extends UsageSums {
-  /** Each call, in order; those of an imported file first. */
-  readonly explained: readonly ExplainedCall[]
-}
+import { sumCalls, type ExplainedUsage } from './sums.ts'
 
 /**
  * Explain every token of a session's model calls: which were read from the provider's cache, which were new, and which were sent
@@ -29,6 +24,12 @@ export interface ExplainedUsage extends UsageSums {
  */
 export const explainUsage = (store: Store, session: string | SessionInfo): Task<ReadSessionFault, ExplainedUsage> => {
   checkStore('explainUsage', store)
+  checkArgument(
+    'explainUsage',
+    typeof session === 'string' || isInfo(session),
+    'the id of a session, or its description',
+    session,
+  )
   return sessionSteps(async function* () {
     const info = typeof session === 'string' ? yield* need(describeSession(store, session)) : session
     const notes = info.head.size === info.len ? [] : yield* need(store.read(info.id, { only: 'note' }))
@@ -36,3 +37,5 @@ export const explainUsage = (store: Store, session: string | SessionInfo): Task<
     return Object.freeze({ explained, ...sumCalls(explained) })
   }, 'explainUsage')
 }
+
+const isInfo = (value: unknown): boolean => isObject(value) && isObject(value['head']) && isObject(value['metadata'])

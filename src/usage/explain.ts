@@ -4,24 +4,7 @@ import { ratesAt, type ModelRates } from '../context/internal.ts'
 import { ownFields } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import { cacheRulesOf, type CacheRules } from './cache-rules.ts'
-import type { Evidence, UsageCall, UsageCause } from './call.ts'
-
-/** Tokens of a call with one cause. */
-export interface UsagePart {
-  readonly cause: UsageCause
-  readonly tokens: number
-  /** US dollars at list prices; absent if no price of the model is known. */
-  readonly dollars?: number
-  /**
-   * How the cause is known. `reported`: by the provider's counts, or in words of the provider or the program. `proved`: by comparing
-   * what was sent. `likely`: by times, or by what the file shows.
-   */
-  readonly known: 'reported' | 'proved' | 'likely' | 'unknown'
-  /** A clause that describes the cause. */
-  readonly because?: string
-  /** The causes that are excluded, of an unknown one. */
-  readonly ruledOut?: readonly string[]
-}
+import type { Evidence, UsageCall, UsagePart } from './call.ts'
 
 /** A call with its parts. */
 export interface ExplainedCall extends Omit<UsageCall, 'evidence' | 'seenIn'> {

@@ -1,4 +1,4 @@
-export type { UsageCall, UsageCause } from './call.ts'
-export type { ExplainedCall, UsagePart } from './explain.ts'
-export { explainUsage, type ExplainedUsage } from './explain-usage.ts'
-export type { CauseSum, UsageSums } from './sums.ts'
+export type { UsageCall, UsagePart } from './call.ts'
+export type { ExplainedCall } from './explain.ts'
+export { explainUsage } from './explain-usage.ts'
+export type { ExplainedUsage } from './sums.ts'

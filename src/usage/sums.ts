@@ -1,19 +1,10 @@
 /** The sums of explained calls. */
-import type { UsageCause } from './call.ts'
+import type { UsageCause, UsagePart } from './call.ts'
 import type { ExplainedCall } from './explain.ts'
 
-/** Tokens and cost of one cause, over several calls. */
-export interface CauseSum {
-  readonly cause: UsageCause
-  readonly tokens: number
-  /** US dollars of the calls whose price is known. */
-  readonly dollars: number
-  /** In how many calls. */
-  readonly calls: number
-}
-
-/** Sums over calls. */
-export interface UsageSums {
+/** What a session's calls paid for. */
+export interface ExplainedUsage {
+  /** The number of calls that have an answer, or a part of one. */
   readonly calls: number
   /** US dollars at list prices of the calls whose price is known. */
   readonly dollars: number
@@ -23,12 +14,19 @@ export interface UsageSums {
   readonly uncounted: number
   /** The number of calls whose answers may hold more tokens than were counted: the cost is at least `dollars`. */
   readonly undercounted: number
-  /** By cause: the one that cost most first. */
-  readonly causes: readonly CauseSum[]
+  /** The sums by cause, over `calls` calls each: the one that cost most first. */
+  readonly causes: readonly {
+    readonly cause: UsagePart['cause']
+    readonly tokens: number
+    readonly dollars: number
+    readonly calls: number
+  }[]
+  /** Each call, in order; those of an imported file first. */
+  readonly explained: readonly ExplainedCall[]
 }
 
 /** Add up calls. Those that count in another session are left out. Cost: O(calls). */
-export const sumCalls = (explained: Iterable<ExplainedCall>): UsageSums => {
+export const sumCalls = (explained: Iterable<ExplainedCall>): Omit<ExplainedUsage, 'explained'> => {
   const sums = { calls: 0, dollars: 0, unpriced: 0, uncounted: 0, undercounted: 0 }
   const causes = new Map<UsageCause, { tokens: number; dollars: number; calls: number }>()
   for (const { isShared, isUndercounted, isFailed, usage, dollars, parts, calls } of explained) {

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { usageDollars } from '../../src/context/internal.ts'
-import { explainCalls, packCalls, sumCalls, unpackCalls } from '../../src/usage/internal.ts'
-import type { ExplainedCall, UsageCall, UsageCause } from '../../src/usage/index.ts'
+import { explainCalls, packCalls, sumCalls, unpackCalls, type UsageCause } from '../../src/usage/internal.ts'
+import type { ExplainedCall, UsageCall } from '../../src/usage/index.ts'
 import {
   anthropic,
   anthropicHour,

@@ -1,6 +1,7 @@
 /** A provider's prompt cache that follows its published rules, and sessions with planted causes of cache misses. */
 import type { Usage } from '../../src/notes/internal.ts'
-import type { UsageCall, UsageCause } from '../../src/usage/index.ts'
+import type { UsageCall } from '../../src/usage/index.ts'
+import type { UsageCause } from '../../src/usage/internal.ts'
 
 const minute = 60_000
 

@@ -1,7 +1,8 @@
 /** Adds up explained calls of many sessions by any of their fields, in the memory of the sums. */
 import { pricesOf } from 'indelible/context'
 import { ratesAt } from 'indelible/internal/context'
-import type { ExplainedCall, UsageCause } from 'indelible/usage'
+import type { UsageCause } from 'indelible/internal/usage'
+import type { ExplainedCall } from 'indelible/usage'
 import { isLoss } from '../texts/cause-text.ts'
 
 /** What a sum is of. `content` is not among them: it is of one session. */

@@ -1,5 +1,6 @@
 /** Why tokens were paid, in words: for the command and the page. */
-import type { ExplainedCall, UsageCause, UsagePart } from 'indelible/usage'
+import type { UsageCause } from 'indelible/internal/usage'
+import type { ExplainedCall, UsagePart } from 'indelible/usage'
 import { countText, groupedNumber } from './format-text.ts'
 
 /** The causes in the order in which a bar stacks them, from its foot, each with its words in a list. */
