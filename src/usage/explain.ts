@@ -4,7 +4,7 @@ import { ratesAt, type ModelRates } from '../context/internal.ts'
 import { ownFields } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import { cacheRulesOf, type CacheRules } from './cache-rules.ts'
-import type { Evidence, UsageCall, UsagePart } from './call.ts'
+import type { Evidence, UsageCall, UsageCause, UsagePart } from './call.ts'
 
 /** A call with its parts. */
 export interface ExplainedCall extends Omit<UsageCall, 'evidence' | 'seenIn'> {
@@ -36,46 +36,61 @@ type Counts = Required<Usage> & { readonly isCacheCounted: boolean }
 type Cause = Pick<UsagePart, 'cause' | 'known' | 'because' | 'ruledOut'>
 
 /**
- * Explain what calls paid for: with p the call before in the same chain, the tokens that p sent and that were not read from the cache
- * were sent again; the others are new.
- *
- * Cost  O(calls)
- *
- * @param calls in the order in which they were sent
+ * Explains what calls paid for, one after the other: with p the call before in the same chain, the tokens that p sent and that were
+ * not read from the cache were sent again; the others are new.
  */
-export const explainCalls = (calls: readonly UsageCall[]): readonly ExplainedCall[] => {
-  const chains = new Map<string, Chain>()
-  let number = 1
-  return calls.map((call) => {
+export class UsageExplainer {
+  readonly #chains = new Map<string, Chain>()
+  #number = 1
+
+  /** Explain the next call, in the order in which they were sent. Cost: O(1) */
+  next(call: UsageCall): ExplainedCall {
     const { evidence, seenIn: _, ...fields } = call
     const name = call.chain ?? ''
-    const chain: Chain = chains.get(name) ?? { countsWrites: false, isLong: false }
-    chains.set(name, chain)
-    const own = number
-    number += Math.max(1, call.calls ?? 1)
+    const chain: Chain = this.#chains.get(name) ?? { countsWrites: false, isLong: false }
+    this.#chains.set(name, chain)
+    const number = this.#number
+    this.#number += Math.max(1, call.calls ?? 1)
     if (call.usage === undefined) {
       chain.pending = evidence ?? chain.pending
-      return { ...fields, number: own, parts: [] }
+      return { ...fields, number, parts: [] }
     }
     const counts = countsOf(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
-    const price = priceOf(call)
-    const rates =
-      price &&
-      ((call.calls ?? 1) === 1 || call.isLong === true
-        ? ratesAt(price, call.isLong === true ? Infinity : counts.input)
-        : price)
+    const rates = ratesOf(call, counts)
     const parts = priced(counts, rates, causesOf(chain, call, counts))
     if (call.calls === undefined) remember(chain, call, counts)
     return {
       ...fields,
-      number: own,
+      number,
       ...(pause !== undefined && { pause }),
       ...(rates !== undefined && { dollars: parts.reduce((sum, { dollars = 0 }) => sum + dollars, 0) }),
       parts,
     }
-  })
+  }
 }
+
+/** Explain all calls, in the order in which they were sent. Cost: O(calls) */
+export const explainCalls = (calls: readonly UsageCall[]): readonly ExplainedCall[] => {
+  const explainer = new UsageExplainer()
+  return calls.map((call) => explainer.next(call))
+}
+
+/**
+ * The part of a call that says where its cached prefix ended: one whose change is known, or one of most of its tokens. Undefined if
+ * the prefix did not end, or was never written.
+ */
+export const breakIn = ({ parts, usage }: Pick<ExplainedCall, 'parts' | 'usage'>): UsagePart | undefined =>
+  parts.find(({ cause, known, tokens }) =>
+    changes.has(cause) ? known !== 'likely' || isMost(tokens, usage) : losses.has(cause) && isMost(tokens, usage),
+  )
+
+const changes: ReadonlySet<UsageCause> = new Set(['tools', 'system', 'messages', 'effort', 'compaction', 'rewind'])
+const losses: ReadonlySet<UsageCause> = new Set(['model', 'shortened', 'expired', 'missed', 'unknown'])
+
+/** Providers cache blocks of at least 1,024 tokens: fewer that are sent again prove nothing. */
+const isMost = (tokens: number, usage: Usage | undefined): boolean =>
+  tokens >= leastShortening && tokens * 2 > countOf(usage?.input)
 
 const countOf = (value: unknown, most = Number.MAX_SAFE_INTEGER): number =>
   typeof value === 'number' && Number.isSafeInteger(value) ? Math.min(most, Math.max(0, value)) : 0
@@ -95,11 +110,16 @@ const countsOf = (usage: Usage): Counts => {
   }
 }
 
-/** Tokens cost nothing where there are none, so no price is needed. */
-const priceOf = ({ model, usage }: UsageCall): ModelRates | undefined =>
-  usage !== undefined && countOf(usage.input) + countOf(usage.output) === 0
-    ? { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
-    : pricesOf(model)
+/** The rates of a call; undefined without a known price. Where there are no tokens, none is needed. */
+const ratesOf = (
+  { model, calls = 1, isLong = false }: UsageCall,
+  { input, output }: Counts,
+): ModelRates | undefined => {
+  const prices = input + output === 0 ? noRates : pricesOf(model)
+  return prices && (calls === 1 || isLong ? ratesAt(prices, isLong ? Infinity : input) : prices)
+}
+
+const noRates: ModelRates = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
 const beganOf = ({ began, at }: UsageCall): number | undefined => began ?? at
 
@@ -163,6 +183,9 @@ const leftOut = (
   return { ...ends, tokens: again < block ? again : 0 }
 }
 
+/** A name of at most 64 characters: it is shown in a sentence. */
+const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)
+
 /** The model without the way of serving it, which has the same cache. */
 const baseOf = (model: string): string => model.replace(/ \(\w+\)$/, '')
 
@@ -177,14 +200,14 @@ const causeOf = (
   { lifetime, longLifetime }: CacheRules,
 ): Cause => {
   const evidence = call.evidence ?? chain.pending
-  if (evidence !== undefined && evidence.known !== 'likely') return evidence
   const other = baseOf(last.call.model)
   if (other !== baseOf(call.model))
     return {
       cause: 'model',
       known: 'proved',
-      because: `the call before went to ${other}, and each model has its own cache`,
+      because: `the call before went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
     }
+  if (evidence !== undefined && evidence.known !== 'likely') return evidence
   if (evidence !== undefined) return evidence
   const [before, began] = [beganOf(last.call), beganOf(call)]
   const gap = before === undefined || began === undefined ? undefined : began - before

@@ -1,6 +1,6 @@
 /** The calls of a stored session: those of its imported file, then those of its receipts. */
-import { isArray, isLeft, isObject, ownFields, parseJson, present, type Json, type JsonObject } from '../json/index.ts'
-import { decodeNote, type ReceiptNote, type Usage } from '../notes/internal.ts'
+import { isArray, isLeft, isObject, ownFields, parseJson, present, type JsonObject } from '../json/index.ts'
+import { decodeNote, type ReceiptNote } from '../notes/internal.ts'
 import type { SessionInfo } from '../session/index.ts'
 import { hasFailed, usesOf } from '../session/internal.ts'
 import type { StoredRow } from '../store/index.ts'
@@ -132,50 +132,61 @@ export const callsIn = (info: SessionInfo, notes: readonly StoredRow[]): readonl
 ]
 
 interface ReadReceipt {
-  readonly receipt: ReceiptNote
   readonly details: JsonObject
+  readonly parameters: JsonObject | undefined
 }
 
 const receiptCalls = ({ forkedFrom, created }: SessionInfo, notes: readonly StoredRow[]): readonly UsageCall[] => {
-  const read = new Map<number, ReadReceipt>()
+  const receipts = new ReceiptCalls()
   const calls: UsageCall[] = []
-  let last: ReadReceipt | undefined
   for (const [index, row] of notes.entries()) {
     const receipt = receiptIn(row)
     if (receipt === undefined) continue
-    const own = ownFields<JsonObject>(receipt.details ?? {})
-    // A recorder's receipt refers to an earlier one for the values that both share.
-    const like = typeof own['like'] === 'number' ? read.get(own['like']) : undefined
-    const parameters = receipt.parameters ?? like?.receipt.parameters
-    const details = ownFields<JsonObject>({
-      ...present({ status: like?.details['status'] }),
-      ...own,
-      ...present({ parameters }),
-    })
-    const now = { receipt, details }
-    read.set(index, now)
-    const isRecorded = isArray(own['sent'])
-    const { at, duration, tier } = details
-    const began = typeof at === 'number' ? at : undefined
-    const { model, usage } = receipt
-    const isCut = details['cut'] === true
-    calls.push({
-      model: typeof tier === 'string' ? `${model} (${tier})` : model,
-      ...present({
-        usage: usage as Usage | undefined,
-        began,
-        evidence: isRecorded ? evidenceIn(last, now) : undefined,
-      }),
-      at: began === undefined ? row.at : began + (typeof duration === 'number' ? duration : 0),
-      ...(isRecorded && { seenIn: 'requests' }),
-      ...(usage !== undefined && isCut && { isUndercounted: true }),
-      ...(hasFailed(details) && { isFailed: true }),
-      ...(forkedFrom !== undefined && row.at < created && { isShared: true }),
-      ...(row.position - index - 1 >= receipt.len && { position: receipt.len }),
-    })
-    last = now
+    calls.push(
+      Object.assign(
+        receipts.next(index, receipt, row.at),
+        forkedFrom !== undefined && row.at < created && { isShared: true },
+        row.position - index - 1 >= receipt.len && { position: receipt.len },
+      ),
+    )
   }
   return calls
+}
+
+/** The calls of a session's receipts, one after the other. */
+export class ReceiptCalls {
+  readonly #read = new Map<number, ReadReceipt>()
+  #last: ReadReceipt | undefined
+
+  /**
+   * The call of the next receipt.
+   *
+   * @param index its index among the notes
+   * @param at when it was written
+   */
+  next(index: number, receipt: ReceiptNote, at: number | undefined): UsageCall {
+    const own = ownFields<JsonObject>(receipt.details ?? {})
+    // A recorder's receipt refers to an earlier one for the values that both share.
+    const like = typeof own['like'] === 'number' ? this.#read.get(own['like']) : undefined
+    const parameters = receipt.parameters ?? like?.parameters
+    const details = ownFields<JsonObject>({ ...present({ status: like?.details['status'] }), ...own })
+    const now = { details, parameters }
+    this.#read.set(index, now)
+    const last = this.#last
+    this.#last = now
+    const isRecorded = isArray(own['sent'])
+    const { duration, tier } = details
+    const began = typeof details['at'] === 'number' ? details['at'] : undefined
+    const ended = began === undefined ? at : began + (typeof duration === 'number' ? duration : 0)
+    const { model, usage } = receipt
+    return {
+      model: typeof tier === 'string' ? `${model} (${tier})` : model,
+      ...present({ usage, began, at: ended, evidence: isRecorded ? evidenceIn(last, now) : undefined }),
+      ...(isRecorded && { seenIn: 'requests' }),
+      ...(usage !== undefined && details['cut'] === true && { isUndercounted: true }),
+      ...(hasFailed(details) && { isFailed: true }),
+    }
+  }
 }
 
 const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
@@ -202,8 +213,7 @@ const evidenceIn = (last: ReadReceipt | undefined, now: ReadReceipt): Evidence |
 /** The parameters that change the cached prefix. Source  platform.claude.com/docs/en/build-with-claude/prompt-caching (2026-09-28) */
 const effortNames = ['thinking', 'reasoning', 'reasoning_effort', 'output_config', 'tool_choice'] as const
 
-const effortIn = ({ details }: ReadReceipt, name: string): string | undefined => {
-  const parameters = details['parameters']
-  const value: Json | undefined = isObject(parameters) ? parameters[name] : undefined
+const effortIn = ({ parameters }: ReadReceipt, name: string): string | undefined => {
+  const value = parameters === undefined ? undefined : ownFields(parameters)[name]
   return value === undefined ? undefined : JSON.stringify(value)
 }
