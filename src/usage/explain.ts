@@ -10,6 +10,10 @@ import type { Evidence, UsageCall, UsageCause, UsagePart } from './call.ts'
 export interface ExplainedCall extends Omit<UsageCall, 'evidence' | 'seenIn'> {
   /** Its number among the calls of the session, from 1; of a sum, that of its first call. */
   readonly number: number
+  /**
+   * What changed in the request, as a recorder saw or the program wrote. Absent if the call before left nothing in the cache.
+   */
+  readonly change?: Pick<UsagePart, 'cause' | 'known' | 'because'>
   /** Milliseconds from the end of the last answer to this request; absent if not known. */
   readonly pause?: number
   /** US dollars at list prices; absent if no price of the model is known, or nothing was counted. */
@@ -30,7 +34,7 @@ interface Chain {
 }
 
 /** Counts that can be true: whole, not negative, no more cached than sent. */
-type Counts = Required<Usage> & { readonly isCacheCounted: boolean }
+type Counts = Required<Usage> & { readonly isCacheCounted: boolean; readonly areWritesCounted: boolean }
 
 /** A part without its price. */
 type Cause = Pick<UsagePart, 'cause' | 'known' | 'because' | 'ruledOut'>
@@ -53,16 +57,18 @@ export class UsageExplainer {
     this.#number += Math.max(1, call.calls ?? 1)
     if (call.usage === undefined) {
       chain.pending = evidence ?? chain.pending
-      return { ...fields, number, parts: [] }
+      return { ...fields, number, ...changeOf(chain, evidence), parts: [] }
     }
     const counts = countsOf(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
     const rates = ratesOf(call, counts)
+    const change = changeOf(chain, evidence)
     const parts = priced(counts, rates, causesOf(chain, call, counts))
     if (call.calls === undefined) remember(chain, call, counts)
     return {
       ...fields,
       number,
+      ...change,
       ...(pause !== undefined && { pause }),
       ...(rates !== undefined && { dollars: parts.reduce((sum, { dollars = 0 }) => sum + dollars, 0) }),
       parts,
@@ -77,20 +83,28 @@ export const explainCalls = (calls: readonly UsageCall[]): readonly ExplainedCal
 }
 
 /**
- * The part of a call that says where its cached prefix ended: one whose change is known, or one of most of its tokens. Undefined if
- * the prefix did not end, or was never written.
+ * Where a call's cached prefix ended: what changed in its request, or a cause of most of its tokens. Undefined if it did not end, or
+ * was never written.
  */
-export const breakIn = ({ parts, usage }: Pick<ExplainedCall, 'parts' | 'usage'>): UsagePart | undefined =>
-  parts.find(({ cause, known, tokens }) =>
-    changes.has(cause) ? known !== 'likely' || isMost(tokens, usage) : losses.has(cause) && isMost(tokens, usage),
+export const breakIn = ({ change, parts, usage }: ExplainedCall): ExplainedCall['change'] => {
+  const other = parts.find(({ cause }) => cause === 'model')
+  if (change !== undefined) return other ?? change
+  return parts.find(
+    ({ cause, known, tokens }) =>
+      (known === 'likely' ? !notLost.has(cause) : losses.has(cause)) &&
+      tokens >= leastShortening &&
+      tokens * 2 > countOf(usage?.input),
   )
+}
 
-const changes: ReadonlySet<UsageCause> = new Set(['tools', 'system', 'messages', 'effort', 'compaction', 'rewind'])
-const losses: ReadonlySet<UsageCause> = new Set(['model', 'shortened', 'expired', 'missed', 'unknown'])
+const losses: ReadonlySet<UsageCause> = new Set(['model', 'expired', 'missed', 'unknown'])
+const notLost: ReadonlySet<UsageCause> = new Set(['ends', 'uncached'])
 
-/** Providers cache blocks of at least 1,024 tokens: fewer that are sent again prove nothing. */
-const isMost = (tokens: number, usage: Usage | undefined): boolean =>
-  tokens >= leastShortening && tokens * 2 > countOf(usage?.input)
+/** A change that is more than likely, unless nothing was cached that it could have ended. */
+const changeOf = ({ last }: Chain, evidence: Evidence | undefined): Pick<ExplainedCall, 'change'> => {
+  const isEmpty = last?.counts.areWritesCounted === true && last.counts.cacheRead + last.counts.cacheWrite === 0
+  return evidence === undefined || evidence.known === 'likely' || isEmpty ? {} : { change: evidence }
+}
 
 const countOf = (value: unknown, most = Number.MAX_SAFE_INTEGER): number =>
   typeof value === 'number' && Number.isSafeInteger(value) ? Math.min(most, Math.max(0, value)) : 0
@@ -106,6 +120,7 @@ const countsOf = (usage: Usage): Counts => {
     cacheRead: read,
     cacheWrite: written,
     cacheWriteHour: countOf(cacheWriteHour, written),
+    areWritesCounted: cacheWrite !== undefined,
     isCacheCounted: cacheRead !== undefined || cacheWrite !== undefined,
   }
 }
@@ -189,7 +204,7 @@ const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0,
 /** The model without the way of serving it, which has the same cache. */
 const baseOf = (model: string): string => model.replace(/ \(\w+\)$/, '')
 
-/** A request that is smaller by less is not called shortened, in tokens. */
+/** Providers cache at least 1,024 tokens: fewer that are sent again, or that a request is smaller by, prove nothing. */
 const leastShortening = 1024
 
 const causeOf = (
@@ -205,7 +220,7 @@ const causeOf = (
     return {
       cause: 'model',
       known: 'proved',
-      because: `the call before went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
+      because: `the previous call went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
     }
   if (evidence !== undefined && evidence.known !== 'likely') return evidence
   if (evidence !== undefined) return evidence

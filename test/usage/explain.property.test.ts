@@ -1,5 +1,5 @@
 /** The account of calls: its parts add up, and it names the causes that were planted. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { usageDollars } from '../../src/context/internal.ts'
 import { explainCalls, packCalls, sumCalls, unpackCalls, type UsageCause } from '../../src/usage/internal.ts'

@@ -1,6 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
-  causes,
   dearestText,
   figuresOf,
   isFirstOwn,
@@ -9,7 +8,6 @@ export {
   sumsOf,
   sumsText,
   type CallFigures,
-  type Cause,
 } from './calls/call-figures.ts'
 export { changedParts, type ChangedPart, type UnchangedTools } from './calls/changed-parts.ts'
 export { Deriver } from './calls/derive-contexts.ts'
@@ -41,7 +39,7 @@ export {
   tokensOf,
   workFolderOf,
 } from './texts/about.ts'
-export { callClause, causeTexts, isLoss, pauseText } from './texts/cause-text.ts'
+export { callClause, causeTexts, isLoss } from './texts/cause-text.ts'
 export { atLeast, share } from './texts/format-text.ts'
 export { linesOf, type Line } from './texts/line-changes.ts'
 export { dollarsText } from './texts/money.ts'

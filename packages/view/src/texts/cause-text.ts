@@ -1,6 +1,6 @@
 /** Why tokens were paid, in words: for the command and the page. */
 import type { UsageCause } from 'indelible/internal/usage'
-import type { ExplainedCall, UsagePart } from 'indelible/usage'
+import type { ExplainedCall } from 'indelible/usage'
 import { countText, groupedNumber } from './format-text.ts'
 
 /** The causes in the order in which a bar stacks them, from its foot, each with its words in a list. */
@@ -26,20 +26,18 @@ export const causeTexts: { readonly [cause in UsageCause]: string } = {
   answer: 'answers',
 }
 
+/** The causes of input, which a bar stacks. */
+export const barCauses: readonly UsageCause[] = (Object.keys(causeTexts) as readonly UsageCause[]).filter(
+  (cause) => cause !== 'answer',
+)
+
 const expected: ReadonlySet<UsageCause> = new Set(['read', 'new', 'first', 'agent', 'ends', 'answer', 'uncounted'])
 
 /** Whether a cause is a loss: tokens that were cached, or could have been, and were paid again. */
 export const isLoss = (cause: UsageCause): boolean => !expected.has(cause)
 
-/** The fewest tokens that a break of the cache is told of: fewer were never cached together. */
-const fewest = 1024
-
-/** The part of a call that says where its cached prefix ended; undefined if it did not. */
-export const breakIn = ({ parts }: ExplainedCall): UsagePart | undefined =>
-  parts.find(({ cause, tokens }) => isLoss(cause) && cause !== 'uncached' && tokens >= fewest)
-
 /** `0.1 s`, `12 s`, `9 min`. */
-export const pauseText = (milliseconds: number): string =>
+const pauseText = (milliseconds: number): string =>
   milliseconds < 10_000
     ? `${(milliseconds / 1000).toFixed(1)} s`
     : milliseconds < 120_000
@@ -60,7 +58,7 @@ export const callClause = ({ parts, usage, pause }: ExplainedCall): string => {
   if (cause === 'uncounted') return `${count}, of which nobody counted the cached ones`
   if (cause === 'first' || cause === 'agent') return `${because ?? causeTexts[cause]}, ${count}`
   const isEmpty = !parts.some((part) => part.cause === 'read')
-  const after = pause === undefined ? '' : ` ${pauseText(pause)} after the last answer`
+  const after = pause === undefined ? '' : ` ${pause < 50 ? 'directly' : pauseText(pause)} after the last answer`
   return [
     `${isEmpty ? 'nothing was cached' : `${groupedNumber(tokens)} tokens were sent again`}${after}`,
     ...(because === undefined ? [] : [because]),
