@@ -46,6 +46,13 @@ type Cause = Pick<UsagePart, 'cause' | 'known' | 'because' | 'ruledOut'>
 export class UsageExplainer {
   readonly #chains = new Map<string, Chain>()
   #number = 1
+  readonly #prices = new Map<string, ModelRates | undefined>()
+
+  /** Looked up once for each model. */
+  #pricesOf(model: string): ModelRates | undefined {
+    if (!this.#prices.has(model)) this.#prices.set(model, pricesOf(model))
+    return this.#prices.get(model)
+  }
 
   /** Explain the next call, in the order in which they were sent. Cost: O(1) */
   next(call: UsageCall): ExplainedCall {
@@ -61,7 +68,7 @@ export class UsageExplainer {
     }
     const counts = countsOf(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
-    const rates = ratesOf(call, counts)
+    const rates = ratesOf(call, counts, this.#pricesOf(call.model))
     const change = changeOf(chain, evidence)
     const parts = priced(counts, rates, causesOf(chain, call, counts))
     if (call.calls === undefined) remember(chain, call, counts)
@@ -127,10 +134,11 @@ const countsOf = (usage: Usage): Counts => {
 
 /** The rates of a call; undefined without a known price. Where there are no tokens, none is needed. */
 const ratesOf = (
-  { model, calls = 1, isLong = false }: UsageCall,
+  { calls = 1, isLong = false }: UsageCall,
   { input, output }: Counts,
+  known: ModelRates | undefined,
 ): ModelRates | undefined => {
-  const prices = input + output === 0 ? noRates : pricesOf(model)
+  const prices = input + output === 0 ? noRates : known
   return prices && (calls === 1 || isLong ? ratesAt(prices, isLong ? Infinity : input) : prices)
 }
 
@@ -169,6 +177,7 @@ function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cau
       ? { cause: 'agent', known: 'reported', because: 'a sub-agent begins', tokens: uncached }
       : { cause: 'first', known: 'reported', because: 'the first call', tokens: uncached }
   const again = Math.max(0, Math.min(last.counts.input, input) - cacheRead)
+  if (again === 0) return
   const rules = cacheRulesOf(call.model)
   const left = leftOut(chain, last.counts, rules, again, baseOf(last.call.model) === baseOf(call.model))
   if (again > left.tokens) yield { ...causeOf(chain, last, call, counts, rules), tokens: again - left.tokens }
@@ -198,11 +207,17 @@ const leftOut = (
   return { ...ends, tokens: again < block ? again : 0 }
 }
 
+/** `5 minutes`, `26 hours`. */
+const minutesText = (milliseconds: number): string => {
+  const minutes = Math.floor(milliseconds / 60_000)
+  return minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`
+}
+
 /** A name of at most 64 characters: it is shown in a sentence. */
 const shortName = (name: string): string => (name.length > 64 ? `${name.slice(0, 63)}…` : name)
 
 /** The model without the way of serving it, which has the same cache. */
-const baseOf = (model: string): string => model.replace(/ \(\w+\)$/, '')
+const baseOf = (model: string): string => (model.endsWith(')') ? model.replace(/ \(\w+\)$/, '') : model)
 
 /** Providers cache at least 1,024 tokens: fewer that are sent again, or that a request is smaller by, prove nothing. */
 const leastShortening = 1024
@@ -223,7 +238,6 @@ const causeOf = (
       because: `the previous call went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
     }
   if (evidence !== undefined && evidence.known !== 'likely') return evidence
-  if (evidence !== undefined) return evidence
   const [before, began] = [beganOf(last.call), beganOf(call)]
   const gap = before === undefined || began === undefined ? undefined : began - before
   const kept = chain.isLong ? longLifetime : lifetime
@@ -232,8 +246,9 @@ const causeOf = (
     return {
       cause: 'expired',
       known: areRequestsKnown ? 'proved' : 'likely',
-      because: `sent ${gap} ms after the last request; the cache is kept for ${kept} ms`,
+      because: `sent more than ${minutesText(gap)} after the last request, and the cache is kept for ${minutesText(kept)}`,
     }
+  if (evidence !== undefined) return evidence
   if (areRequestsKnown)
     return {
       cause: 'missed',

@@ -9,7 +9,8 @@ import type { Evidence, UsageCall } from './call.ts'
 /**
  * Calls in few characters, as an imported session's metadata has them: of each call the position of its answer (-1 without one),
  * milliseconds since the answer before, milliseconds from the request to the answer (-1 if not known), the index of its model, the
- * tokens (neither read nor written, read, written, of these for an hour, answer), what changed before it, and 1 if its answer may
+ * tokens (neither read nor written, read, written, of these for an hour, answer), what changed before it (plus 10 if that is reported),
+ * and 1 if its answer may
  * hold more tokens than were counted, plus 2 if it is a sum of several. Zeros at the end are left out.
  */
 export interface PackedCalls {
@@ -21,7 +22,7 @@ export interface PackedCalls {
   readonly isAgent?: true
 }
 
-const changes = ['', 'compaction', 'rewind', 'messages', 'effort'] as const
+const changes = ['', 'compaction', 'rewind', 'messages', 'effort', 'tools', 'system'] as const
 
 /** A change that the lines of a file show. */
 export type LineChange = Exclude<(typeof changes)[number], ''>
@@ -29,16 +30,21 @@ export type LineChange = Exclude<(typeof changes)[number], ''>
 const sentences: { readonly [cause in LineChange]: string } = {
   compaction: 'the program compacted the conversation',
   rewind: 'the conversation went back to an earlier message',
-  messages: 'a message was written again in another version',
+  messages: 'an earlier message changed',
   effort: 'the level of thinking changed',
+  tools: 'the tools changed',
+  system: 'the system text changed',
 }
 
-/** Evidence that the lines of a file show. */
-export const lineEvidence = (cause: LineChange): Evidence => ({
+/** Evidence that the lines of a file show. A compaction, and what the provider found, are `reported`; others are likely. */
+export const lineEvidence = (cause: LineChange, isReported: boolean = cause === 'compaction'): Evidence => ({
   cause,
-  because: sentences[cause],
-  known: cause === 'compaction' ? 'reported' : 'likely',
+  because: `${sentences[cause]}${isReported && cause !== 'compaction' ? ', as the provider reports' : ''}`,
+  known: isReported ? 'reported' : 'likely',
 })
+
+/** Added to the number of a change that is reported. */
+const reportedBy = 10
 
 /** Pack the calls of a file. */
 export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
@@ -53,10 +59,7 @@ export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
     const row: number[] = [
       ...[position, since, at === undefined || began === undefined ? -1 : at - began, models.indexOf(model)],
       ...[input - cacheRead - cacheWrite, cacheRead, cacheWrite, cacheWriteHour, output],
-      ...[
-        changes.indexOf((evidence?.cause ?? '') as ''),
-        (isUndercounted === true ? 1 : 0) + (sum === undefined ? 0 : 2),
-      ],
+      ...[changeNumber(evidence), (isUndercounted === true ? 1 : 0) + (sum === undefined ? 0 : 2)],
     ]
     while (row.at(-1) === 0) row.pop()
     return row
@@ -69,6 +72,9 @@ export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
   }
 }
 
+const changeNumber = (evidence: Evidence | undefined): number =>
+  evidence === undefined ? 0 : changes.indexOf(evidence.cause) + (evidence.known === 'reported' ? reportedBy : 0)
+
 /** Unpack calls; empty if the value is something else. */
 export const unpackCalls = (value: unknown): readonly UsageCall[] => {
   if (!isObject(value) || !isArray(value['calls']) || !isArray(value['models'])) return []
@@ -79,7 +85,7 @@ export const unpackCalls = (value: unknown): readonly UsageCall[] => {
     if (!isArray(row) || row.some((number) => !Number.isSafeInteger(number))) return []
     const [position = -1, since = 0, lasted = -1, model = 0, fresh = 0, read = 0, written = 0, hour = 0, output = 0, change = 0, flags = 0] = row as number[] // oxfmt-ignore
     if (at !== undefined) at += since
-    const cause = changes[change] ?? ''
+    const cause = changes[change % reportedBy] ?? ''
     return [
       {
         model: String(models[model] ?? ''),
@@ -90,7 +96,7 @@ export const unpackCalls = (value: unknown): readonly UsageCall[] => {
         ...(at !== undefined && { at }),
         ...(at !== undefined && lasted >= 0 && { began: at - lasted }),
         ...(position >= 0 ? { position } : hasPlaces && { chain: 'aside' }),
-        ...(cause !== '' && { evidence: lineEvidence(cause) }),
+        ...(cause !== '' && { evidence: lineEvidence(cause, change >= reportedBy) }),
         ...((flags & 1) === 1 && { isUndercounted: true }),
         ...((flags & 2) === 2 && { calls: 1 }),
         ...(isAgent === true && { isAgent }),

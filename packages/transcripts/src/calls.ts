@@ -45,16 +45,38 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
     if (last >= 0 && level !== levelBefore) change ??= 'effort'
     isAside = false
     last = position
+    const reported = missReason(messages[position])
     const before = messages[position - 1]
     const began = before === undefined || before.role === 'assistant' ? undefined : sourceTimeOf(before)
     found.push({
       ...own,
       position,
       ...(began !== undefined && call.at !== undefined && began <= call.at && { began }),
-      ...(change !== undefined && { evidence: lineEvidence(change) }),
+      ...(reported !== undefined
+        ? { evidence: lineEvidence(reported, true) }
+        : change !== undefined && { evidence: lineEvidence(change) }),
     })
   }
   return found
+}
+
+/**
+ * Why the provider's cache was missed, as it reports beside an answer.
+ *
+ * Source  platform.claude.com/docs/en/build-with-claude/cache-diagnostics (2026-11-29)
+ */
+const missReason = (answer: Source['messages'][number] | undefined): LineChange | undefined => {
+  const response = answer?.meta?.['anthropic-response']
+  const diagnostics = isObject(response) ? response['diagnostics'] : undefined
+  const reason = isObject(diagnostics) ? diagnostics['cache_miss_reason'] : undefined
+  const type = isObject(reason) ? reason['type'] : reason
+  return typeof type === 'string' && Object.hasOwn(missReasons, type) ? missReasons[type] : undefined
+}
+
+const missReasons: { readonly [reason: string]: LineChange } = {
+  tools_changed: 'tools',
+  system_changed: 'system',
+  messages_changed: 'messages',
 }
 
 /** The level of thinking that a line of pi sets. */
