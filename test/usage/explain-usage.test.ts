@@ -121,6 +121,51 @@ describe('explainUsage', () => {
     ])
   })
 
+  it.each([
+    [{ type: 'tools_changed', cache_missed_input_tokens: 9000 }, 'tools', 'reported'],
+    [{ type: 'system_changed' }, 'system', 'reported'],
+    [{ type: 'messages_changed' }, 'messages', 'reported'],
+    [{ type: 'previous_message_not_found' }, 'unknown', 'unknown'],
+    [{ type: 'toString' }, 'unknown', 'unknown'],
+    ['tools_changed', 'unknown', 'unknown'],
+    [null, 'unknown', 'unknown'],
+  ])('names the reason for a missed cache that the provider reports: %j', async (reason, cause, known) => {
+    const line = (type: string, uuid: string, parentUuid: string | null, message: object): string =>
+      JSON.stringify({
+        ...{ type, uuid, parentUuid, sessionId: 'claude', version: '2.1.0', cwd: '/', userType: 'external' },
+        ...{ isSidechain: false, timestamp: '2026-01-01T00:00:00.000Z', message },
+      })
+    const answer = (id: string, cacheRead: number, more: object = {}): object => ({
+      ...{
+        id,
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-opus-4-5',
+        content: [{ type: 'text', text: 'Yes.' }],
+      },
+      usage: {
+        input_tokens: 3,
+        output_tokens: 5,
+        cache_read_input_tokens: cacheRead,
+        cache_creation_input_tokens: 9000,
+      },
+      ...more,
+    })
+    const file = [
+      line('user', 'u1', null, { role: 'user', content: 'Look.' }),
+      line('assistant', 'a1', 'u1', answer('msg_1', 0)),
+      line('user', 'u2', 'a1', { role: 'user', content: 'Again.' }),
+      line('assistant', 'a2', 'u2', answer('msg_2', 0, { diagnostics: { cache_miss_reason: reason } })),
+    ].join('\n')
+    const read = readTranscript(file)
+    if (isLeft(read)) throw new Error(read.left._tag)
+    const store = memoryStore()
+    await importTranscript(store, read.right)
+    const { explained } = await explainUsage(store, 'claude')
+    expect(explained[1]?.parts.find(({ tokens }) => tokens === 9000)).toMatchObject({ cause, known })
+    expect(explained[1]?.change?.cause).toBe(known === 'reported' ? cause : undefined)
+  })
+
   it('is empty for a session without calls, and keeps the counts when a message is erased', async () => {
     const store = memoryStore()
     const session = await createSession(store, { id: 's', erasable: true, messages: [user('secret'), assistant('b')] })

@@ -3,6 +3,7 @@ import { isObject } from 'indelible/internal/json'
 import { lineEvidence, packCalls, summedCalls, type LineChange, type PackedCalls } from 'indelible/internal/usage'
 import type { UsageCall } from 'indelible/usage'
 import { callUsageOf } from './call-usage.ts'
+import { objectIn, textIn } from './origin.ts'
 import { sourceTimeOf } from './source-time.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -66,11 +67,9 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
  * Source  platform.claude.com/docs/en/build-with-claude/cache-diagnostics (2026-11-29)
  */
 const missReason = (answer: Source['messages'][number] | undefined): LineChange | undefined => {
-  const response = answer?.meta?.['anthropic-response']
-  const diagnostics = isObject(response) ? response['diagnostics'] : undefined
-  const reason = isObject(diagnostics) ? diagnostics['cache_miss_reason'] : undefined
-  const type = isObject(reason) ? reason['type'] : reason
-  return typeof type === 'string' && Object.hasOwn(missReasons, type) ? missReasons[type] : undefined
+  const diagnostics = objectIn(objectIn(answer?.meta ?? {}, 'anthropic-response'), 'diagnostics')
+  const type = textIn(objectIn(diagnostics, 'cache_miss_reason'), 'type')
+  return type !== undefined && Object.hasOwn(missReasons, type) ? missReasons[type] : undefined
 }
 
 const missReasons: { readonly [reason: string]: LineChange } = {
