@@ -47,6 +47,7 @@ const options: BundleOptions = {
   },
   folder: join(root, 'packages/cli/dist/bin'),
   plugins: [tableOfData],
+  packages: [/^(@modelcontextprotocol|zod)(\/|$)/],
   licenses: 'LICENSES.md',
 }
 

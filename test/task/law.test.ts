@@ -71,7 +71,7 @@ import {
   proveGrowth,
   readRange,
 } from 'indelible/session'
-import { appendRows, readUsage } from '../../src/session/internal.ts'
+import { appendRows, appendWithBlocks, readUsage } from '../../src/session/internal.ts'
 import { keyValueBlocks, removeBlocks, verifyLog } from 'indelible/store'
 import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
@@ -184,6 +184,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   ],
   'session.lease': async () => [(await started()).session.lease({ holder: '', ttl: NaN })],
   'lease.release': async () => [(await (await started()).session.lease({ holder: 'h', ttl: 1000 })).release()],
+  appendWithBlocks: async () => [
+    appendWithBlocks((await started()).session, { notes: [{ type: 'gossip' } as never] }, []),
+  ],
   'session.note': async () => [(await started()).session.note({ type: 'gossip' } as never)],
   'session.note, pin': async () => [(await started()).session.note({ type: 'pin', position: NaN })],
   'session.note, unpin': async () => [(await started()).session.note({ type: 'unpin', position: -1 })],

@@ -18,6 +18,7 @@ import { keep } from './keep/keep.ts'
 import { key } from './prove/key.ts'
 import { ledger } from './prove/ledger.ts'
 import { list } from './look/list.ts'
+import { mcp } from './mcp/mcp.ts'
 import { prove } from './prove/prove.ts'
 import { record } from './record/record.ts'
 import { remove } from './maintenance/remove.ts'
@@ -35,7 +36,7 @@ import { completion } from './terminal/completion.ts'
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
-  { title: 'Look', commands: [list, search, show, diff, spend, view] },
+  { title: 'Look', commands: [list, search, show, diff, spend, view, mcp] },
   { title: 'Continue', commands: [continueSession, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },
   { title: 'Prove', commands: [verify, prove, ledger, key] },

@@ -314,6 +314,12 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [hostile, '--store', store],
     ['--release', hostileId, '--reason', hostile, '--store', store],
   ],
+  mcp: () => [
+    ['--store', store, '--all-projects', '--since', hostile],
+    ['--install', 'pi', '--yes', '--store', join(gone, hostile)],
+    ['--install', hostile, '--yes'],
+    ['--uninstall', 'pi', '--yes'],
+  ],
   remove: () => [
     [hostile, '--yes', '--store', store],
     [hostileId, '--store', store],
@@ -469,7 +475,7 @@ describe('the only output channel', () => {
   })
   it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
     const threads = ['pool.ts', 'compare-thread.ts', 'recording.ts', 'record-thread.ts']
-    const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
+    const own = new Set(['main.ts', 'output.ts', 'program.ts', 'pi-extension.ts', ...threads]) // `program` runs what has the terminal for itself; `pi-extension` writes a program of pi
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
     const found = files.flatMap((path) => {
       const name = basename(path)

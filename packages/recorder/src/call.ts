@@ -38,6 +38,8 @@ export interface RecordedRequest {
   readonly sent: SentRuns
   readonly now: SentBefore
   readonly blocks: Pick<CallDetails, 'system' | 'tools'>
+  /** The bytes of the blocks that its receipt names. */
+  readonly stored: Stored
   readonly broke: CacheBreak | undefined
   readonly digest: string
   readonly head: { readonly size: number; readonly root: string }
@@ -58,7 +60,6 @@ export class Calls {
   readonly #forms: Forms
   readonly #tally: Tally
   readonly #conversations: Conversations
-  readonly #blocks = new Set<string>()
 
   constructor(store: Store, kept: ContentOptions, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
@@ -79,6 +80,7 @@ export class Calls {
       tools: request.tools === undefined ? undefined : forms.tools(request.tools),
       parameters: forms.beside(request.parameters),
     }
+    const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit, original } = found
@@ -88,7 +90,7 @@ export class Calls {
         await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
-          ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
+          ? await this.#compact(conversation, compaction, given)
           : news.length === 0 && from === conversation.len
             ? right(undefined)
             : await conversation.replaceFrom(from, news)
@@ -100,11 +102,11 @@ export class Calls {
       }
       asked.messages.slice(taken).forEach(forms.count)
       const blocks = {
-        ...(asked.system !== undefined && { system: await this.#block(asked.system) }),
-        ...(asked.tools !== undefined && { tools: await this.#block(asked.tools) }),
+        ...(asked.system !== undefined && { system: addBlock(stored, asked.system) }),
+        ...(asked.tools !== undefined && { tools: addBlock(stored, asked.tools) }),
       }
       // A compaction needs an entry for every message.
-      const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
+      const entries = entriesOf(conversation, given, from, compaction === undefined ? taken : 0, stored)
       const { last } = conversation
       const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
       const now: SentBefore = {
@@ -123,7 +125,7 @@ export class Calls {
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))
       const { chain, len } = conversation
-      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
+      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, stored, broke, digest, head }
     }
   }
 
@@ -142,49 +144,17 @@ export class Calls {
     return this.#conversations.hasResponse(id)
   }
 
-  /** The sent messages: positions if the record has the same message, else blocks. */
-  async #entries(
+  #compact(
     conversation: Conversation,
+    compaction: Compaction,
     given: readonly Message[],
-    from: number,
-    taken: number,
-  ): Promise<SentEntries> {
-    const entries: (number | BlockId)[] = []
-    const before = from - taken // messages the provider already has, if the request names an earlier response
-    for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
-    for (const [index, message] of given.entries()) {
-      const recorded = conversation.at(before + index)
-      const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
-      entries.push(
-        same ? conversation.entryAt(before + index) : await this.#block(toSentMessage(message) as unknown as Json),
-      )
-    }
-    return entries
-  }
-
-  /** The blocks of messages that exist only in a compaction. */
-  async #made(
-    conversation: Conversation,
-    { places }: Compaction,
-    given: readonly Message[],
-  ): Promise<ReadonlyMap<number, BlockId>> {
-    const blocks = new Map<number, BlockId>()
-    for (const [index, place] of places.entries())
+  ): ReturnType<Conversation['compact']> {
+    const stored: Stored = new Map()
+    const blocks = new Map<number, BlockId>() // of messages that exist only in the compaction
+    for (const [index, place] of compaction.places.entries())
       if (place === 'made' || (typeof place === 'number' && typeof conversation.entryAt(place) === 'string'))
-        blocks.set(index, await this.#block(toSentMessage(given[index] as Message) as unknown as Json))
-    return blocks
-  }
-
-  /** Store JSON as a block, once. */
-  async #block(value: Json): Promise<BlockId> {
-    const text = JSON.stringify(value)
-    const id = blockIdOf(value)
-    if (this.#blocks.has(id)) return id
-    const put = await this.#store.putBlocks([utf8Of(text)])()
-    if (isLeft(put)) throw problem('put a block', id, put.left)
-    if (this.#blocks.size > 10_000) this.#blocks.clear()
-    this.#blocks.add(id)
-    return id
+        blocks.set(index, addBlock(stored, toSentMessage(given[index] as Message) as unknown as Json))
+    return conversation.compact(compaction, given, blocks, [...stored.values()])
   }
 
   /**
@@ -197,7 +167,7 @@ export class Calls {
     told: CallOutcome,
     onPlace?: OnPlace,
   ): Promise<void> {
-    const { asked, len, chain, given, blocks, broke, digest, head } = begun
+    const { asked, len, chain, given, blocks, stored, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
@@ -239,7 +209,7 @@ export class Calls {
             ? right(undefined)
             : await conversation.replaceFrom(shared, [...known, ...given].slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
-        sent = runsOf(await this.#entries(conversation, given, len - given.length, 0))
+        sent = runsOf(entriesOf(conversation, given, len - given.length, 0, stored))
       }
       const { alike, fields } = receiptFields({ ...details, sent }, conversation.receipts)
       // A receipt directly after its answer needs no `head`: its place tells.
@@ -260,7 +230,7 @@ export class Calls {
         await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length
       onPlace?.(conversation.session.id)
-      const finished = await conversation.finish(messages, receipt)
+      const finished = await conversation.finish(messages, receipt, [...stored.values()])
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
         conversation.wrote(alike, note)
@@ -280,6 +250,37 @@ export class Calls {
       explained: conversation.explainLastCall(),
     })
   }
+}
+
+/** Blocks to store, by id. */
+type Stored = Map<BlockId, Uint8Array>
+
+/** Adds JSON as a block. */
+const addBlock = (stored: Stored, value: Json): BlockId => {
+  const id = blockIdOf(value)
+  if (!stored.has(id)) stored.set(id, utf8Of(JSON.stringify(value)))
+  return id
+}
+
+/** The sent messages: positions if the record has the same message, else blocks. */
+const entriesOf = (
+  conversation: Conversation,
+  given: readonly Message[],
+  from: number,
+  taken: number,
+  stored: Stored,
+): SentEntries => {
+  const entries: (number | BlockId)[] = []
+  const before = from - taken // messages the provider already has, if the request names an earlier response
+  for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
+  for (const [index, message] of given.entries()) {
+    const recorded = conversation.at(before + index)
+    const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
+    entries.push(
+      same ? conversation.entryAt(before + index) : addBlock(stored, toSentMessage(message) as unknown as Json),
+    )
+  }
+  return entries
 }
 
 const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({

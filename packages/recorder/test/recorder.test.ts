@@ -427,9 +427,9 @@ describe('recording a Chat Completions client', () => {
     const blocks: string[] = []
     const watched: Store = {
       ...store,
-      putBlocks: (all) => {
-        blocks.push(...all.map((bytes) => new TextDecoder().decode(bytes)))
-        return store.putBlocks(all)
+      append: (id, given) => {
+        blocks.push(...(given.blocks ?? []).map((bytes) => new TextDecoder().decode(bytes)))
+        return store.append(id, given)
       },
     }
     const fetch = recordingFetch({ ...options, store: watched, fetch: async () => Response.json(answer) })

@@ -10,15 +10,7 @@ import {
   type SearchPage,
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
-import {
-  parseAge,
-  Misuse,
-  Unreadable,
-  wholeNumber,
-  type Call,
-  type Command,
-  type Terminal,
-} from '../terminal/command.ts'
+import { Misuse, timeOf, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { describeSession } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
@@ -314,16 +306,6 @@ const optionsIn = (values: Call['values']): SearchOptions => {
     retracted: values['all'] === true,
     ...present({ role, since, until }),
   }
-}
-
-const timeOf = (option: string, given: unknown): number | undefined => {
-  if (typeof given !== 'string') return undefined
-  const age = parseAge(given)
-  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
-  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
-  if (Number.isNaN(time))
-    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
-  return time
 }
 
 export const index: Command = {
