@@ -6,6 +6,8 @@
  *
  * `npm run clients -- --newest` installs the newest version of each agent and says which reader no longer fits its files.
  *
+ * `npm run clients -- rerun` answers four agents from their records alone (`rerun.ts`).
+ *
  * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations, `npm run clients -- keep` the runs with `keep` and `mcp`; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -19,6 +21,7 @@ import type { KeepStep } from './keep.ts'
 import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
 import type { Reading } from './reads.ts'
+import type { Rerun } from './rerun.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -117,7 +120,9 @@ const columns = ['sessions', 'others', 'forks', 'calls', 'messages', 'retracted'
 const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
-const chosen = agents.filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).includes(name))
+const isOnlyRerun = process.argv.includes('rerun')
+const named = process.argv.slice(2).filter((word) => agents.some(({ name }) => name === word))
+const chosen = agents.filter(({ name }) => process.argv.length < 3 || (!isOnlyRerun && named.includes(name)))
 if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's'))
 let passed = 0
 let wrong = 0
@@ -165,6 +170,24 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       for (const line of one.wrong) say(`    ${line}`)
     }
 }
+if (process.argv.length < 3 || isOnlyRerun)
+  for (const agent of agents.filter(({ isOnlyRead = false, program }) => !isOnlyRead && program() !== undefined)) {
+    if (named.length > 0 && !named.includes(agent.name)) continue
+    const reruns = await printed<Rerun>(agent.name, 'rerun.ts', agent.name)
+    if (typeof reruns === 'string') {
+      say(`${agent.name} can't be answered from its record: ${reruns}`)
+      wrong++
+      continue
+    }
+    for (const one of reruns) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(
+        `${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`,
+      )
+      for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
+    }
+  }
 if (process.argv.length < 3 || process.argv.includes('keep')) {
   const runs = agents
     .filter(({ isNotKept }) => isNotKept !== true)

@@ -96,6 +96,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     apis: [], // which requests of each provider carry a conversation
     guard: [], // who may ask the proxy
     proxy: ['apis', 'guard'],
+    replay: ['apis'],
   },
   'packages/transcripts/src': { sqlite: [], native: [] },
   'packages/workflows/src': {
@@ -107,6 +108,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     terminal: [], // what people see
     sources: ['terminal'], // what commands are given: files, sessions, stores
     record: ['sources', 'terminal'],
+    rerun: ['sources', 'terminal', 'record'],
     change: ['sources', 'terminal'],
     files: ['sources', 'terminal'],
     compare: ['sources', 'terminal'], // policies of contexts, measured on recordings
@@ -166,6 +168,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
     ...['node:util', 'node:zlib'],
     'node:sqlite', // for its lock
   ],
+  'packages/recorder/src/replay': ['node:fs', 'node:path', 'node:url', 'eventsource-parser'], // for its file
 }
 
 const driverOf = (file: string): string | undefined =>

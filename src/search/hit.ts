@@ -93,7 +93,7 @@ export interface QuestionSearch extends Pick<
   /**
    * A question, or any other text. A message need not have all of its words. English words are compared by their
    * stems, so `decide` finds `decided`; those of other languages as they are. Frequent English words, such as `what`,
-   * count if it has no others. Of a long text the first 30 different words of its first 20,000 characters count.
+   * count if it has no others. Of a long text the first 30 different words of 20,000 characters count.
    */
   readonly question: string
   /** Only sessions whose metadata has these values. Cost: O(sessions). Default: all. */

@@ -15,13 +15,16 @@ interface FoundWord extends MarkedWord {
   readonly bits: number
 }
 
+/** A text whose words are stemmed counts as so many times its length: a slice then takes as long as others. */
+const stemmedCost = 4
+
 /** The words of a question that a text has, in order, with their places. Cost: O(text), in slices. */
 async function* wordsFound(text: string, { bitsOf }: Question, slices: Slices): AsyncGenerator<FoundWord> {
   let before: Word | undefined
   let counted = 0
   for (const word of wordsIn(text)) {
     if (word.start - counted >= sliceUnits) {
-      await slices.next(word.start - counted)
+      await slices.next(stemmedCost * (word.start - counted))
       counted = word.start
     }
     const bits = bitsOf(word, before)
@@ -29,7 +32,7 @@ async function* wordsFound(text: string, { bitsOf }: Question, slices: Slices): 
       yield { bits, start: word.joined && before !== undefined ? before.start : word.start, end: word.end }
     before = word
   }
-  await slices.next(text.length - counted)
+  await slices.next(stemmedCost * (text.length - counted))
 }
 
 /** The words of the question that texts have, as bits. */

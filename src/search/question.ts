@@ -21,17 +21,18 @@ export interface Question {
   readonly bitsOf: (word: Word, before: Word | undefined) => number
 }
 
-/** The part of a question that is read, in UTF-16 units, and the most words of it: as many as a number has bits. */
+/** The part of a question that is read, from its first word on, in UTF-16 units, and the most words of it: as many as a number has bits. */
 const longestQuestion = 20_000
 const mostWords = 30
 
 /**
- * Cost    O(question), at most that of 20,000 UTF-16 units
+ * Cost    O(question)
  *
  * @returns the words, without frequent English ones if there are others; or `EmptyQuery`
  */
 export const parseQuestion = (question: string): Either<SearchOnlyFault, Question> => {
-  const text = question.slice(0, longestQuestion)
+  const start = Math.max(0, question.search(/[\p{L}\p{N}]|\p{Extended_Pictographic}/u))
+  const text = question.slice(start, start + longestQuestion)
   const topical = new Map<string, readonly WantedTerm[]>()
   const frequent = new Map<string, readonly WantedTerm[]>()
   let before: Word | undefined

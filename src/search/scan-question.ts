@@ -17,10 +17,10 @@ import { sessionsWhere } from './sessions-where.ts'
 /** Reads the newest messages, and returns where the words are. */
 export async function* scanWords(store: Store, question: Question, plan: QuestionPlan): Steps<SearchFault, WordSource> {
   const { session } = plan
-  const infos =
-    session === undefined
-      ? yield* sessionsWhere(store, plan.where, plan.sessions)
-      : [yield* need(describeSession(store, session))]
+  const isFiltered = plan.where !== undefined || plan.sessions !== undefined
+  const only = session === undefined ? undefined : yield* need(describeSession(store, session))
+  const listed = only === undefined || isFiltered ? yield* sessionsWhere(store, plan.where, plan.sessions) : [only]
+  const infos = only === undefined ? listed : listed.filter(({ id }) => id === only.id)
   const reading: Reading = {
     store,
     wanted: ownFields({ retracted: plan.retracted, ...present({ session }) }),
@@ -48,7 +48,7 @@ export async function* scanWords(store: Store, question: Question, plan: Questio
   }
   const infoOf = (group: number): SessionInfo => infos[infos.length - group] as SessionInfo
   const messages =
-    session === undefined && plan.where === undefined && plan.sessions === undefined
+    session === undefined && !isFiltered
       ? infos.reduce((sum, { len }) => sum + len, 0)
       : (yield* sessionsWhere(store, undefined)).reduce((sum, { len }) => sum + len, 0)
   return {

@@ -4,7 +4,7 @@ import { isLeft } from '../json/index.ts'
 import { messageIn } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import type { SessionInfo } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import type { Store, StoredRow } from '../store/index.ts'
 import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
@@ -12,7 +12,7 @@ import type { QuestionPlan, SearchHit, SessionsFound } from './hit.ts'
 import { blocksFor, isInRanges, isInTime, searchedTexts } from './judge.ts'
 import { passageIn } from './passage.ts'
 import type { Month, Question } from './question.ts'
-import { rankRows, scoreSession, weightOf, type RankedRow, type WordRows } from './rank-sessions.ts'
+import { rankRows, scoreSession, sumOfBits, weightOf, type RankedRow, type WordRows } from './rank-sessions.ts'
 
 /** The places of a word: numbers of groups, each followed by a position. Newest group first, then last position first. */
 export type Places = readonly number[]
@@ -41,8 +41,12 @@ export interface WordSource {
   readonly damaged: (id: string) => void
 }
 
-/** The most places of a word that are compared at first. A word with more is looked for only in sessions with others. */
-const mostPlaces = 4000
+/**
+ * The most places of a word that are counted, and of all words that are compared at first, rare words first. The other
+ * words are looked for only in the sessions with these.
+ */
+export const mostPlaces = 20_000
+const mostCompared = 60_000
 /** The number of sessions that are compared in full, and how many are looked up at a time to find them. */
 const leastCandidates = 40
 const candidatesAtOnce = 50
@@ -57,20 +61,20 @@ export async function* sessionsFor(
   const all = question.words.map((_, index) => index)
   const found = yield* need(source.places(all, mostPlaces))
   const weights = found.map((places) => weightOf(places.length / 2, source.messages))
-  const rare = all.filter((index) => (found[index] as Places).length < 2 * mostPlaces)
-  const groups = groupPlaces(found, rare.length > 0 ? rare : all)
+  const rare = rareWords(found)
+  const groups = groupPlaces(found, rare)
   const candidates = yield* firstCandidates(source, groups, weights, plan)
-  if (rare.length > 0 && rare.length < all.length) {
-    const common = all.filter((index) => !rare.includes(index))
+  const common = all.filter((index) => !rare.includes(index))
+  if (common.length > 0) {
     const filled = yield* need(source.places(common, Infinity, [...candidates.keys()]))
     for (const [at, places] of filled.entries()) addPlaces(groups, places, common[at] as number)
   }
   const ranked = rankSessions(groups, candidates, weights, question.month)
   const sessions: SessionsFound['sessions'][number][] = []
-  const slices = new Slices()
+  const search = { store, source, question, plan, weights, slices: new Slices() }
   for (const session of ranked) {
     if (sessions.length === plan.limit) break
-    const passages = yield* passagesOf(store, source, question, plan, session, weights, slices)
+    const passages = yield* passagesOf(search, session)
     if (passages.length === 0) continue
     const more = session.rows.length - passages.length
     const { score, candidate } = session
@@ -86,6 +90,20 @@ export async function* sessionsFor(
   const report = yield* need(source.report())
   const more = Math.max(0, groups.size - sessions.length)
   return Object.freeze({ sessions: Object.freeze(sessions), more, ...report })
+}
+
+/** The words that are compared in all sessions: the rarest, at least one. */
+const rareWords = (found: readonly Places[]): readonly number[] => {
+  const rarestFirst = [...found.keys()].toSorted((a, b) => (found[a] as Places).length - (found[b] as Places).length)
+  const rare: number[] = []
+  let compared = 0
+  for (const index of rarestFirst) {
+    const places = (found[index] as Places).length / 2
+    if (compared > 0 && (places >= mostPlaces || compared + places > mostCompared)) break
+    compared += places
+    rare.push(index)
+  }
+  return rare
 }
 
 const rounded = (score: number): number => Math.round(Math.min(1, score) * 1000) / 1000
@@ -183,52 +201,65 @@ const fortnight = 14 * 24 * 3600 * 1000
 /** Faults of a session that was removed meanwhile, or whose key was. */
 const isNothing: ReadonlySet<string> = new Set(['NoSuchLog', 'NoKey'])
 
+/** The most messages of a session that are read for its passages: some may be retracted or altered. */
+const mostRead = 50
+
+interface PassageSearch {
+  readonly store: Store
+  readonly source: WordSource
+  readonly question: Question
+  readonly plan: QuestionPlan
+  readonly weights: readonly number[]
+  readonly slices: Slices
+}
+
 /** The best messages of a session, read from the record. */
-async function* passagesOf(
-  store: Store,
-  source: WordSource,
-  question: Question,
-  plan: QuestionPlan,
-  { candidate, rows }: RankedSession,
-  weights: readonly number[],
-  slices: Slices,
-): Steps<SearchFault, readonly SearchHit[]> {
-  const { id } = candidate.info
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
+async function* passagesOf(search: PassageSearch, session: RankedSession): Steps<SearchFault, readonly SearchHit[]> {
+  const { store, plan, weights } = search
+  const { id } = session.candidate.info
+  const total = sumOfBits(-1, weights)
   const passages: SearchHit[] = []
-  for (const { position, score } of rows.slice(0, plan.passages * 4)) {
-    if (passages.length === plan.passages) break
-    const read = await store.read(id, { from: position, to: position + 1 })()
-    if (isLeft(read)) {
-      if (read.left._tag === 'DamagedLog') source.damaged(id)
-      else if (!isNothing.has(read.left._tag)) yield* fail(read.left)
-      continue
+  const rows = session.rows.slice(0, mostRead)
+  for (let next = 0; next < rows.length && passages.length < plan.passages;) {
+    const some = rows.slice(next, next + plan.passages - passages.length)
+    next += some.length
+    const reads = await Promise.all(some.map(({ position }) => store.read(id, { from: position, to: position + 1 })()))
+    for (const [at, read] of reads.entries()) {
+      if (isLeft(read) && read.left._tag === 'DamagedLog') search.source.damaged(id)
+      else if (isLeft(read) && !isNothing.has(read.left._tag)) yield* fail(read.left)
+      const row = isLeft(read) ? undefined : read.right[0]
+      const score = rounded((some[at] as RankedRow).score / total)
+      const passage = row && (await passageOf(search, session.candidate, row, score))
+      if (passage !== undefined) passages.push(passage)
     }
-    const [row] = read.right
-    if (row === undefined || row.kind !== 'entry' || !isInTime(row.at, plan)) continue
-    const retracted = isInRanges(candidate.retracted, row.index)
-    if (retracted && !plan.retracted) continue
-    const message = messageIn(row.body, await blocksFor(store, [row]))
-    if (message === undefined || (plan.role !== undefined && message.role !== plan.role)) continue
-    const passage = await passageIn(searchedTexts(message, plan.in), question, weights, slices)
-    if (passage === undefined) continue
-    const recorded = await isRecorded(store, id, row)()
-    if (isLeft(recorded) || !recorded.right) {
-      source.damaged(id)
-      continue
-    }
-    passages.push(
-      Object.freeze({
-        session: id,
-        position: row.index,
-        role: message.role,
-        at: row.at,
-        in: passage.of,
-        excerpt: passage.excerpt,
-        score: total === 0 ? 0 : rounded(score / total),
-        retracted,
-      }),
-    )
   }
   return passages
+}
+
+/** A message as a passage; undefined if it does not belong to the answer, or is not what was recorded. */
+const passageOf = async (
+  { store, source, question, plan, weights, slices }: PassageSearch,
+  { info: { id }, retracted: ranges }: Candidate,
+  row: StoredRow,
+  score: number,
+): Promise<SearchHit | undefined> => {
+  const retracted = isInRanges(ranges, row.index)
+  if (row.kind !== 'entry' || !isInTime(row.at, plan) || (retracted && !plan.retracted)) return undefined
+  const message = messageIn(row.body, await blocksFor(store, [row]))
+  if (message === undefined) return void source.damaged(id)
+  if (plan.role !== undefined && message.role !== plan.role) return undefined
+  const passage = await passageIn(searchedTexts(message, plan.in), question, weights, slices)
+  if (passage === undefined) return undefined
+  const recorded = await isRecorded(store, id, row)()
+  if (isLeft(recorded) || !recorded.right) return void source.damaged(id)
+  return Object.freeze({
+    session: id,
+    position: row.index,
+    role: message.role,
+    at: row.at,
+    in: passage.of,
+    excerpt: passage.excerpt,
+    score,
+    retracted,
+  })
 }

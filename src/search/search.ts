@@ -8,6 +8,7 @@ import { aFlag, aText, aListOfTexts, aTime, anObject, checkOptions, oneOf, whole
 import { searchSteps, type SearchFault } from './fault.ts'
 import type { QuestionPlan, QuestionSearch, SearchOptions, SearchPage, SearchPlan, SessionsFound } from './hit.ts'
 import { searchIndex } from './indexed.ts'
+import { indexedWords } from './indexed-question.ts'
 import { parseQuery } from './query.ts'
 import { parseQuestion } from './question.ts'
 import { scanWords } from './scan-question.ts'
@@ -53,21 +54,24 @@ export function searchStore(
   return searchQuestion(store, query)
 }
 
-const searchQuestion = (store: Store, given: QuestionSearch): Task<SearchFault, SessionsFound> => {
-  const { question, since, until, where, sessions, ...rest } = checkOptions('searchStore', given, expectedOfQuestion)
+const searchQuestion = (store: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
+  const given = checkOptions('searchStore', asked, expectedOfQuestion)
+  const { question, session, role, where, sessions } = given
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
-    ...rest,
-    in: rest.in ?? 'all',
-    retracted: rest.retracted === true,
-    limit: rest.limit ?? 10,
-    passages: rest.passages ?? 3,
-    ...present({ where: where && snapshot(where), sessions: sessions && [...sessions] }),
-    ...timesOf(since, until),
+    in: given.in ?? 'all',
+    retracted: given.retracted === true,
+    limit: given.limit ?? 10,
+    passages: given.passages ?? 3,
+    ...present({ session, role, where: where && snapshot(where), sessions: sessions && [...sessions] }),
+    ...timesOf(given.since, given.until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
     const parsed = yield* need(parseQuestion(question))
-    return yield* sessionsFor(store, yield* scanWords(store, parsed, plan), parsed, plan)
+    const index = ownField(store, 'index')
+    const source =
+      (index && (yield* indexedWords(store, index, parsed, plan))) ?? (yield* scanWords(store, parsed, plan))
+    return yield* sessionsFor(store, source, parsed, plan)
   }, 'searchStore')
 }
 

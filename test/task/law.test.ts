@@ -211,6 +211,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   searchStore: async () => [
     searchStore((await started()).store, 'a', { limit: 1, after: 'x' }),
     searchStore((await started()).store, '"', { session: '\n' }),
+    searchStore((await started()).store, { question: '?' }),
+    searchStore((await started()).store, { question: 'a', session: '\n' }),
   ],
   indexStore: async (bad) => [indexStore(memoryStore(), { progress: bad })],
   dropIndex: async () => [dropIndex(memoryStore())],
@@ -219,6 +221,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     (await indexOf()).find({ all: [], after: 'x' }),
   ],
   'index.findIn': async () => [(await indexOf('s')).findIn(['s', '\n', 'none'], '"')],
+  'index.places': async () => [
+    (await indexOf('s')).places({ words: [[{ term: '"' }]], most: 10 }),
+    (await indexOf('s')).places({ words: [], most: NaN, log: '\n' }),
+  ],
+  'index.segmentsOf': async () => [(await indexOf('s')).segmentsOf(['s', '\n', 'none', 's'])],
+  'index.logsAt': async () => [(await indexOf('s')).logsAt([1, 0, 7, 9])],
   'index.encrypted': async () => [(await indexOf()).encrypted()],
   'index.make': async () => [(await indexOf()).make()],
   'index.add': async (bad) => [(await indexOf('s')).add(bad, NaN), (await indexOf('s')).add(bad, 10)],

@@ -23,6 +23,7 @@ import { prove } from './prove/prove.ts'
 import { record } from './record/record.ts'
 import { remove } from './maintenance/remove.ts'
 import { repair } from './maintenance/repair.ts'
+import { rerun } from './rerun/rerun.ts'
 import { restore } from './keep/restore.ts'
 import { rewind } from './change/rewind.ts'
 import { index, search } from './look/search.ts'
@@ -37,7 +38,7 @@ import { completion } from './terminal/completion.ts'
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
   { title: 'Look', commands: [list, search, show, diff, spend, view, mcp] },
-  { title: 'Continue', commands: [continueSession, restore, fork, rewind, note, pin, retag, rename] },
+  { title: 'Continue', commands: [continueSession, rerun, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },
   { title: 'Prove', commands: [verify, prove, ledger, key] },
   {

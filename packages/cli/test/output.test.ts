@@ -146,6 +146,9 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],
+    ['question?', '--store', store],
+    ['question?', '--store', store, '--json', '--all-scopes'],
+    [hostile, '--question', '--store', store],
     [hostile, 'answer', '--store', store, '--all-scopes'],
     [hostile, '--store', store],
     ['question', '--store', gone],
@@ -300,6 +303,15 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--in', hostile],
     [file, '--in', 'codex', '--cwd', hostile],
   ],
+  rerun: () => [
+    [hostile, '--store', store, '--', 'true'],
+    [hostileId, '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--yes', '--store', store, '--', hostile],
+    [hostileId, '--trust-session', '--yes', '--from', '1', '--store', store, '--', 'true'],
+    [hostileId, '--ignore', hostile, '--store', store, '--', 'true'],
+    [hostileId, '--from', '1', '--upstream', hostile, '--store', store, '--', 'true'],
+  ],
   view: () => [
     ['--no-open', hostile, '--store', store],
     ['--no-open', '--store', gone],
@@ -415,6 +427,7 @@ describe('an output line', () => {
       }
   })
   it('in a pipe has the full id, and each error is one line', () => {
+    const store = join(place, 'piped.db') // no text of it was erased
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     indelible(['import', file, '--id', id, '--store', store])
     expect(run(['list', '--store', store]).stdout).toContain(id)

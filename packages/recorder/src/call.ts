@@ -1,11 +1,22 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/internal/json'
+import {
+  ownField,
+  ownFields,
+  isLeft,
+  jsonEqual,
+  present,
+  right,
+  utf8Of,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
+import { changesTo } from './answer-body.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
@@ -49,10 +60,13 @@ export interface RecordedRequest {
 export type OnPlace = (session: string) => void
 
 /** The outcome of a call as observed from outside. */
-export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
+export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error' | 'retryAfter'>
 
 /** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
+
+/** The most characters of the body of an answer without a message. */
+const mostReply = 2 ** 16
 
 /** Records calls into the conversations that they continue. */
 export class Calls {
@@ -71,15 +85,8 @@ export class Calls {
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const given = request.messages.map(forms.asked)
-    const asked: ParsedRequest = {
-      ...request,
-      model: forms.name(request.model),
-      client: request.client === undefined ? undefined : forms.client(request.client),
-      system: request.system === undefined ? undefined : forms.system(request.system),
-      tools: request.tools === undefined ? undefined : forms.tools(request.tools),
-      parameters: forms.beside(request.parameters),
-    }
+    const asked = recordedRequest(request, forms)
+    const given = asked.messages
     const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
@@ -100,7 +107,7 @@ export class Calls {
         if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
-      asked.messages.slice(taken).forEach(forms.count)
+      request.messages.slice(taken).forEach(forms.count)
       const blocks = {
         ...(asked.system !== undefined && { system: addBlock(stored, asked.system) }),
         ...(asked.tools !== undefined && { tools: addBlock(stored, asked.tools) }),
@@ -108,7 +115,9 @@ export class Calls {
       // A compaction needs an entry for every message.
       const entries = entriesOf(conversation, given, from, compaction === undefined ? taken : 0, stored)
       const { last } = conversation
-      const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
+      const before =
+        last?.note === undefined || last.isErasable ? undefined : { note: last.note, entries: last.entries }
+      const sent = sentOf(entries, before)
       const now: SentBefore = {
         entries,
         model: asked.model,
@@ -173,13 +182,15 @@ export class Calls {
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
-    const messages = (answered?.messages ?? []).map(forms.answered)
+    const { messages, reply } = this.#kept(asked, model, answered)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
       sent: begun.sent,
       ...blocks,
       ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
+      ...(asked.model !== model && { requested: asked.model }),
+      ...(asked.stream && { stream: true as const }),
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
@@ -187,6 +198,7 @@ export class Calls {
       ...(answered?.tier !== undefined && { tier: answered.tier }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
+      ...(reply !== undefined && { reply }),
       ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
@@ -233,7 +245,9 @@ export class Calls {
       const finished = await conversation.finish(messages, receipt, [...stored.values()])
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
-        conversation.wrote(alike, note)
+        // One with an error's body may be erased with a message, so no other may need it.
+        if (reply === undefined) conversation.wrote(alike, note)
+        else if (conversation === begun.conversation) begun.now.isErasable = true
         break
       }
       isSealed = finished.left._tag === 'SessionSealed'
@@ -250,8 +264,52 @@ export class Calls {
       explained: conversation.explainLastCall(),
     })
   }
+
+  /**
+   * The messages of an answer, the first with what its body has besides them; and the body, if there is no message.
+   */
+  #kept(
+    asked: ParsedRequest,
+    model: string,
+    answered: RecordedAnswer | undefined,
+  ): { readonly messages: readonly Message[]; readonly reply: CallDetails['reply'] } {
+    if (answered === undefined) return { messages: [], reply: undefined }
+    const forms = this.#forms
+    const messages = answered.messages.map(forms.answered)
+    const body = answered.body === undefined ? undefined : forms.body(answered.body)
+    const event = answered.event === undefined ? undefined : forms.body(answered.event)
+    const [first, ...others] = messages
+    if (first === undefined) {
+      const isLong = body !== undefined && JSON.stringify(body).length > mostReply
+      const reply = present({ body: isLong ? undefined : body, event })
+      return { messages, reply: Object.keys(reply).length === 0 ? undefined : reply }
+    }
+    const { id, stop, usage } = answered
+    const name = stop === undefined ? undefined : forms.name(stop)
+    const changes =
+      body === undefined
+        ? []
+        : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
+    const meta = ownField(first, 'meta') ?? {}
+    const ours = ownField(meta, 'indelible') as JsonObject | undefined
+    const kept =
+      changes.length === 0 ? first : { ...first, meta: { ...meta, indelible: { ...ours, body: changes as Json } } }
+    return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
+  }
 }
 
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
+
+/** A request in the form in which it is recorded. */
+export const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
+  ...request,
+  model: forms.name(request.model),
+  messages: request.messages.map(forms.asked),
+  client: request.client === undefined ? undefined : forms.client(request.client),
+  system: request.system === undefined ? undefined : forms.system(request.system),
+  tools: request.tools === undefined ? undefined : forms.tools(request.tools),
+  parameters: forms.beside(request.parameters),
+})
 /** Blocks to store, by id. */
 type Stored = Map<BlockId, Uint8Array>
 
@@ -287,5 +345,3 @@ const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | '
   tools: tools === undefined ? undefined : JSON.stringify(tools),
   system: system === undefined ? undefined : JSON.stringify(system),
 })
-
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }

@@ -343,4 +343,6 @@ export interface SentBefore {
   readonly entries: SentEntries
   /** The index of its receipt among the notes, once that is written. */
   note?: number
+  /** Whether its receipt is erased with a message of its call. */
+  isErasable?: true
 }

@@ -71,7 +71,7 @@ export const codex: LineFormat = {
         if (entry['record_type'] !== undefined) return sink.aside('state')
         if (type === undefined && 'instructions' in entry) return header(entry, entry, line)
         if (type === 'session_meta') return header(entry, objectAt(payload, ['payload']), line)
-        if (type === 'token_usage_record') return readUse(objectAt(payload, ['payload']), sink, turns)
+        if (type === 'token_usage_record') return readUse(isObject(payload) ? payload : {}, sink, turns)
         if (kinds.has(type)) return readLine(entry, objectAt(payload, ['payload']), line, sink, turns)
         if (payload === undefined && isItem(entry)) return turns.item(entry, undefined, line)
         if (type === 'world_state' || type === 'inter_agent_communication') return sink.aside(type)
@@ -177,8 +177,10 @@ const readEvent = (event: JsonObject, { aside }: Sink, turns: Turns): void => {
 const readUse = (record: JsonObject, { aside }: Sink, turns: Turns): void => {
   const used = objectIn(record, 'usage')
   const key = textIn(record, 'response_id')
-  turns.record(used)
-  turns.count(used, key === undefined ? {} : { key })
+  if (Object.keys(used).length > 0) {
+    turns.record(used)
+    turns.count(used, key === undefined ? {} : { key })
+  }
   aside('token_usage_record')
 }
 

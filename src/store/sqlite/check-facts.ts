@@ -89,7 +89,7 @@ export class Facts {
       const last = rows.at(-1)
       if (last === undefined || rows.length < piece) return
       after ||= `${select} where (${key.join()}) > (${key.map(() => '?').join()}) order by ${key.join()} limit ${piece}`
-      rows = this.all(after, ...key.map((name) => last[name.replace(/.*\./, '')] as bigint | string))
+      rows = this.all(after, ...key.map((name) => last[name.slice(name.lastIndexOf('.') + 1)] as bigint | string))
     }
   }
 

@@ -148,7 +148,7 @@ const importOne = async (
     const imported = await importTranscript(store, transcript, {
       id,
       ...(bar && { progress: bar.at }),
-      ...(path !== '-' && { time: Math.round(statSync(path).mtimeMs) }),
+      ...(path !== '-' && { time: Math.round(statSync(terminal.path(path)).mtimeMs) }),
     })()
     bar?.end()
     // Another process took the free id: try the next one, unless the user chose the id.

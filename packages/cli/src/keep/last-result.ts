@@ -1,6 +1,5 @@
 /** What the last run of `keep` could not keep, and how long ago it was: commands that show the store say it first. */
 import { existsSync } from 'node:fs'
-import { hasInstalled } from '../install/edits.ts'
 import type { Call } from '../terminal/command.ts'
 import { countText, oneLine } from '../terminal/screen.ts'
 import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
@@ -27,7 +26,9 @@ export const tellLastResult = async (
       `not kept by the last run (${new Date(last.at).toISOString()}): ${oneLine(first)}${more.length === 0 ? '' : `, and ${countText(more.length, 'more', 'more')}`}; "indelible keep" tries again`,
     ])
   const days = Math.floor((now - last.at) / dayMs)
-  if (days >= 1 && hasInstalled('keep', terminal.env))
+  if (days < 1) return
+  const { hasInstalled } = await import('../install/edits.ts')
+  if (hasInstalled('keep', terminal.env))
     terminal.tell([
       `last kept ${countText(days, 'day')} ago; if agents worked since, the hooks no longer find this command: "indelible keep --install" installs them again`,
     ])
