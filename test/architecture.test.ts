@@ -38,6 +38,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   search: ['either', 'json', 'words', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
   context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
+  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'context'],
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
     ...['store', 'session', 'context', 'thread'],

@@ -1,5 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
-export { sessionFaultText, sessionSentences, type LeaseSessionFault } from './fault.ts'
+export { sessionFaultText, sessionSentences, sessionSteps, type LeaseSessionFault } from './fault.ts'
 export {
   callIdsIn,
   cutAnswerNotice,

@@ -57,6 +57,7 @@ import {
 import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
 import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import { explainUsage } from 'indelible/usage'
 import {
   copySession,
   createFork,
@@ -147,6 +148,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   readSession: async () => [readSession(memoryStore(), 'none')],
   proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
   readUsage: async () => [readUsage(memoryStore(), 'none')],
+  explainUsage: async () => [explainUsage(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],

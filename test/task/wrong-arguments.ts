@@ -37,6 +37,7 @@ import { postgresStore } from '@indelible/postgres'
 import { sentMessages } from '@indelible/recorder'
 import { openCallLog } from '@indelible/records'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import { explainUsage } from 'indelible/usage'
 import {
   copySession,
   createFork,
@@ -174,6 +175,7 @@ export const functions: readonly Case[] = [
   ['updateLedger', [aStore, ['optional', undefined]], updateLedger],
   ['verifyLedger', [aStore, ['optional', undefined], none], verifyLedger],
   ['verifyLog', [aStore, anId, ['optional', session.head()]], verifyLog],
+  ['explainUsage', [aStore, anId], explainUsage],
   ['verifySession', [aStore, anId, none], verifySession],
   ['witnessLedger', [aStore, ['list', []], none], witnessLedger],
 ]

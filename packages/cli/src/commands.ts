@@ -28,7 +28,7 @@ import { restore } from './keep/restore.ts'
 import { rewind } from './change/rewind.ts'
 import { index, search } from './look/search.ts'
 import { show } from './look/show.ts'
-import { stats } from './look/stats.ts'
+import { spend } from './look/spend.ts'
 import { verify } from './prove/verify.ts'
 import { view } from './look/view.ts'
 import type { Command, Group } from './terminal/command.ts'
@@ -37,7 +37,7 @@ import { completion } from './terminal/completion.ts'
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
-  { title: 'Look', commands: [list, search, show, diff, stats, view, mcp] },
+  { title: 'Look', commands: [list, search, show, diff, spend, view, mcp] },
   { title: 'Continue', commands: [continueSession, rerun, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },
   { title: 'Prove', commands: [verify, prove, ledger, key] },

@@ -14,6 +14,7 @@ export const formerNames: { readonly [name: string]: string | undefined } = {
   replay: '"indelible context FILE --compare"',
   scopes: '"indelible list --scopes"',
   sessions: '"indelible list --machine"',
+  stats: '"indelible spend --by day,model"',
   tail: '"indelible show SESSION --follow"',
   tree: '"indelible list --tree"',
 }

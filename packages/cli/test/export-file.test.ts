@@ -216,7 +216,7 @@ describe('indelible show --check', () => {
       root: 'differs',
       damage: [],
     })
-    for (const args of [['show'], ['export', '--to', 'anthropic'], ['context', '--budget', '1000'], ['stats']]) {
+    for (const args of [['show'], ['export', '--to', 'anthropic'], ['context', '--budget', '1000'], ['spend']]) {
       const changed = 'edited.jsonl: was changed after it was exported: its rows do not have the root that it states'
       expect(indelible([...args, edited])).toMatchObject({
         status: 1,

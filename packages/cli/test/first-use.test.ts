@@ -85,7 +85,7 @@ describe('an empty store', () => {
     const none = indelible(['keep'], { env: { HOME: nobody, XDG_DATA_HOME: nobody } })
     expect([none.status, none.stderr]).toEqual([0, expect.stringContaining('found no sessions of ')])
   })
-  it.each(['show', 'list', 'verify', 'context', 'export --to anthropic', 'stats', 'search word', 'prove'])(
+  it.each(['show', 'list', 'verify', 'context', 'export --to anthropic', 'spend', 'search word', 'prove'])(
     '%s names what was found and the command that brings it in',
     (line) => {
       const { home, env } = newHome()

@@ -47,7 +47,7 @@ it.each([
     expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
     const told = `cut ${which}.jsonl: 1 damaged line (line ${line}); "indelible show --check" says why\n`
     expect(imported).toMatchObject({ status: 1, stderr: told })
-    for (const args of [['show'], ['stats'], ['context'], ['context', '--compare', '--budget', '8k', '--policy', 'window']])
+    for (const args of [['show'], ['spend'], ['context'], ['context', '--compare', '--budget', '8k', '--policy', 'window']])
     expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
     expect(indelible(['export', file, '--to', 'anthropic'])).toMatchObject({
       status: 1,

@@ -31,8 +31,8 @@ it('the command lists and sums up more sessions than a call can have arguments',
     [['list', '--limit', '130000'], sessions + 2],
     [['list', '--scopes'], 2],
     [['list', '--where', 'messages>0'], 2],
-    [['stats', '--by', 'session'], 2],
-    [['stats'], 2],
+    [['spend', '--by', 'session'], 2],
+    [['spend', '--by', 'day,model'], 2],
   ] as const) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [stack, command, ...args, '--store', path], {
       encoding: 'utf8',

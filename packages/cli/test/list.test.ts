@@ -86,17 +86,17 @@ it('list: sorts by tokens, and finds a session by each model of its calls', asyn
   expect((await counted(['list', '--where', 'cost>1'])).stderr).toContain('a list has no costs')
   expect((await counted(['list', '--where', 'tokens>=1'])).stderr).toContain('--where takes FIELD=VALUE')
   expect((await counted(['list', '--sort', 'cost'])).stderr).toMatch(
-    /; "indelible stats --by session .*" orders by cost\n/,
+    /; "indelible spend --by session .*" orders by cost\n/,
   )
   expect((await listed('--where', 'model=m-1', '--where', 'messages>2')).ids).toEqual(['grown'])
 })
 
-it('stats --by session: says of each session what list does, beside or below its figures', async () => {
-  const { stdout } = await counted(['stats', '--by', 'session'])
+it('spend --by session: says of each session what list does, beside or below its figures', async () => {
+  const { stdout } = await counted(['spend', '--by', 'session'])
   expect(stdout).toMatch(
     /^session .* about\ns0 .* \? {2}calendar: Session 0\ns7 .* \? {2}Session 7\ngrown .* \? {2}Hello\.\nall /,
   )
-  const narrow = await runCommand({ args: ['stats', '--by', 'session', '--store', path], terminal: 60 })
+  const narrow = await runCommand({ args: ['spend', '--by', 'session', '--store', path], terminal: 60 })
   expect(narrow.stdout).toMatch(
     /^session .* dollars\ns0 .* \?\n {2}calendar: Session 0\ns7 .* \?\n {2}Session 7\ngrown .* \?\n {2}Hello\.\nall /,
   )

@@ -113,8 +113,9 @@ describe('show of one message', () => {
     [['rename', 'mine']],
     [['diff', 'mine']],
     [['list', '--tree', 'a', 'b']],
-    [['stats', 'a', 'b']],
-    [['stats', '--by', 'size']],
+    [['spend', 'a', 'b']],
+    [['spend', '--by', 'size']],
+    [['spend', '--by', 'content,day']],
     [['prove', 'mine', '--consistency']],
     [['prove', 'mine', '1', '--head', `1:${'0'.repeat(64)}`]],
     [['prove', 'mine', '1', '--consistency', '--head', `1:${'0'.repeat(64)}`]],
@@ -339,9 +340,9 @@ describe('fork commands', () => {
   })
 })
 
-describe('stats', () => {
+describe('spend', () => {
   it('sums receipts by model and day at list prices, and reports unknown ones', () => {
-    const { lines, stderr } = run('stats', 'mine')
+    const { lines, stderr } = run('spend', 'mine', '--by', 'day,model')
     expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
       ['day', 'model', 'calls', 'input', 'cached', 'output', 'dollars'],
       ['2026-01-02', 'claude-opus-4-5', '1', '1,000,000', '50.0 %', '100', '$2.75'],
@@ -357,26 +358,26 @@ describe('stats', () => {
   it('keeps costs on 40 columns and lists ids', () => {
     const narrow = (...args: readonly string[]) => indelible([...args, ...store], { columns: 40 }).lines
     expect(
-      narrow('stats', 'mine')
+      narrow('spend', 'mine', '--by', 'day,model')
         .slice(0, 2)
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
       ['day', 'model', 'dollars'],
       ['2026-01-02', 'claude-opus-4-5', '$2.75'],
     ])
-    expect(indelible(['stats', 'mine', ...store], { columns: 40 }).stderr).toMatch(
+    expect(indelible(['spend', 'mine', '--by', 'day,model', ...store], { columns: 40 }).stderr).toMatch(
       /^no room at 40 columns for: cached, calls, output, input; a wider terminal or --json has them\n/,
     )
     expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })
   it('counts each call of a store once, also in forks', () => {
-    const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
+    const [all] = run('spend', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
     expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 2, failed: 2, input: 3_000_000 })
-    expect(run('stats', 'cut', '--json', '--by', 'model')).toMatchObject({
+    expect(run('spend', 'cut', '--json', '--by', 'model')).toMatchObject({
       stdout: '',
       stderr: expect.stringMatching(/^cut: without \d calls shared with mine\n/) as string,
     })
-    expect(run('stats').stderr).toBe(
+    expect(run('spend').stderr).toBe(
       '2 calls failed\nthis version has no list price of of-my-own (its prices: modelPrices in indelible/context); for the cost at your own prices, --json prints the tokens\n',
     )
   })
@@ -398,7 +399,7 @@ describe('stats', () => {
     )
     run('import', file, '--id', 'placeholder')
     for (const args of [[file], ['placeholder', ...store]]) {
-      const { stdout, stderr } = indelible(['stats', ...args])
+      const { stdout, stderr } = indelible(['spend', '--by', 'day,model', ...args])
       expect(stdout).toMatch(/ 1 \+ \? {2}\$5\.00 \+ \?\n/)
       expect(stderr).toBe(
         '1 answer may have more tokens than were counted: output and dollars are at least those shown\n',
@@ -414,7 +415,7 @@ describe('stats', () => {
       `{"type":"session","version":3,"id":"used","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n${line('1', '2026-01-01', 'claude-opus-4-5', { input: 10, output: 5, cacheRead: 90, cacheWrite: 0 })}${line('2', '2026-01-02', 'o9', { input: 1, output: 1 })}`,
     )
     const figures = (args: readonly string[]) =>
-      indelible(['stats', ...args, '--json'])
+      indelible(['spend', '--by', 'day,model', ...args, '--json'])
         .lines.slice(0, -1)
         .map((each) => JSON.parse(each) as object)
     const expected = [
@@ -422,12 +423,12 @@ describe('stats', () => {
       { day: '2026-01-02', model: 'o9', calls: 1, input: 1, dollars: null, unpriced: 1 },
     ]
     expect(figures([file])).toMatchObject(expected)
-    expect(indelible(['stats', file]).stdout).toMatch(/claude-opus-4-5 .* \$0\.00022\n/)
+    expect(indelible(['spend', '--by', 'day,model', file]).stdout).toMatch(/claude-opus-4-5 .* \$0\.00022\n/)
     run('import', file)
     expect(figures(['used', ...store])).toMatchObject(expected)
     run('fork', 'used', '--at', '1', '--id', 'part') // the file's figures are of the whole
     expect(figures(['part', ...store])).toEqual([])
-    expect(indelible(['stats', writeTestFile('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
+    expect(indelible(['spend', writeTestFile('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
       status: 0,
       stdout: '',
       stderr: expect.stringContaining('has no token counts of its calls') as string,
@@ -451,7 +452,7 @@ describe('stats', () => {
     writeTestFile('single.jsonl', `${header}${first}`)
     const shown = async (columns: number, ...args: readonly string[]): Promise<readonly string[]> => {
       const { stdout } = await runCommand({
-        args: ['stats', ...args],
+        args: ['spend', ...(args.includes('--by') ? [] : ['--by', 'day,model']), ...args],
         cwd: dirname(file),
         env: { COLUMNS: `${columns}` },
       })
@@ -490,7 +491,7 @@ describe('stats', () => {
     const opened = await sqliteStore({ path: silent })
     await createSession(opened, { id: 'x', messages: [user('Hello.')] })
     await opened.close()
-    const told = (...args: readonly string[]): string => indelible(['stats', ...args, '--store', silent]).stderr
+    const told = (...args: readonly string[]): string => indelible(['spend', ...args, '--store', silent]).stderr
     expect([told(), told('x')]).toEqual([
       'no session has token counts of its calls\n',
       'x: has no token counts of its calls\n',

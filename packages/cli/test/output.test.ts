@@ -135,7 +135,14 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [hostileId, hostileId, '--store', store],
     [hostile],
   ],
-  stats: () => [[file], [damaged], ['--store', store], ['--by', hostile], [hostile, '--store', store]],
+  spend: () => [
+    [file],
+    [file, '--by', 'content'],
+    [damaged],
+    ['--store', store],
+    ['--by', hostile],
+    [hostile, '--store', store],
+  ],
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],

@@ -37,7 +37,7 @@ const at = (schema: string, login?: { readonly user: string; readonly password: 
 }
 const example = join(root, 'examples/coding-agent.json')
 /** Commands that change nothing. A short run tries every second one. */
-const reads: ReadonlySet<string> = new Set('show list context export search diff stats'.split(' '))
+const reads: ReadonlySet<string> = new Set('show list context export search diff spend'.split(' '))
 
 describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () => {
   beforeAll(() => sql(`create role ${role} login password 'hush hush'`))
@@ -82,7 +82,7 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       ['diff', 'x', 'y'],
       ['list', '--tree'],
       ['list', '--tree', '--json'],
-      ['stats'],
+      ['spend'],
       ['list', '--scopes'],
       ['context', '--compare', 'x', '--budget', '2k', '--policy', 'paged,window', '--json'],
       ['ledger', 'update'],

@@ -130,6 +130,7 @@ it('when the recording thread dies, calls continue, are counted as unrecorded, a
   const free = {
     usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
     models: new Map(),
+    causes: new Map(),
     dollars: 0,
     unpriced: 0,
   }

@@ -238,7 +238,9 @@ describe('indelible record', () => {
       })()
     })
     const [id] = listedSessions()
-    expect(stderr).toMatch(/^recorded: 1 call in 1 session, 1 failed\ntokens: .*\n  indelible show \S+ --store \S+\n$/)
+    expect(stderr).toMatch(
+      /^recorded: 1 call in 1 session, 1 failed\ntokens: .*\npaid for: .*\n  indelible show \S+ --store \S+\n$/,
+    )
     expect(code).toBe(0)
     expect(indelible(['export', String(id), '--to', 'openai-chat', '--store', store]).stdout).toContain('half an ans')
     expect(indelible(['show', String(id), '--call', '1', '--store', store]).stdout).toContain('at least 1 token')
@@ -333,6 +335,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
     lost: 0,
     unanswered: 0,
     breaks: [],
+    causes: new Map(),
     moreSessions: 0,
     moreBreaks: 0,
   }
@@ -387,12 +390,18 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   ])
   expect(lost.slice(3, 5)).toEqual(['2 calls not recorded', '1 call recorded without the answer'])
   const because = 'the tool list changed: +search'
-  const broken = { ...summary, breaks: [{ where: 'tools', because, session: 'a', call: 5 } as const] }
+  const broken = { ...summary, breaks: [{ cause: 'tools', because, session: 'a', call: 5 } as const] }
   expect(
     summaryLines([{ ...broken, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 }]).find((line) =>
       line.startsWith('cache'),
     ),
   ).toBe(`cache break in a, call 5: ${because}`)
+  const causes = new Map([
+    ['new', { tokens: 5, dollars: 0.1 }],
+    ['tools', { tokens: 900, dollars: 0.2 }],
+  ] as const)
+  const paid = { ...summary, causes, usage: usage(905), models: new Map(), dollars: 0.3, unpriced: 0 }
+  expect(summaryLines([paid, paid])[2]).toBe('paid for: sent again, tools changed $0.400; new content $0.200')
   expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.500 without models of unknown price')
   const scoped = {
     ...summary,
@@ -405,7 +414,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   }
   expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
   const ids = Array.from({ length: 11 }, (_, index) => `s${index}`)
-  const many = ids.map((session, call) => ({ where: 'tools', because, session, call }) as const)
+  const many = ids.map((session, call) => ({ cause: 'tools', because, session, call }) as const)
   const manyOf = (sessions: number, breaks: number, moreSessions: number, moreBreaks: number) => {
     const of = { sessions: ids.slice(0, sessions), breaks: many.slice(0, breaks), moreSessions, moreBreaks }
     const said = summaryLines([{ ...scoped, ...of }])
@@ -415,7 +424,7 @@ it('the summary reports calls without usage, and no cost if none was counted', (
   expect(manyOf(10, 5, 0, 0)).toEqual([5, 0, 10, 0])
   expect(manyOf(11, 7, 0, 0)).toEqual([5, 1, 10, 1])
   expect(manyOf(3, 1, 1, 2)).toEqual([1, 1, 3, 1])
-  const breaks = [{ where: 'tools', because, session: 'a b', call: 9 } as const]
+  const breaks = [{ cause: 'tools', because, session: 'a b', call: 9 } as const]
   expect(summaryLines([{ ...scoped, breaks }]).at(-1)).toBe("  indelible show 'a b' --call 9 --scope ann")
 })
 

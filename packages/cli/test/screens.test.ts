@@ -25,6 +25,9 @@ it("every command's output matches the recorded screens", async () => {
     ['show', example, '3', '--full'],
     ['show', example, '1-4'],
     ['show', example, '99'],
+    ['spend', example],
+    ['spend', example, '--by', 'day,model'],
+    ['spend', example, '--by', 'content'],
     ['stats', example],
     ['diff', small, other],
     ['diff', small, small],
@@ -55,7 +58,7 @@ it("every command's output matches the recorded screens", async () => {
     ['show', 's', ...store],
     ['show', 's', '0', ...store],
     ['show', 's', '0-', '--json', ...store],
-    ['stats', 's', ...store],
+    ['spend', 's', ...store],
     ['diff', 's', 'f', ...store],
     ['search', 'needle', ...store],
     ['search', 'nothing of it', ...store],
@@ -98,7 +101,7 @@ it("every command's output matches the recorded screens", async () => {
 })
 
 /** Commands that change nothing. */
-const reads: ReadonlySet<string> = new Set('show stats diff context list search verify'.split(' '))
+const reads: ReadonlySet<string> = new Set('show spend diff context list search verify'.split(' '))
 
 /** Without what differs in every run. */
 const withoutChance = (text: string): string =>

@@ -403,7 +403,7 @@ it('suggestions are at most three, and say nothing of a word that is like none',
 })
 
 it('suggestions are the names with the fewest typing errors', () => {
-  const names = ['list', 'show', 'stats', 'verify', 'fork', 'export', 'repair', 'replay']
+  const names = ['list', 'show', 'spend', 'verify', 'fork', 'export', 'repair', 'replay']
   expect(['lsit', 'versify', 'forl', 'expotr', 'rep', 'x', ''].map((word) => nearest(word, names))).toEqual([
     ['list'],
     ['verify'],

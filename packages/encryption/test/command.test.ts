@@ -187,8 +187,8 @@ it('the command lists sessions unread without their key and what a destroyed key
   indelible(['import', example, '--id', 'plain', ...bare])
   indelible(['fork', 'sec', '--at', '3', '--id', 'f', ...keyed])
 
-  expect(indelible(['stats', 'sec', ...bare]).stderr).toMatch(/^1 encrypted session was not read: sec; .*--key-file/m)
-  expect(indelible(['stats', ...bare]).stderr).toMatch(/2 encrypted sessions were not read: f, sec; .*--key-file/)
+  expect(indelible(['spend', 'sec', ...bare]).stderr).toMatch(/^1 encrypted session was not read: sec; .*--key-file/m)
+  expect(indelible(['spend', ...bare]).stderr).toMatch(/2 encrypted sessions were not read: f, sec; .*--key-file/)
   expect(indelible(['search', 'test', '--session', 'sec', ...bare])).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('sec: was not searched') as string,
@@ -222,7 +222,7 @@ it('the command lists sessions unread without their key and what a destroyed key
   expect(ended.stderr).toMatch(/a backup of .*said\.keys\.db from before still has the key/)
   expect(indelible(['fork', 'f', '--id', 'ff', ...keyed]).status).toBe(1)
   expect(indelible(['list', ...bare]).stdout).not.toMatch(/\bff\b/)
-  expect(indelible(['stats', ...keyed])).toMatchObject({
+  expect(indelible(['spend', ...keyed])).toMatchObject({
     status: 0,
     stderr: expect.stringMatching(/were not read: f, sec; .*destroyed/) as string,
   })

@@ -106,6 +106,7 @@ export const cacheBreak = (
   return {
     where: 'messages',
     index,
+    ...(compacted ? { change: 'compaction' } : index >= now.messages.length && { change: 'rewind' }),
     because: compacted
       ? 'the client compacted the conversation'
       : index >= now.messages.length

@@ -261,7 +261,7 @@ export class Calls {
       model: answered?.tier === undefined ? model : `${model} (${answered.tier})`,
       failed: hasFailed({ ...details }),
       usage: answered?.usage,
-      broke: conversation.breakAtLastCall(),
+      explained: conversation.explainLastCall(),
     })
   }
 

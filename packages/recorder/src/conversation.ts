@@ -12,12 +12,13 @@ import {
 } from 'indelible/internal/session'
 import { openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
+import type { ExplainedCall } from 'indelible/usage'
+import { ReceiptCalls, UsageExplainer } from 'indelible/internal/usage'
 import { FaultError } from 'indelible/internal/task'
 import type { BlockId } from 'indelible/internal/proof'
 import { baseOf, isInstruction, noteOfBase, setupLength, type Base, type Compaction } from './compaction.ts'
 import { chainOf, emptyChain, identityOf, extendChain, linkDigest } from './identity.ts'
-import { CacheWatch, type CallBreak } from './cache-watch.ts'
-import { detailsOf, type CacheBreak, type SentEntries } from './receipt.ts'
+import { detailsOf, type SentEntries } from './receipt.ts'
 
 /** The faults of recording. They are reported, never thrown at the caller of an API. */
 export type RecordFault = Parameters<typeof sessionFaultText>[0]
@@ -52,8 +53,8 @@ export class Conversation {
   last: SentBefore | undefined
   /** The receipts that later ones can refer to, by shared values: their indexes among the notes. */
   readonly #receipts = new Map<string, number>()
-  /** What the receipts so far say of the provider's cache. */
-  readonly #cache = { watch: new CacheWatch(), notes: 0, calls: 0 }
+  /** Explains the calls of the receipts so far. */
+  readonly #usage = { explainer: new UsageExplainer(), receipts: new ReceiptCalls(), notes: 0 }
   #base: Base
   #chain: string[]
   /** The chain ends of messages that the client recently retracted. */
@@ -77,18 +78,17 @@ export class Conversation {
     this.#receipts.set(alike, note)
   }
 
-  /** Where the provider's cache broke at the last call, and its number from 1. Cost: O(notes since the last time). */
-  breakAtLastCall(): (CallBreak & { readonly call: number }) | undefined {
+  /** What the last call paid for. Its number is that among the session's receipts. Cost: O(notes since the last time). */
+  explainLastCall(): ExplainedCall | undefined {
     const notes = this.session.notes()
-    let broke: CallBreak | undefined
-    for (; this.#cache.notes < notes.length; this.#cache.notes++) {
-      const note = notes.at(this.#cache.notes)
-      if (note?.type !== 'receipt') continue
-      const { model, usage, details } = note as ReceiptNote
-      broke = this.#cache.watch.breakAt(model, usage, details?.['broke'] as CacheBreak | undefined)
-      this.#cache.calls++
+    const { explainer, receipts } = this.#usage
+    let explained: ExplainedCall | undefined
+    for (; this.#usage.notes < notes.length; this.#usage.notes++) {
+      const note = notes.at(this.#usage.notes)
+      if (note?.type === 'receipt')
+        explained = explainer.next(receipts.next(this.#usage.notes, note as ReceiptNote, undefined))
     }
-    return broke && { ...broke, call: this.#cache.calls }
+    return explained
   }
 
   get len(): number {

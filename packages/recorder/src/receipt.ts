@@ -159,6 +159,8 @@ export interface CacheBreak {
   readonly index?: number
   /** A description of the change. */
   readonly because: string
+  /** Set if the client compacted the conversation, or went back in it. */
+  readonly change?: 'compaction' | 'rewind'
 }
 
 /** Values that calls of a session mostly share. They are stored in one receipt, and later ones refer to it. */

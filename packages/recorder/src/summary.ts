@@ -3,7 +3,8 @@ import { ownField } from 'indelible/internal/json'
 import { usageDollars } from 'indelible/internal/context'
 import { RecentMap } from 'indelible/internal/sequence'
 import type { Usage } from 'indelible/internal/notes'
-import type { CallBreak } from './cache-watch.ts'
+import { breakIn, type UsageCause } from 'indelible/internal/usage'
+import type { ExplainedCall, UsagePart } from 'indelible/usage'
 
 /** Summed-up tokens. */
 export type TokenCounts = Required<Omit<Usage, 'cacheWriteHour'>>
@@ -29,9 +30,17 @@ export interface RecorderSummary {
   /** The tokens of all calls, as counted by the providers. */
   readonly usage: TokenCounts
   /** Where cached prefixes ended, with the number of the call among those of its session, from 1: the first 1,000 cases. */
-  readonly breaks: readonly (CallBreak & { readonly session: string; readonly call: number })[]
+  readonly breaks: readonly {
+    readonly session: string
+    readonly call: number
+    /** Why the prefix ended, and in words. */
+    readonly cause: UsagePart['cause']
+    readonly because: string
+  }[]
   /** The number of further cases. */
   readonly moreBreaks: number
+  /** What the tokens were paid for: those of each cause, and their list price in US dollars. */
+  readonly causes: ReadonlyMap<UsagePart['cause'], { readonly tokens: number; readonly dollars: number }>
   /** Tokens by model; those of more than 1,000 models under `others`. */
   readonly models: ReadonlyMap<string, TokenCounts>
   /** The list price of the calls whose model has a known one, in US dollars. */
@@ -52,13 +61,15 @@ export interface CountedCall {
   /** Whether it failed or broke off. */
   readonly failed: boolean
   readonly usage: Usage | undefined
-  readonly broke: (CallBreak & { readonly call: number }) | undefined
+  /** The call as its receipt explains it; undefined if that can't be read. */
+  readonly explained: ExplainedCall | undefined
 }
 
 export class Tally {
   readonly #sessions = new RecentMap<string, true>(mostSessions)
   readonly #breaks: RecorderSummary['breaks'][number][] = []
   readonly #models = new Map<string, TokenCounts>()
+  readonly #causes = new Map<UsageCause, { readonly tokens: number; readonly dollars: number }>()
   #moreSessions = 0
   #moreBreaks = 0
   #calls = 0
@@ -70,12 +81,19 @@ export class Tally {
   #dollars = 0
   #unpriced = 0
 
-  called({ session, model, failed, usage, broke }: CountedCall): void {
+  called({ session, model, failed, usage, explained }: CountedCall): void {
     if (this.#sessions.set(session, true) !== undefined) this.#moreSessions++
     this.#calls++
     if (failed) this.#failed++
-    if (broke !== undefined && this.#breaks.length < mostBreaks) this.#breaks.push({ ...broke, session })
-    else if (broke !== undefined) this.#moreBreaks++
+    const broke = explained && breakIn(explained)
+    if (broke !== undefined && this.#breaks.length < mostBreaks) {
+      const { cause, because = cause } = broke
+      this.#breaks.push({ session, call: explained?.number ?? 0, cause, because })
+    } else if (broke !== undefined) this.#moreBreaks++
+    for (const { cause, tokens, dollars = 0 } of explained?.parts ?? []) {
+      const sum = this.#causes.get(cause)
+      this.#causes.set(cause, { tokens: (sum?.tokens ?? 0) + tokens, dollars: (sum?.dollars ?? 0) + dollars })
+    }
     if (usage === undefined && !failed) this.#silent++
     if (usage === undefined) return
     const name = this.#models.size < mostModels || this.#models.has(model) ? model : 'others'
@@ -112,6 +130,7 @@ export class Tally {
       usage,
       breaks: Object.freeze([...this.#breaks]),
       moreBreaks: this.#moreBreaks,
+      causes: new Map(this.#causes),
       models: new Map(this.#models),
       dollars: this.#dollars,
       unpriced: this.#unpriced,

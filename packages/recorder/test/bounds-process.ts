@@ -44,8 +44,10 @@ await measure(
   'figures',
   () => new Tally(),
   (tally, id) => {
-    const broke = { where: 'tools', because: `reason ${id}`, call: 1 } as const
-    tally.called({ session: `recorded-${id}`, model: `m${id}`, failed: false, usage: { input: 1, output: 1 }, broke })
+    const usage = { input: 1, output: 1 }
+    const part = { cause: 'tools', tokens: 1, known: 'proved', because: `reason ${id}` } as const
+    const explained = { model: `m${id}`, number: 1, usage, parts: [part] }
+    tally.called({ session: `recorded-${id}`, model: `m${id}`, failed: false, usage, explained })
   },
 )
 if (count >= 100_000) {

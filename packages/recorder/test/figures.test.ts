@@ -51,9 +51,17 @@ it('the figures list so many sessions, breaks and models, and count the others',
   const tally = new Tally()
   const usage = { input: 4, output: 3, cacheRead: 2, cacheWrite: 1 }
   const call = (more: object): void =>
-    tally.called({ session: 's', model: 'm', failed: false, usage: undefined, broke: undefined, ...more })
+    tally.called({ session: 's', model: 'm', failed: false, usage: undefined, explained: undefined, ...more })
   for (let index = 0; index < 1001; index++)
-    call({ model: `model ${index}`, usage, broke: { where: 'system', because: `${index}`, call: index } })
+    call({
+      model: `model ${index}`,
+      usage,
+      explained: {
+        ...{ model: 'm', number: index, usage },
+        change: { cause: 'system', known: 'proved', because: `${index}` },
+        parts: [{ cause: 'system', tokens: 4, known: 'proved', dollars: 0.5 }],
+      },
+    })
   call({ model: 'model 0', usage: { input: 1, output: 1 } })
   call({ model: 'gpt-5.4', usage: { input: 1_000_000, output: 0 } })
   for (let index = 0; index < 10_000; index++) call({ session: `session ${index}` })
@@ -72,9 +80,10 @@ it('the figures list so many sessions, breaks and models, and count the others',
   ])
   expect([summary.breaks.length, summary.breaks[0], summary.moreBreaks]).toEqual([
     1000,
-    { session: 's', where: 'system', because: '0', call: 0 },
+    { session: 's', cause: 'system', because: '0', call: 0 },
     1,
   ])
+  expect(summary.causes).toEqual(new Map([['system', { tokens: 4004, dollars: 500.5 }]]))
   expect([summary.models.size, summary.models.get('model 0'), summary.models.get('others')?.input]).toEqual([
     1001,
     { input: 5, output: 4, cacheRead: 2, cacheWrite: 1 },
@@ -115,4 +124,17 @@ it('a call without an answer is counted apart, and makes no figure uncertain; a 
     [0, 1, 0],
     [1, 1, 1],
   ])
+})
+
+it('the figures are zero at the beginning, and their maps are copies', () => {
+  const tally = new Tally()
+  expect(tally.summary()).toEqual({
+    ...{ sessions: [], moreSessions: 0, calls: 0, silent: 0, failed: 0, passed: 0, lost: 0, unanswered: 0 },
+    usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    ...{ breaks: [], moreBreaks: 0, causes: new Map(), models: new Map(), dollars: 0, unpriced: 0 },
+  })
+  const usage = { input: 1, output: 1 }
+  tally.called({ session: 's', model: 'm', failed: false, usage, explained: undefined })
+  ;(tally.summary().models as Map<string, unknown>).clear()
+  expect(tally.summary().models.size).toBe(1)
 })

@@ -279,7 +279,7 @@ describe('recording a Chat Completions client', () => {
     await call(long)
     await call({ ...long, ...typed('string') })
     await fetch.settled()
-    expect(fetch.summary().breaks.map(({ where, because, call }) => [call, where, because])).toEqual([
+    expect(fetch.summary().breaks.map(({ cause, because, call }) => [call, cause, because])).toEqual([
       [3, 'tools', 'the tool list changed: +search'],
       [4, 'tools', 'the order of the tools changed'],
       [5, 'tools', 'the description of read changed'],
@@ -317,7 +317,7 @@ describe('recording a Chat Completions client', () => {
     const lost = 'nothing changed, but the prefix was no longer in the provider’s cache'
     const other = (name: string): string => `the previous call went to ${name}, and each model has its own cache`
     const breaksOf = ({ fetch }: Setting): unknown =>
-      fetch.summary().breaks.map(({ where, because, call }) => [call, where, because])
+      fetch.summary().breaks.map(({ cause, because, call }) => [call, cause, because])
     expect(breaksOf(first)).toEqual([[3, 'model', other('gpt-x')]])
     await server?.close()
     const next = await setting(reply, { store: first.store })

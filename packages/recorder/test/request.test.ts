@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest'
 import { assistant, toolCall, toolResult, user, type Message } from 'indelible'
 import { hasTooManyValues, isIdentity, mostValues } from '../src/body.ts'
 import { cacheBreak, editOf } from '../src/cache-break.ts'
-import { CacheWatch } from '../src/cache-watch.ts'
 import type { IndexedMessages } from '../src/compaction.ts'
 import { formsOf } from '../src/content.ts'
 import type { SentBefore } from '../src/conversation.ts'
@@ -246,21 +245,6 @@ describe('a change since the call before', () => {
   ])('of the system text from %s to %s is described', (before, now, words) =>
     expect(because({ system: before }, { system: now })).toEqual({ where: 'system', because: words }),
   )
-
-  it('is none where the call before left nothing in the cache, by its counts', () => {
-    const watch = new CacheWatch()
-    const named = { where: 'system', because: '`system` changed in line 2' } as const
-    const at = (cacheRead: number, cacheWrite: number | undefined, broke?: typeof named): unknown =>
-      watch.breakAt('m', { input: 9000, output: 1, cacheRead, ...(cacheWrite !== undefined && { cacheWrite }) }, broke)
-    expect(at(0, 9000)).toBeUndefined()
-    expect(at(9000, 0)).toBeUndefined()
-    expect(at(0, 0, named)).toEqual(named) // the marks are gone: nothing is cached from here on
-    expect([at(0, 0), at(0, 0, named), at(0, 0)]).toEqual([undefined, undefined, undefined])
-    expect(at(0, 9000)).toBeUndefined()
-    expect(at(0, 9000)).toMatchObject({ where: 'missed' })
-    expect(at(0, undefined)).toMatchObject({ where: 'missed' })
-    expect(at(0, undefined)).toMatchObject({ where: 'missed' }) // this provider counts no writes
-  })
 
   it('of the tools is described before that of the system text', () => {
     const named = (...names: readonly string[]): string => JSON.stringify(names.map((name) => ({ name })))

@@ -50,12 +50,15 @@ class Reader implements LineReader {
         return
       case 'turn.completed': {
         const used = objectIn(entry, 'usage')
-        origin.usage({
-          input: used['input_tokens'],
-          output: used['output_tokens'],
-          cacheRead: used['cached_input_tokens'],
-          cacheWrite: 0,
-        })
+        origin.usage(
+          {
+            input: used['input_tokens'],
+            output: used['output_tokens'],
+            cacheRead: used['cached_input_tokens'],
+            cacheWrite: 0,
+          },
+          { isSum: true },
+        )
         return this.#sink.aside('turn.completed')
       }
       case 'item.started':

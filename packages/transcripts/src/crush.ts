@@ -47,7 +47,10 @@ export const crush: LineFormat = entryLines({
         for (const message of messagesOf(row, origin.id)) sink.message(line, message)
       })
     }
-    origin.usage({ input: entry['prompt_tokens'], output: entry['completion_tokens'], cacheRead: 0, cacheWrite: 0 })
+    origin.usage(
+      { input: entry['prompt_tokens'], output: entry['completion_tokens'], cacheRead: 0, cacheWrite: 0 },
+      { isSum: true },
+    )
     return []
   },
 })

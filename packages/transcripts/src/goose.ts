@@ -58,7 +58,7 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
     entry['accumulated_output_tokens'] ?? entry['output_tokens'],
   ]
   origin.model(objectIn(entry, 'model_config')['model_name'])
-  origin.usage({ input, output, cacheRead: 0, cacheWrite: 0 })
+  origin.usage({ input, output, cacheRead: 0, cacheWrite: 0 }, { isSum: true })
 }
 
 /** The messages of one: results are messages of their own. */

@@ -11,7 +11,7 @@ import {
 } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Task } from 'indelible/internal/task'
-import { exportOf } from './export.ts'
+import { exportOf } from './write-export.ts'
 import { redactTranscript } from './redact.ts'
 import { sourceTimeOf } from './source-time.ts'
 import type { PlacedNote, Transcript } from './transcript.ts'

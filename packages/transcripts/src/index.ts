@@ -1,4 +1,4 @@
-export { exportLines, exportOf } from './export.ts'
+export { exportLines, exportOf } from './write-export.ts'
 export { importTranscript, type ImportTranscriptOptions } from './import.ts'
 export { redactTranscript } from './redact.ts'
 export { readTranscript, readTranscripts, type Transcripts } from './read.ts'

@@ -11,6 +11,7 @@ import {
 } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
+import type { UsageCall } from 'indelible/usage'
 import { isUndercounted } from './undercount.ts'
 import type { Origin, OriginUse } from './transcript.ts'
 import type { ExportedHead } from 'indelible/internal/session'
@@ -33,13 +34,17 @@ export interface CallDetails {
   readonly id?: string | undefined
   /** Whether it was copied from another file. Default: if that file has a call with its id. */
   readonly isCopy?: boolean
+  /** Whether it is the sum of several calls. Default: false. */
+  readonly isSum?: boolean
 }
 
 interface CountedCall {
   readonly model: string | undefined
   readonly day: string | undefined
+  readonly at: number
   readonly used: UsageFields
   readonly undercounted: boolean
+  readonly isSum: boolean
 }
 
 export class OriginDraft {
@@ -122,15 +127,17 @@ export class OriginDraft {
    * call.
    */
   usage(used: UsageFields, details: CallDetails = {}): void {
-    const { answer = [], tier, time, key = Symbol(), id, isCopy } = ownFields(details)
+    const { answer = [], tier, time, key = Symbol(), id, isCopy, isSum = false } = ownFields(details)
     if (count(used.input) + count(used.output) === 0) return
     if (id !== undefined) this.#callIds.add(id)
     if (isCopy ?? (id !== undefined && this.#countedElsewhere.has(id))) return void this.#copied.add(key)
     this.#calls.set(key, {
       model: tier === undefined || this.#model === undefined ? this.#model : `${this.#model} (${tier})`,
       day: /^\d{4}-\d\d-\d\d(?=T)/.exec(textOr(time, this.#ended ?? ''))?.[0],
+      at: Date.parse(textOr(time, this.#ended ?? '')),
       used,
       undercounted: isUndercounted(answer, count(used.output)),
+      isSum,
     })
   }
 
@@ -154,7 +161,7 @@ export class OriginDraft {
     ]
     this.#calls.delete(name)
     this.model(model)
-    this.usage({ input, output, cacheRead, cacheWrite }, { key: name })
+    this.usage({ input, output, cacheRead, cacheWrite }, { key: name, isSum: true })
   }
 
   aside(kind: string, times = 1): void {
@@ -186,6 +193,7 @@ export class OriginDraft {
       ...present({ version, id, title, started: this.#started, ended: this.#ended }),
       models: freeze([...this.#models]),
       ...(usage !== undefined && { usage: freeze(trimUsage(usage)) }),
+      ...(this.#calls.size > 0 && { calls: freeze(this.#eachCall()) }),
       ...(uses.some((use) => ownField(use, 'model') !== undefined || ownField(use, 'day') !== undefined) && {
         uses: freeze(uses.map((use) => freeze(use))),
       }),
@@ -196,6 +204,17 @@ export class OriginDraft {
       metadata: freeze(this.metadata),
       aside: freeze(Object.fromEntries(this.#aside)),
     })
+  }
+
+  /** Each call, in the order of the file. */
+  #eachCall(): readonly UsageCall[] {
+    return Array.from(this.#calls.values(), ({ model = '', at, used, undercounted, isSum }) => ({
+      model,
+      usage: callUsage(sumOf(undefined, used)),
+      ...(!Number.isNaN(at) && { at }),
+      ...(undercounted && { isUndercounted: true }),
+      ...(isSum && { calls: 1 }),
+    }))
   }
 
   /** By model and day, and in all. */
@@ -254,6 +273,12 @@ const sumOf = (
   cacheRead: ((before && ownField(before, 'cacheRead')) ?? 0) + count(ownField(used, 'cacheRead')),
   cacheWrite: ((before && ownField(before, 'cacheWrite')) ?? 0) + count(ownField(used, 'cacheWrite')),
   cacheWriteHour: ((before && ownField(before, 'cacheWriteHour')) ?? 0) + count(ownField(used, 'cacheWriteHour')),
+})
+
+/** Zeros of the cache are counts too. */
+const callUsage = ({ cacheWriteHour, ...usage }: Required<Usage>): Usage => ({
+  ...usage,
+  ...(cacheWriteHour > 0 && { cacheWriteHour }),
 })
 
 const trimUsage = ({ input, output, cacheRead, cacheWrite, cacheWriteHour }: Required<Usage>): Usage => ({

@@ -29,7 +29,10 @@ const trajectory = (file: JsonObject): Conversation => {
   )
   const stats = objectIn(objectIn(file, 'info'), 'model_stats')
   if (count(stats['tokens_sent']) > 0)
-    origin.usage({ input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 })
+    origin.usage(
+      { input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 },
+      { isSum: true },
+    )
   return {
     format: 'swe-agent',
     decode: () => atPath(['history'], codecs['openai-chat'].decode(history.flatMap(chatMessages))),

@@ -2,6 +2,7 @@
 import type { JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Note, Usage } from 'indelible/internal/notes'
+import type { UsageCall } from 'indelible/usage'
 import type { PageKind } from 'indelible/pages'
 import type { RowMoment, ExportedHead } from 'indelible/internal/session'
 
@@ -91,6 +92,8 @@ export interface Origin {
   readonly usage?: Usage
   /** The usage by day and by the last model named, if the source records either. */
   readonly uses?: readonly OriginUse[]
+  /** The calls that the source counted, over all branches, in its order. A stored session has them packed. */
+  readonly calls?: readonly UsageCall[]
   /** The number of calls that were copied from another file with their lines. They are in no sum. Absent if there are none. */
   readonly copied?: number
   /** Names each call whose lines another file may have copies of. A stored session has none. */

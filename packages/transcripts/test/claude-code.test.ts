@@ -124,6 +124,7 @@ describe('a Claude Code session', () => {
       ended: '2026-01-01T00:00:02Z',
       models: ['claude-opus-5'],
       usage: { input: 42, output: 10, cacheRead: 14, cacheWrite: 22 },
+      calls: [expect.objectContaining({ at: expect.any(Number) }), expect.anything()],
       uses: [
         { model: 'claude-opus-5', day: '2026-01-01', calls: 2, input: 42, output: 10, cacheRead: 14, cacheWrite: 22 },
       ],

@@ -71,6 +71,12 @@ describe('a Codex rollout', () => {
       ended: '2026-08-10T12:00:03.000Z',
       models: ['gpt-5.5'],
       usage: { input: 100, output: 7, cacheRead: 60 },
+      calls: [
+        expect.objectContaining({
+          model: 'gpt-5.5',
+          usage: { input: 100, output: 7, cacheRead: 60, cacheWrite: 0 },
+        }),
+      ],
       uses: [{ model: 'gpt-5.5', day: '2026-08-10', calls: 1, input: 100, output: 7, cacheRead: 60 }],
       metadata: { cwd: '/work', model_provider: 'openai' },
       aside: { turn_context: 1, 'event user_message': 1, 'event exec_command_end': 1, 'event token_count': 1 },

@@ -158,6 +158,7 @@ describe('a Gemini CLI session', () => {
         ended: '2026-02-10T17:09:00Z',
         models: ['gemini-3-pro'],
         usage: { input: 200, output: 30, cacheRead: 120 },
+        calls: [expect.objectContaining({ model: 'gemini-3-pro' }), expect.anything()],
         uses: [{ model: 'gemini-3-pro', day: '2026-02-10', calls: 2, input: 200, output: 30, cacheRead: 120 }],
         metadata: { projectHash: 'abc' },
         aside: {},

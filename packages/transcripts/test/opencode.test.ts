@@ -116,6 +116,7 @@ describe('an opencode session', () => {
         ended: '1970-01-01T00:00:01.010Z',
         models: ['gpt'],
         usage: { input: 36, output: 6, cacheRead: 10, cacheWrite: 6 },
+        calls: [expect.objectContaining({ model: 'gpt' }), expect.anything()],
         uses: [{ model: 'gpt', day: '1970-01-01', calls: 2, input: 36, output: 6, cacheRead: 10, cacheWrite: 6 }],
         metadata: {
           slug: 'quick-fox',

@@ -167,6 +167,7 @@ describe('readTranscript', () => {
     expect(origin).toEqual({
       models: [],
       usage: { input: 10, output: 2 },
+      calls: [{ model: '', usage: { input: 10, output: 2, cacheRead: 0, cacheWrite: 0 }, calls: 1 }],
       metadata: { info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' },
       aside: { 'step of the trajectory': 1 },
     })

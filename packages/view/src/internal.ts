@@ -1,6 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
-  causes,
   dearestText,
   figuresOf,
   isFirstOwn,
@@ -9,11 +8,20 @@ export {
   sumsOf,
   sumsText,
   type CallFigures,
-  type Cause,
 } from './calls/call-figures.ts'
 export { changedParts, type ChangedPart, type UnchangedTools } from './calls/changed-parts.ts'
 export { Deriver } from './calls/derive-contexts.ts'
 export { callsOf, placeOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
+export {
+  emptySum,
+  Spending,
+  spendingFields,
+  type SpendingField,
+  type SpendingRow,
+  type SpendingSession,
+  type SpendingSum,
+  type SpentCall,
+} from './calls/spending.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'
 export { sentRequest, type SentRequest } from './calls/sent-request.ts'
@@ -31,6 +39,7 @@ export {
   tokensOf,
   workFolderOf,
 } from './texts/about.ts'
+export { callClause, causeTexts, isLoss } from './texts/cause-text.ts'
 export { atLeast, share } from './texts/format-text.ts'
 export { linesOf, type Line } from './texts/line-changes.ts'
 export { dollarsText } from './texts/money.ts'

@@ -110,8 +110,7 @@ export interface Overview {
   /** Present if the session is on hold: it can't be erased or removed. */
   readonly held?: ActionReason
   /**
-   * How often the provider's cache broke between its calls. Absent if it did not, or if there are no token counts; of an
-   * imported session also until it was opened since the server started, because that reads all its messages.
+   * How often the provider's cache broke between its calls. Absent if it did not, or if there are no token counts.
    */
   readonly breaks?: number
   /** The number of erased messages; absent if none. */

@@ -127,11 +127,11 @@ it('the input of a call is divided by its causes', () => {
     {},
   ])
   expect(partsOf(figures)).toEqual([
-    { new: 2000 },
-    { cached: 2000, new: 3000 },
-    { cached: 1000, new: 1000, missed: 4000 },
-    { cached: 1500, new: 2000, tools: 4500 },
-    { cached: 8000 },
+    { first: 2000 },
+    { read: 2000, new: 3000 },
+    { read: 1000, new: 1000, missed: 4000 },
+    { read: 1500, new: 2000, tools: 4500 },
+    { read: 8000 },
     { uncounted: 900 },
     {},
   ])
@@ -150,41 +150,34 @@ it('the input of a call is divided by its causes', () => {
   ])
 })
 
-it('a break at the first own call of a fork counts all input that was not cached', () => {
+it('the first own call of a fork is compared with the last call that it shares', () => {
   const figures = figuresWith(
-    [
-      { usage: used(9000, 0) },
-      { usage: used(9500, 9000) },
-      { usage: used(3000, 500), of: broke },
-      { usage: used(4000, 500), of: broke },
-    ],
+    [{ usage: used(9000, 0) }, { usage: used(9500, 9000) }, { usage: used(3000, 500), of: broke }],
     2000,
   )
-  expect(figures.map(({ isShared }) => isShared)).toEqual([true, true, false, false])
-  expect(partsOf(figures).slice(2)).toEqual([
-    { cached: 500, tools: 2500 },
-    { cached: 500, new: 1000, tools: 2500 },
-  ])
-  expect(figures.map(({ why }) => why.includes('the session of which this is a fork')).slice(2)).toEqual([true, false])
+  expect(figures.map(({ isShared }) => isShared)).toEqual([true, true, false])
+  expect(partsOf(figures)[2]).toEqual({ read: 500, tools: 2500 })
   const failed = { status: 529, error: 'overloaded' }
   const repeated = figuresWith(
     [{ usage: used(9000, 0) }, { of: { ...broke, ...failed } }, { usage: used(3000, 500) }],
     2000,
   )
-  expect([repeated[2]?.broke, partsOf(repeated)[2]]).toEqual(['The tool list changed.', { cached: 500, tools: 2500 }])
+  expect([repeated[2]?.broke, partsOf(repeated)[2]]).toEqual(['The tool list changed.', { read: 500, tools: 2500 }])
 })
 
 it('a call says where its tokens went', () => {
   const whyOf = (...receipts: Parameters<typeof figuresWith>[0]): string | undefined =>
     figuresWith(receipts).at(-1)?.why
-  expect(whyOf({ usage: used(2000, 0) })).toBe('The first call: nothing was cached yet.')
-  expect(whyOf({ usage: used(2000, 0) }, { usage: used(9000, 2000) })).toBe('Mostly new tokens: 7K.')
-  expect(whyOf({ usage: used(9000, 9000) }, { usage: used(9500, 9000) })).toBe('Mostly cached tokens: 9K.')
-  expect(whyOf({ usage: used(9000, 0) }, { usage: used(9500, 1000) })).toBe(
-    '8K tokens were sent again, and were not in the cache.',
+  expect(whyOf({ usage: used(2000, 0) })).toBe('The first call, 2,000 tokens.')
+  expect(whyOf({ usage: used(2000, 0) }, { usage: used(9000, 2000) })).toBe('Mostly new content, 7,000 tokens.')
+  expect(whyOf({ usage: used(9000, 9000) }, { usage: used(9500, 9000) })).toBe(
+    'Mostly read again from the cache, 9,000 tokens.',
   )
-  expect(whyOf({ usage: { input: 900, output: 1 } })).toBe('The provider did not count cached tokens.')
+  expect(whyOf({ usage: used(9000, 0) }, { usage: used(9500, 1000) })).toBe(
+    '8,000 tokens were sent again 1.0 s after the last answer; nothing changed, but the prefix was no longer in the provider’s cache.',
+  )
+  expect(whyOf({ usage: { input: 900, output: 1 } })).toBe('900 tokens, of which nobody counted the cached ones.')
   expect(whyOf({ usage: used(9000, 8000) }, { usage: used(9500, 0), of: null })).toBe(
-    'The earlier messages were no longer in the cache. The receipt does not say why. 9K tokens were sent again.',
+    'Nothing was cached; unknown; ruled out: another model.',
   )
 })

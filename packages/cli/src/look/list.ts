@@ -89,7 +89,7 @@ const listStore = async (call: Call): Promise<void> => {
   const order = orders[String(values['sort'] ?? 'activity')]
   if (order === undefined)
     throw new Misuse(
-      `--sort takes ${Object.keys(orders).join(', ')}${values['sort'] === 'cost' ? '; "indelible stats --by session" orders by cost' : ''}`,
+      `--sort takes ${Object.keys(orders).join(', ')}${values['sort'] === 'cost' ? '; "indelible spend --by session" orders by cost' : ''}`,
     )
   const passes = filterOf(values)
   const limit = wholeNumber('--limit', values['limit'], undefined, 0)

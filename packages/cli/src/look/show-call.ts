@@ -10,7 +10,8 @@ import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/comman
 import { noDamage } from '../terminal/damaged.ts'
 import {
   dollarsText,
-  causes,
+  causeTexts,
+  isLoss,
   dearestText,
   figuresOf,
   isFirstOwn,
@@ -19,7 +20,6 @@ import {
   sumsOf,
   sumsText,
   type CallFigures,
-  type Cause,
   changedParts,
   type ChangedPart,
   type UnchangedTools,
@@ -69,7 +69,7 @@ const readCalls = async (store: Store, name: string | undefined, call: Call) => 
     throw new Unreadable(
       others.calls === 0
         ? `${id}: has no call records, and no token counts of an imported file`
-        : `${id}: its file counts ${countText(others.calls, 'call')}, but does not say which message answers which; "indelible stats ${shellWord(id)}" prints their sum`,
+        : `${id}: its file counts ${countText(others.calls, 'call')}, but does not say which message answers which; "indelible spend ${shellWord(id)}" prints their sum`,
     )
   const kindOf = (position: number) => found.session?.view().pages.at(position)
   return { id, title: found.title, record, calls, figures, others, kindOf }
@@ -167,11 +167,9 @@ const eventText = ({ failed, repeats, broke, parts }: CallFigures, room: number)
     repeats === undefined ? [] : `repeats ${groupedNumber(repeats)}`,
   ].flat()
   const whole = [...beside, ...(broke === undefined ? [] : [broke])].join('; ')
-  const cause = broke === undefined ? undefined : [...parts.keys()].find((name) => !isNoBreak.has(name))
-  return cause === undefined || widthOf(whole) <= room ? whole : [...beside, causes[cause]].join('; ')
+  const cause = broke === undefined ? undefined : [...parts.keys()].find(isLoss)
+  return cause === undefined || widthOf(whole) <= room ? whole : [...beside, causeTexts[cause]].join('; ')
 }
-
-const isNoBreak: ReadonlySet<Cause> = new Set(['cached', 'new', 'uncounted'])
 
 /**
  * Prints the call with a number, from 1; a negative one counts from the end. `dearest` is the call that cost most; of a

@@ -8,7 +8,8 @@ import { onStop, runProgram } from '../terminal/program.ts'
 import { environment, fillAddresses, providerNames, upstreamsOf } from './providers.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
-import { dollarsText, share } from '@indelible/view/internal'
+import { sumCauses } from './sum-causes.ts'
+import { causeTexts, dollarsText, share } from '@indelible/view/internal'
 import { countText, shellWord } from '../terminal/screen.ts'
 import type { RecorderSummary } from '@indelible/recorder/internal'
 import type { Upstream } from '@indelible/recorder/internal/proxy'
@@ -200,6 +201,11 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
       `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${said}`,
     )
   }
+  const causes = [...sumCauses(summaries)].toSorted(([, a], [, b]) => b.dollars - a.dollars || b.tokens - a.tokens)
+  if (causes.length > 0)
+    lines.push(
+      `paid for: ${causes.map(([cause, { tokens, dollars }]) => `${causeTexts[cause]} ${dollars > 0 ? dollarsText(dollars) : countText(tokens, 'token')}`).join('; ')}`,
+    )
   const silent = sum((one) => one.silent)
   if (silent > 0) lines.push(`${countText(silent, 'call')} without token counts: the provider sent none`)
   const breaks = summaries.flatMap((one) => one.breaks)

@@ -11,6 +11,7 @@ import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { removeOld } from './retention.ts'
 import { countText } from '../terminal/screen.ts'
 import type { RecorderSummary } from '@indelible/recorder/internal'
+import { sumCauses } from './sum-causes.ts'
 
 /** The recordings of a scope; without a name, of the command's own scope. */
 export interface ScopeSummary extends RecorderSummary {
@@ -231,7 +232,8 @@ const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
 
 const addSummaries = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
   const other = withoutNames(more)
-  return { ...addNumbers(one, other), usage: addNumbers(one.usage, other.usage) }
+  const causes = sumCauses([one, other])
+  return { ...addNumbers(one, other), usage: addNumbers(one.usage, other.usage), causes }
 }
 
 /** The first object with the numbers of both added up. */

@@ -133,6 +133,7 @@ const emptySummary: ScopeSummary = {
   usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
   breaks: [],
   moreBreaks: 0,
+  causes: new Map(),
   models: new Map(),
   dollars: 0,
   unpriced: 0,

@@ -27,7 +27,7 @@ export const filterOf = (values: Call['values']): ListFilter => {
     if (name === undefined || operator === undefined || wanted === undefined || /^[<>]=/.test(`${operator}${wanted}`))
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
     const field = name.trim()
-    if (field === 'cost') throw new Misuse('a list has no costs: "indelible stats --by session" prints them')
+    if (field === 'cost') throw new Misuse('a list has no costs: "indelible spend --by session" prints them')
     if (numbers.has(field) && operator !== '~' && !/^-?\d+$/.test(wanted.trim()))
       throw new Misuse(`--where ${field} takes a whole number, not "${wanted.trim()}"`)
     if (!Object.hasOwn(fields, field)) unknown.add(field)

@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import {
-  causes,
   costsMore,
   dearestText,
   sharedText,
@@ -11,8 +10,8 @@ import {
   sumsText,
   type CallFigures,
   type CallSums,
-  type Cause,
 } from '../../src/calls/call-figures.ts'
+import { barCauses, causeTexts } from '../../src/texts/cause-text.ts'
 import { figuresIn, sumsOfFile } from './call-figures.ts'
 import { useLoaded } from './use-loaded.ts'
 import type { SessionRecord } from './record.ts'
@@ -235,7 +234,7 @@ const CallBar = ({
     >
       {of.some(({ repeats }) => repeats !== undefined) ? <b class="repeats" /> : null}
       {of.some(({ broke }) => broke !== undefined) ? <b class="broke" /> : null}
-      {causeNames
+      {barCauses
         .toReversed()
         .map((cause) =>
           shown.parts.has(cause) ? (
@@ -259,8 +258,6 @@ const hrefOfCall = (record: SessionRecord, { number, imported }: CallFigures, wi
 
 /** Whether nothing is known of a call, neither its tokens nor why there is no answer. */
 const isEmpty = ({ input, failed }: CallFigures): boolean => input === 0 && failed === undefined
-
-const causeNames = Object.keys(causes) as readonly Cause[]
 
 /** Of the bars' own height, less the mark above them. */
 const heightOf = (tokens: number, most: number): string => `${Math.min(1, tokens / most) * 92}%`
@@ -334,12 +331,12 @@ const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
 /** The colours and marks that are there. */
 const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Parameters<typeof Legend>[0]['marks'] => {
   const marks: readonly (readonly [isThere: boolean, mark: VNode, words: string])[] = [
-    ...causeNames.map(
+    ...barCauses.map(
       (cause) =>
         [
           figures.some(({ parts }) => parts.has(cause)),
           <i class="level" style={colourOf(cause)} />,
-          causes[cause],
+          causeTexts[cause],
         ] as const,
     ),
     [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
@@ -356,4 +353,6 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
   return marks.flatMap(([isThere, mark, words]) => (isThere ? [[mark, words] as const] : []))
 }
 
-const colourOf = (cause: Cause): { readonly background: string } => ({ background: `var(--cause-${cause})` })
+const colourOf = (cause: (typeof barCauses)[number]): { readonly background: string } => ({
+  background: `var(--cause-${cause})`,
+})

@@ -1,17 +1,17 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
-import { callDollars, ratesAt } from 'indelible/internal/context'
-import { pricesOf } from 'indelible/context'
-import { isObject } from 'indelible/internal/json'
-import type { ReceiptNote, Usage } from 'indelible/internal/notes'
+import { isObject, present } from 'indelible/internal/json'
+import type { Usage } from 'indelible/internal/notes'
 import { hasAnswer, hasFailed, usesOf } from 'indelible/internal/session'
+import { breakIn, ReceiptCalls, unpackCalls, UsageExplainer, type UsageCause } from 'indelible/internal/usage'
+import type { ExplainedCall, UsageCall } from 'indelible/usage'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
-import { CacheWatch, missedText, otherModelText } from '@indelible/recorder/internal'
+import type { CallUsage } from '@indelible/transcripts/internal'
+import { callClause } from '../texts/cause-text.ts'
 import { countedIn, keyOf, notesOf, type CallRecord, type ModelCall, type NoteAtRow } from './model-calls.ts'
 import {
   atLeast,
   compactNumber,
   countText,
-  durationText,
   groupedNumber,
   oneLine,
   sentence,
@@ -20,27 +20,6 @@ import {
 } from '../texts/format-text.ts'
 import type { ViewedSession } from '../protocol.ts'
 import { costText, dollarsText } from '../texts/money.ts'
-
-/**
- * What became of input tokens. `cached`: the provider read them from its cache. `new`: they were sent for the first time.
- * `tools`, `system`, `messages`: sent again, because that part of the request changed. `model`: sent again, because the call
- * before went to another model. `missed`: sent again unchanged, and not in the cache. `again`: sent again, and the receipt does
- * not say why. `uncounted`: nobody counted cached ones.
- */
-export type Cause = 'cached' | 'new' | 'tools' | 'system' | 'messages' | 'model' | 'missed' | 'again' | 'uncounted'
-
-/** The causes in the order in which a bar stacks them, from its foot, each with its words in a legend. */
-export const causes: { readonly [cause in Cause]: string } = {
-  cached: 'cached',
-  new: 'new',
-  tools: 'tools changed',
-  system: 'system changed',
-  messages: 'messages changed',
-  model: 'another model',
-  missed: 'lost from the cache',
-  again: 'sent again',
-  uncounted: 'cache not counted',
-}
 
 export interface CallFigures {
   /** Its number among the calls, from 1. */
@@ -62,7 +41,7 @@ export interface CallFigures {
   /** Whether the provider counted the tokens. */
   readonly isCounted: boolean
   /** The input tokens by cause. Their sum is `input`. */
-  readonly parts: ReadonlyMap<Cause, number>
+  readonly parts: ReadonlyMap<UsageCause, number>
   /** Of `input`: read from the provider's cache; undefined if nobody counted them. */
   readonly cached: number | undefined
   /** Of `input`: written to the provider's cache; undefined if nobody counted them. */
@@ -85,65 +64,39 @@ export interface CallFigures {
 export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): readonly CallFigures[] => {
   const session = notesOf(record)
   const figures: CallFigures[] = []
-  const cache = new CacheWatch()
-  let last: { readonly at: number | undefined } | undefined
-  let broken: CallDetails['broke']
+  const explainer = new UsageExplainer()
+  const receipts = new ReceiptCalls()
+  const filed = filedCalls(record)
   let digest: string | undefined
   let copied = copiedCalls(record)
   for (const [index, call] of calls.entries()) {
     const { receipt, answer } = call
     const counted = countedIn(record, call)
-    const counts = receipt?.note ?? counted ?? uncountedCall
-    const { usage, model } = counts
     const details = receipt && detailsOf(receipt.note, session)
-    const at = details?.at ?? (receipt === undefined ? record.entries[answer]?.at : receipt.at)
-    const input = usage?.input ?? receipt?.note.estimated ?? 0
+    const ownTime = receipt === undefined ? record.entries[answer]?.at : receipt.at
+    const explained = explainer.next(
+      receipt === undefined
+        ? (filed.get(answer) ?? messageCall(counted, ownTime))
+        : receipts.next(receipt.index, receipt.note, receipt.at),
+    )
+    const { usage, model } = receipt?.note ?? counted ?? { model: '', usage: undefined }
     const before = figures.at(-1)
-    // A call without figures passes its break on to the one that repeats it.
-    broken = details?.broke ?? broken
-    const parts = new Map<Cause, number>()
-    const add = (cause: Cause, tokens: number): void => void (tokens > 0 && parts.set(cause, tokens))
-    let broke = details?.broke && sentence(details.broke.because)
-    let [elsewhere, isUpperBound] = [false, false]
-    const sent = usage && cache.next(model, usage, broken !== undefined)
-    if (sent === undefined || usage?.cacheRead === undefined) add('uncounted', input)
-    else if (broken !== undefined && isFirstOwn(record, receipt, calls[index - 1]?.receipt)) {
-      add('cached', Math.min(input, usage.cacheRead))
-      add(broken.where, input - usage.cacheRead)
-      broke ??= sentence(broken.because)
-      elsewhere = true
-    } else {
-      const otherModel = sent.other === undefined ? undefined : sentence(otherModelText(sent.other))
-      const cause = otherModel !== undefined ? 'model' : (broken?.where ?? (details === undefined ? 'again' : 'missed'))
-      add('cached', Math.min(input, usage.cacheRead))
-      add('new', input - usage.cacheRead - sent.again)
-      add(cause, sent.again)
-      isUpperBound = sent.isUpperBound
-      if (broken !== undefined) broke = [otherModel ?? [], sentence(broken.because)].flat().join(' ')
-      else if (sent.broke)
-        broke =
-          otherModel !== undefined
-            ? otherModel
-            : details === undefined
-              ? `The earlier messages were no longer in the cache${pauseText(last?.at, at)}. The ${receipt === undefined ? 'file' : 'receipt'} does not say why.`
-              : sentence(`${missedText}${pauseText(last?.at, at)}`)
-    }
+    const input = usage?.input ?? receipt?.note.estimated ?? 0
+    const parts = new Map(explained.parts.flatMap(({ cause, tokens }) => (cause === 'answer' ? [] : [[cause, tokens]])))
+    if (usage === undefined && input > 0) parts.set('uncounted', input)
     const failed = failureOf(details)
     const repeats =
       before?.failed !== undefined && digest === receipt?.note.contextDigest
         ? (before.repeats ?? before.number)
         : undefined
-    const prices =
-      usage === undefined ? undefined : pricesOf(details?.tier === undefined ? model : `${model} (${details.tier})`)
     const isCopy = receipt === undefined && usage !== undefined && copied-- > 0
-    const dollars = prices === undefined || usage === undefined ? undefined : callDollars(prices, usage)
     figures.push({
       number: index + 1,
       isShared: isCopy || !isOwn(record, receipt),
       key: keyOf(call),
       imported: receipt === undefined ? answer : undefined,
       model,
-      at,
+      at: details?.at ?? ownTime,
       input,
       output: usage?.output ?? 0,
       isUndercounted: counted?.undercounted === true || (usage !== undefined && details?.cut === true),
@@ -151,21 +104,42 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       parts,
       cached: usage?.cacheRead,
       written: usage?.cacheWrite,
-      broke,
+      broke: brokeText(explained),
       failed,
       hasAnswer: details === undefined || usage !== undefined || hasAnswer({ ...details }),
       repeats,
-      dollars,
-      why: costReason(counts, parts, broke, { isFirst: last === undefined, elsewhere, isUpperBound }),
+      dollars: usage === undefined ? undefined : explained.dollars,
+      why: usage === undefined ? sentenceOr(details?.broke?.because) : sentence(callClause(explained)),
     })
-    if (usage !== undefined) {
-      last = { at }
-      broken = undefined
-    }
     digest = receipt?.note.contextDigest
   }
   return figures.some(({ model }) => model !== '') ? figures : []
 }
+
+/** The calls of the imported file, by the positions of their answers. */
+const filedCalls = ({ info }: CallRecord): ReadonlyMap<number, UsageCall> => {
+  const { forkedFrom, metadata } = info.value
+  const { from } = metadata
+  const calls = forkedFrom === undefined && isObject(from) ? unpackCalls(from['calls']) : []
+  return new Map(calls.flatMap((call) => (call.position === undefined ? [] : [[call.position, call]])))
+}
+
+/** A call that only the answer's own fields tell of, as in a session that an earlier version imported. */
+const messageCall = (counted: CallUsage | undefined, at: number | undefined): UsageCall => ({
+  model: counted?.model ?? '',
+  seenIn: 'lines',
+  ...present({ usage: counted?.usage, at }),
+})
+
+/** Why the cached prefix ended, as a sentence; of a call that repeats a failed one, what had changed before that. */
+const brokeText = (explained: ExplainedCall): string | undefined => {
+  const broke = breakIn(explained) ?? explained.parts.find(({ cause }) => changeCauses.has(cause))
+  return broke && sentence(broke.because ?? 'the earlier messages were no longer in the cache, and nothing says why')
+}
+
+const changeCauses: ReadonlySet<UsageCause> = new Set(['tools', 'system', 'messages', 'effort', 'compaction', 'rewind'])
+
+const sentenceOr = (text: string | undefined): string => (text === undefined ? '' : sentence(text))
 
 /**
  * Whether a call is the first of a fork. If its prefix broke, the call before it is in the other session: a recorder forks
@@ -187,65 +161,12 @@ const copiedCalls = ({ info }: CallRecord): number => {
 export const isOwn = ({ info }: CallRecord, receipt: NoteAtRow | undefined): boolean =>
   info.value.forkedFrom === undefined || (receipt?.at ?? 0) >= info.value.created
 
-/** Of an imported call whose file counts nothing: where others are counted, it has its place among them. */
-const uncountedCall: Pick<ReceiptNote, 'model' | 'usage'> = { model: '' }
-
 const failureOf = (details: CallDetails | undefined): string | undefined => {
   if (details === undefined || !hasFailed({ ...details })) return undefined
   const { error, status, cut } = details
   const what =
     status !== undefined && status >= 400 ? `HTTP ${status}` : cut === true ? 'the answer broke off' : 'no answer'
   return error === undefined ? what : `${what}: ${oneLine(error, 120)}`
-}
-
-const pauseText = (before: number | undefined, at: number | undefined): string =>
-  before === undefined || at === undefined || at - before < 60_000 ? '' : `, ${durationText(at - before)} later`
-
-/** Names the answer if it cost more than all of the input; else the larger part of the input. */
-const costReason = (
-  { model, usage }: Pick<ReceiptNote, 'model' | 'usage'>,
-  parts: ReadonlyMap<Cause, number>,
-  broke: string | undefined,
-  {
-    isFirst,
-    elsewhere,
-    isUpperBound,
-  }: { readonly isFirst: boolean; readonly elsewhere: boolean; readonly isUpperBound: boolean },
-): string => {
-  if (usage === undefined) return broke ?? ''
-  const cached = parts.get('cached') ?? 0
-  const prices = pricesOf(model)
-  // If the price of the model is unknown, only numbers of input tokens are compared.
-  const { input, cacheRead, cacheWrite, output } =
-    prices === undefined ? { input: 1, cacheRead: 1, cacheWrite: 1, output: 0 } : ratesAt(prices, usage.input)
-  const written = Math.min(usage.cacheWrite ?? 0, usage.input - cached)
-  const paid = {
-    cached: cached * cacheRead,
-    fresh: written * cacheWrite + (usage.input - cached - written) * input,
-    answer: usage.output * output,
-  }
-  if (paid.answer > paid.cached + paid.fresh)
-    return `Mostly the answer: ${countText(usage.output, 'token')}.${broke === undefined ? '' : ` ${broke}`}`
-  const [again, fresh] = [tokensSentAgain(parts), parts.get('new') ?? 0]
-  if (broke !== undefined && again === 0) return broke
-  if (broke !== undefined && elsewhere)
-    return `${broke} Up to ${tokensText(again)} were sent again: the call before is in the session of which this is a fork.`
-  if (broke !== undefined)
-    return `${broke} ${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again${fresh > again ? `, and ${compactNumber(fresh)} were new` : ''}.`
-  if (paid.answer > Math.max(paid.cached, paid.fresh))
-    return `The input cost more than the answer: ${compactNumber(cached)} cached tokens and ${compactNumber(usage.input - cached)} others.`
-  if (paid.cached > paid.fresh) return `Mostly cached tokens: ${compactNumber(cached)}.`
-  if (parts.has('uncounted')) return 'The provider did not count cached tokens.'
-  if (isFirst && cached === 0) return 'The first call: nothing was cached yet.'
-  return again > fresh
-    ? `${isUpperBound ? 'Up to ' : ''}${tokensText(again)} were sent again, and were not in the cache.`
-    : `Mostly new tokens: ${compactNumber(fresh)}.`
-}
-
-const tokensSentAgain = (parts: ReadonlyMap<Cause, number>): number => {
-  let sum = 0
-  for (const [cause, tokens] of parts) if (cause !== 'cached' && cause !== 'new' && cause !== 'uncounted') sum += tokens
-  return sum
 }
 
 export interface CallSums {

@@ -1,8 +1,8 @@
 /** The details of a session in a list: first words, models, tokens, cost, and state. */
-import { CacheWatch, type CacheBreak } from '@indelible/recorder/internal'
 import { isArray, isLeft, present } from 'indelible/internal/json'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import { usesIn } from 'indelible/internal/session'
+import { breakIn, callsIn, explainCalls } from 'indelible/internal/usage'
 import type { Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent, type Erasure } from 'indelible/internal/store'
 import { reasonOf } from 'indelible/internal/task'
@@ -136,15 +136,8 @@ const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
 }
 
 /** Of a fork those of its own calls. */
-const breaksIn = ({ forkedFrom, created }: SessionInfo, notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
-  const cache = new CacheWatch()
-  let breaks = 0
-  for (const { body, at } of notes) {
-    const note = body.includes('"receipt"') ? noteIn(body) : undefined
-    if (note?.type !== 'receipt') continue
-    const { model, usage, details } = note
-    const broke = cache.breakAt(model, usage, details?.['broke'] as CacheBreak | undefined)
-    if (broke !== undefined && (forkedFrom === undefined || at >= created)) breaks += 1
-  }
+const breaksIn = (info: SessionInfo, notes: readonly StoredRow[]): Pick<Overview, 'breaks'> => {
+  const own = explainCalls(callsIn(info, notes)).filter(({ isShared }) => isShared !== true)
+  const breaks = own.filter((call) => breakIn(call) !== undefined).length
   return breaks === 0 ? {} : { breaks }
 }

@@ -14,7 +14,6 @@ import {
 import type { Store, StoreFault } from 'indelible/store'
 import { FaultError } from 'indelible/internal/task'
 import { placeText } from '../texts/about.ts'
-import { importedBreaks } from './imported-breaks.ts'
 import type { Overview, Verdict } from '../protocol.ts'
 import type { VerifyOptions } from 'indelible/internal/session'
 
@@ -60,10 +59,7 @@ export const missingText = (missing: readonly BlockId[]): string | undefined =>
 /** Verifies sessions for the page, and remembers what was found. */
 export class Verdicts {
   readonly #store: Store
-  readonly #known = new Map<
-    string,
-    { readonly created: number; readonly root: string; readonly found: Pick<Overview, 'found' | 'breaks'> }
-  >()
+  readonly #known = new Map<string, { readonly created: number; readonly found: Pick<Overview, 'found'> }>()
 
   constructor(store: Store) {
     this.#store = store
@@ -79,24 +75,12 @@ export class Verdicts {
     const missing = isLeft(verified) ? [] : verified.right.missing
     const problem = damaged === undefined ? missingText(missing) : damageText(damaged)
     const found = present({ damaged, problem })
-    const { created, head } = info
-    const before = this.#known.get(id)
-    const breaks =
-      before?.created === created && before.root === head.root
-        ? before.found.breaks
-        : isLeft(verified) || verified.right.unread
-          ? undefined
-          : (await importedBreaks(this.#store, info)) || undefined
-    this.#known.set(id, {
-      created,
-      root: head.root,
-      found: { ...(problem !== undefined && { found }), ...present({ breaks }) },
-    })
+    this.#known.set(id, { created: info.created, found: problem === undefined ? {} : { found } })
     return { missing, ...found }
   }
 
   /** What was found in a session that was verified before. */
-  foundIn({ id, created }: Pick<SessionInfo, 'id' | 'created'>): Pick<Overview, 'found' | 'breaks'> {
+  foundIn({ id, created }: Pick<SessionInfo, 'id' | 'created'>): Pick<Overview, 'found'> {
     const known = this.#known.get(id)
     return known?.created === created ? known.found : {}
   }

@@ -1,0 +1,119 @@
+/** The calls of a transcript, each with its place in the conversation and what the file shows before it. */
+import { isObject } from 'indelible/internal/json'
+import { lineEvidence, packCalls, summedCalls, type LineChange, type PackedCalls } from 'indelible/internal/usage'
+import type { UsageCall } from 'indelible/usage'
+import { callUsageOf } from './call-usage.ts'
+import { objectIn, textIn } from './origin.ts'
+import { sourceTimeOf } from './source-time.ts'
+import type { Transcript } from './transcript.ts'
+
+/** Where a transcript's calls are found. */
+type Source = Pick<Transcript, 'messages' | 'notes' | 'origin'>
+
+/**
+ * The calls that a file counts, in its order. Those whose answers are not in the conversation (compactions, other branches) are a
+ * chain of their own. Cost: O(messages + notes)
+ */
+export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall[] => {
+  const { calls = [], metadata } = origin
+  const positions = answersIn(messages)
+  const { agentId, isSidechain, parent_thread_id: parent } = metadata
+  const isAgent = typeof agentId === 'string' || isSidechain === true || typeof parent === 'string'
+  const placed = calls.map((call) => ({ call, position: positions.get(nameOf(call))?.shift() }))
+  const hasPlaces = placed.some(({ position }) => position !== undefined)
+  let [last, next] = [-1, 0]
+  let isAside = false
+  let level: string | undefined
+  const found: UsageCall[] = []
+  for (const { call, position } of placed) {
+    const own = { ...call, seenIn: 'lines' as const, ...(isAgent && { isAgent }) }
+    if (position === undefined) {
+      isAside = true
+      found.push(hasPlaces ? { ...own, chain: 'aside' } : own)
+      continue
+    }
+    let change: LineChange | undefined
+    const levelBefore = level
+    for (; next < notes.length && (notes[next]?.position ?? 0) <= position; next++) {
+      const note = notes[next]?.note
+      const type = note?.type
+      level = levelIn(note) ?? level
+      if ((notes[next]?.position ?? 0) <= last) continue
+      if (type === 'summary') change = 'compaction'
+      else if (type === 'retraction') change ??= 'messages'
+    }
+    if (isAside && last >= 0) change ??= 'rewind'
+    if (last >= 0 && level !== levelBefore) change ??= 'effort'
+    isAside = false
+    last = position
+    const reported = missReason(messages[position])
+    const before = messages[position - 1]
+    const began = before === undefined || before.role === 'assistant' ? undefined : sourceTimeOf(before)
+    found.push({
+      ...own,
+      position,
+      ...(began !== undefined && call.at !== undefined && began <= call.at && { began }),
+      ...(reported !== undefined
+        ? { evidence: lineEvidence(reported, true) }
+        : change !== undefined && { evidence: lineEvidence(change) }),
+    })
+  }
+  return found
+}
+
+/**
+ * Why the provider's cache was missed, as it reports beside an answer.
+ *
+ * Source  platform.claude.com/docs/en/build-with-claude/cache-diagnostics (2026-11-29)
+ */
+const missReason = (answer: Source['messages'][number] | undefined): LineChange | undefined => {
+  const diagnostics = objectIn(objectIn(answer?.meta ?? {}, 'anthropic-response'), 'diagnostics')
+  const type = textIn(objectIn(diagnostics, 'cache_miss_reason'), 'type')
+  return type !== undefined && Object.hasOwn(missReasons, type) ? missReasons[type] : undefined
+}
+
+const missReasons: { readonly [reason: string]: LineChange } = {
+  tools_changed: 'tools',
+  system_changed: 'system',
+  messages_changed: 'messages',
+}
+
+/** The level of thinking that a line of pi sets. */
+const levelIn = (note: Transcript['notes'][number]['note'] | undefined): string | undefined => {
+  const content = note?.type === 'application' && note.namespace === 'pi-session' ? note.content : undefined
+  return isObject(content) && typeof content['thinkingLevel'] === 'string' ? content['thinkingLevel'] : undefined
+}
+
+/** The calls of a transcript, or their sums where its file has no more. */
+export const spentIn = (transcript: Source): readonly UsageCall[] => {
+  const calls = callsOf(transcript)
+  return calls.length > 0 ? calls : summedCalls(transcript.origin)
+}
+
+/** The calls as a stored session has them; undefined without any. */
+export const packedCallsOf = (transcript: Source): PackedCalls | undefined => {
+  const calls = callsOf(transcript)
+  return calls.length === 0 ? undefined : packCalls(calls)
+}
+
+/** The positions of counted answers, by what names their calls. Of an answer in several messages the last counts. */
+const answersIn = (messages: Source['messages']): Map<string, number[]> => {
+  const last = new Map<string, number>()
+  const found = messages.map((message, position) => {
+    const use = callUsageOf(message)
+    if (use?.key !== undefined) last.set(use.key, position)
+    return use
+  })
+  const positions = new Map<string, number[]>()
+  for (const [position, use] of found.entries()) {
+    if (use === undefined || (use.key !== undefined && last.get(use.key) !== position)) continue
+    const name = nameOf(use)
+    const there = positions.get(name)
+    if (there === undefined) positions.set(name, [position])
+    else there.push(position)
+  }
+  return positions
+}
+
+const nameOf = ({ model, usage }: Pick<UsageCall, 'model' | 'usage'>): string =>
+  [model, usage?.input, usage?.cacheRead ?? 0, usage?.cacheWrite ?? 0, usage?.output].join(' ')
