@@ -1,6 +1,6 @@
 /** The agents: how each is asked, and where it keeps its own record of the conversation. */
 import { existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** The folder of the agents' packages: those of the lock file, or the newest. */
 const packages = process.env['CLIENTS_PACKAGES'] ?? join(import.meta.dirname, 'node_modules')
@@ -19,9 +19,13 @@ export interface Agent {
   /** Its program; undefined if it is not installed. */
   readonly program: () => string | undefined
   readonly env: Readonly<Record<string, string>>
-  readonly prepare?: (place: Place) => void
+  readonly prepare?: (place: Place, provider: string) => void
   /** Whether only its session file is read: it is not recorded between it and its provider. */
   readonly isOnlyRead?: boolean
+  /** Whether it can't go on with a conversation here. */
+  readonly asksOnce?: boolean
+  /** Whether `keep` and `mcp` are not tried with it: it has neither a hook nor an entry of theirs. */
+  readonly isNotKept?: boolean
   /** Its arguments for a question: the first one, or one that goes on with the conversation. */
   readonly ask: (question: string, goesOn: boolean) => readonly string[]
   /** Whether it names its conversation to its provider: without that, a compaction is another session. */
@@ -32,6 +36,12 @@ export interface Agent {
   readonly transcript: string
   /** Where all of its conversations are, those of sub-agents too. Default: `transcript`. */
   readonly files?: string
+  /** Its name for `indelible mcp --install`; undefined if that does not know it. */
+  readonly mcp?: string
+  /** Whether `indelible keep --install` adds a hook. Default: true. */
+  readonly hasHook?: boolean
+  /** Arguments that let it run hooks and tools without asking. */
+  readonly trust?: readonly string[]
 }
 
 const found = (...patterns: readonly string[]): string | undefined =>
@@ -46,6 +56,8 @@ export const agents: readonly Agent[] = [
     env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     ask: (question, goesOn) => ['-p', ...(goesOn ? ['-c'] : []), question, '--autocompact', '100000'],
     compact: ['-p', '-c', '/compact'],
+    mcp: 'claude-code',
+    trust: ['--allowedTools', 'mcp__indelible__search'],
     transcript: '.claude/projects/*/*.jsonl',
     files: '.claude/projects/**/*.jsonl',
   },
@@ -66,6 +78,8 @@ export const agents: readonly Agent[] = [
       'model_auto_compact_token_limit=100000',
       question,
     ],
+    mcp: 'codex',
+    trust: ['--dangerously-bypass-hook-trust'],
     transcript: '.codex/sessions/*/*/*/*.jsonl',
   },
   {
@@ -89,6 +103,8 @@ export const agents: readonly Agent[] = [
       writeFileSync(join(work, 'opencode.json'), JSON.stringify(config))
     },
     ask: (question, goesOn) => ['run', ...(goesOn ? ['-c'] : []), question],
+    mcp: 'opencode',
+    hasHook: false,
     transcript: '.local/share/opencode/opencode.db',
   },
   {
@@ -117,6 +133,7 @@ export const agents: readonly Agent[] = [
       '-p',
       question,
     ],
+    mcp: 'gemini',
     transcript: '.gemini/tmp/*/chats/*.json*',
     files: '.gemini/tmp/*/chats/**/*.json*',
   },
@@ -146,4 +163,89 @@ export const agents: readonly Agent[] = [
     ask: (question, goesOn) => ['--auth-type', 'openai', '--yolo', ...(goesOn ? ['--continue'] : []), '-p', question],
     transcript: '.qwen/projects/*/chats/*.jsonl',
   },
+  {
+    name: 'pi',
+    package: '@earendil-works/pi-coding-agent',
+    isNamed: false,
+    isOnlyRead: true,
+    program: () => found('.bin/pi'),
+    env: { PI_OFFLINE: '1' },
+    prepare: ({ home }, provider) => {
+      const model = { id: 'gpt-5.2', name: 'gpt-5.2', reasoning: false, input: ['text'], contextWindow: 100_000 }
+      const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+      const own = { baseUrl: `${provider}/v1`, api: 'openai-completions', apiKey: 'none' }
+      const models = [{ ...model, maxTokens: 1000, cost }]
+      writeIn(home, '.pi/agent/models.json', JSON.stringify({ providers: { scripted: { ...own, models } } }))
+    },
+    ask: (question, goesOn) => [
+      ...['-p', '--provider', 'scripted', '--model', 'gpt-5.2'],
+      ...(goesOn ? ['-c'] : []),
+      question,
+    ],
+    mcp: 'pi',
+    transcript: '.pi/agent/sessions/*/*.jsonl',
+  },
+  {
+    name: 'Kimi Code',
+    package: '@moonshot-ai/kimi-code',
+    isNamed: false,
+    isOnlyRead: true,
+    isNotKept: true,
+    program: () => found('.bin/kimi'),
+    env: {},
+    prepare: ({ home }, provider) =>
+      writeIn(
+        home,
+        '.kimi-code/config.toml',
+        [
+          'default_model = "scripted"',
+          '[models.scripted]\nprovider = "scripted"\nmodel = "gpt-5.2"\nmax_context_size = 100000',
+          `[providers.scripted]\ntype = "openai"\nbase_url = "${provider}/v1"\napi_key = "none"\n`,
+        ].join('\n'),
+      ),
+    ask: (question, goesOn) => [...(goesOn ? ['-c'] : []), '-p', question],
+    transcript: '.kimi-code/sessions/*/*/agents/main/wire.jsonl',
+  },
+  {
+    name: 'Droid',
+    package: 'droid',
+    isNamed: false,
+    isOnlyRead: true,
+    isNotKept: true,
+    // To go on with a session it needs an account.
+    asksOnce: true,
+    program: () => found('.bin/droid'),
+    env: { FACTORY_API_KEY: 'none' },
+    prepare: ({ home }, provider) => {
+      const model = { displayName: 'scripted', model: 'scripted-1', provider: 'generic-chat-completion-api' }
+      const customModels = [{ ...model, baseUrl: `${provider}/v1`, apiKey: 'none', maxOutputTokens: 1000 }]
+      writeIn(home, '.factory/settings.json', JSON.stringify({ customModels }))
+    },
+    ask: (question) => ['exec', '--auto', 'high', '-m', 'custom:scripted-1', question],
+    transcript: '.factory/sessions/*/*.jsonl',
+  },
+  {
+    name: 'Cline',
+    package: 'cline',
+    isNamed: false,
+    isOnlyRead: true,
+    isNotKept: true,
+    asksOnce: true,
+    program: () => found('@cline/cli-linux-*/bin/cline'),
+    env: {},
+    prepare: ({ home }, provider) => {
+      const settings = { provider: 'openai-compatible', apiKey: 'none', model: 'gpt-5.2', baseUrl: `${provider}/v1` }
+      const own = { settings, updatedAt: '2026-11-29T00:00:00.000Z', tokenSource: 'manual' }
+      const providers = { version: 1, lastUsedProvider: 'openai-compatible', providers: { 'openai-compatible': own } }
+      writeIn(home, '.cline/data/settings/providers.json', JSON.stringify(providers))
+    },
+    ask: (question) => [question],
+    transcript: '.cline/data/sessions/*/*.messages.json',
+  },
 ]
+
+/** Write a file into a folder of the home. */
+const writeIn = (home: string, path: string, text: string): void => {
+  mkdirSync(dirname(join(home, path)), { recursive: true })
+  writeFileSync(join(home, path), text)
+}

@@ -2,8 +2,8 @@
  * One agent, recorded between it and the scripted provider: it reads a file, is resumed, and compacts. Prints JSON: what
  * was recorded after each step, beside what the agent's own files say. Started by `run.ts` where there is no way out.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { listSessions, openSession, type Message, type Session } from 'indelible'
@@ -11,10 +11,8 @@ import type { Note } from '../src/notes/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { readTranscript } from '@indelible/transcripts'
 import { readTranscriptDatabase } from '@indelible/transcripts/sqlite'
-import { providerServer } from '../test/run/provider-server.ts'
-import { agents } from './agents.ts'
 import { compare } from './compare.ts'
-import { scripted } from './scripted.ts'
+import { stage } from './stage.ts'
 
 /** What one step left. */
 export interface Step {
@@ -32,52 +30,14 @@ export interface Step {
   readonly wrong: readonly string[]
 }
 
-const [name, folder = ''] = process.argv.slice(2)
-const agent = agents.find((one) => one.name === name)
-const program = agent?.program()
-if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
-
-const place = { home: join(folder, 'home'), work: join(folder, 'work') }
+const { agent, program, place, folder, ...there } = await stage()
 const path = join(folder, 'sessions.db')
-mkdirSync(place.home)
-mkdirSync(place.work)
-writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')
-agent.prepare?.(place)
-const provider = await providerServer((request) => {
-  const reply = scripted(request)
-  if (process.env['CLIENTS_WIRE'] !== undefined)
-    writeFileSync(join(folder, 'wire.jsonl'), `${JSON.stringify({ ...request, reply })}\n`, { flag: 'a' })
-  return reply
-})
 
 /** The command, as it is installed. */
 const main = join(import.meta.dirname, '../packages/cli/dist/bin/main.js')
 
 const run = (args: readonly string[]): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const child = spawn(process.execPath, [main, 'record', '--store', path, '--', program, ...args], {
-      cwd: place.work,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: place.home,
-        ...agent.env,
-        OPENAI_BASE_URL: `${provider.url}/v1`,
-        OPENAI_API_KEY: 'none',
-        ANTHROPIC_BASE_URL: provider.url,
-        ANTHROPIC_API_KEY: 'none',
-        GOOGLE_GEMINI_BASE_URL: provider.url,
-      },
-    })
-    let said = ''
-    child.stdout.on('data', (chunk) => (said += String(chunk)))
-    child.stderr.on('data', (chunk) => (said += String(chunk)))
-    const timer = setTimeout(() => child.kill('SIGKILL'), 600_000) // ends a hang
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      resolve(code === 0 ? undefined : `exit code ${code}: ${said.slice(-1500)}`)
-    })
-  })
+  there.run(process.execPath, [main, 'record', '--store', path, '--', program, ...args])
 
 /** The conversation as the agent's own files say it. */
 const transcript = (): readonly Message[] => {
@@ -196,5 +156,5 @@ const before = steps.at(-1) as Step
 await step('two sub-agents', agent.ask('Please let two helpers read it for you.', true))
 const helped = await withHelpers(before, steps.pop() as Step)
 steps.push({ ...helped, wrong: [...helped.wrong, ...damaged()] })
-await provider.close()
+await there.close()
 process.stdout.write(JSON.stringify(steps))

@@ -210,7 +210,7 @@ const programs: readonly Program[] = [
   },
 ]
 
-for (const name of ['Gemini CLI', 'opencode']) agentOf(name).prepare?.({ home, work })
+for (const name of ['Gemini CLI', 'opencode']) agentOf(name).prepare?.({ home, work }, provider.url)
 mkdirSync(join(home, '.pi/agent'), { recursive: true })
 for (const name of ['.claude', '.codex']) mkdirSync(join(home, name), { recursive: true })
 const model = {

@@ -2,16 +2,13 @@
  * One agent, asked twice by itself, and its session file read: `reads.ts NAME FOLDER`. Prints as JSON what of the file does not
  * fit the reader. Started by `run.ts` where there is no way out.
  */
-import { spawn } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { faultMessage, settle, textOf } from 'indelible'
 import { readTranscript } from '@indelible/transcripts'
 import { readTranscriptDatabase } from '@indelible/transcripts/sqlite'
-import { providerServer } from '../test/run/provider-server.ts'
-import { agents } from './agents.ts'
-import { scripted } from './scripted.ts'
+import { stage } from './stage.ts'
 
 /** What was read of an agent's session file. */
 export interface Reading {
@@ -20,49 +17,17 @@ export interface Reading {
   readonly wrong: readonly string[]
 }
 
-const [name, folder = ''] = process.argv.slice(2)
-const agent = agents.find((one) => one.name === name)
-const program = agent?.program()
-if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
-
-const place = { home: join(folder, 'home'), work: join(folder, 'work') }
-mkdirSync(place.home)
-mkdirSync(place.work)
-const note = join(place.work, 'note.txt')
-writeFileSync(note, 'first:alpha\nsecond:beta\n')
-agent.prepare?.(place)
-const provider = await providerServer(scripted)
-
-const variables: Readonly<Record<string, string>> = {
-  OPENAI_BASE_URL: `${provider.url}/v1`,
-  OPENAI_API_KEY: 'none',
-  ANTHROPIC_BASE_URL: provider.url,
-  ANTHROPIC_API_KEY: 'none',
-  GOOGLE_GEMINI_BASE_URL: provider.url,
-}
-const filled = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (all, key: string) => variables[key] ?? all)
-
-const ask = (question: string, goesOn: boolean): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const env = Object.fromEntries(Object.entries(agent.env).map(([key, value]) => [key, filled(value)]))
-    const child = spawn(program, agent.ask(question, goesOn).map(filled), {
-      cwd: place.work,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: place.home, ...variables, ...env },
-    })
-    let out = ''
-    child.stdout.on('data', (chunk) => (out += String(chunk)))
-    child.stderr.on('data', (chunk) => (out += String(chunk)))
-    const timer = setTimeout(() => child.kill('SIGKILL'), 300_000) // ends a hang
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      resolve(code === 0 ? undefined : `exit code ${code}: ${out.slice(-1500)}`)
-    })
-  })
-
-const failed =
-  (await ask(`Please read ${note} and tell me its second word.`, false)) ?? (await ask('And what was the first?', true))
-await provider.close()
+const { agent, program, place, run, withAddresses, close } = await stage()
+const questions = ['tell me its second word', 'And what was the first?'].slice(0, agent.asksOnce === true ? 1 : 2)
+let failed: string | undefined
+for (const [index, question] of [
+  `Please read ${join(place.work, 'note.txt')} and tell me its second word.`,
+  'And what was the first?',
+]
+  .slice(0, questions.length)
+  .entries())
+  failed ??= await run(program, agent.ask(question, index > 0).map(withAddresses))
+await close()
 
 /** What the session file should say, and does not. */
 const read = (): Reading => {
@@ -77,7 +42,7 @@ const read = (): Reading => {
     ...damage.map(({ line, reason }) => `line ${line} ${reason}`),
     ...losses.map(({ line, reason }) => `line ${line}: a value ${reason}`),
     ...(isLeft(settled) ? [faultMessage(settled.left)] : []),
-    ...['tell me its second word', 'And what was the first?'].flatMap((question) =>
+    ...questions.flatMap((question) =>
       words.filter((text) => text.startsWith('user: ') && text.includes(question)).length === 1
         ? []
         : [`the question "${question}" is not in it once`],

@@ -2,11 +2,13 @@
  * `npm run clients`: real agents, recorded between them and a scripted provider, each in a network namespace of its own
  * without a way out. What they need and this machine lacks leaves them out, with a line that says so.
  *
- * Then each session of five agents is continued in each other (`pairs.ts`).
+ * Then each session of five agents is continued in each other (`pairs.ts`), and each agent runs with `keep` and `mcp` (`keep.ts`).
  *
  * `npm run clients -- --newest` installs the newest version of each agent and says which reader no longer fits its files.
  *
- * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
+ * `npm run clients -- rerun` answers four agents from their records alone (`rerun.ts`).
+ *
+ * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations, `npm run clients -- keep` the runs with `keep` and `mcp`; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -15,9 +17,11 @@ import { join } from 'node:path'
 import { install } from '../scripts/install.ts'
 import { root, run } from '../scripts/run.ts'
 import { agents, type Agent } from './agents.ts'
+import type { KeepStep } from './keep.ts'
 import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
 import type { Reading } from './reads.ts'
+import type { Rerun } from './rerun.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -116,7 +120,9 @@ const columns = ['sessions', 'others', 'forks', 'calls', 'messages', 'retracted'
 const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
-const chosen = agents.filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).includes(name))
+const isOnlyRerun = process.argv.includes('rerun')
+const named = process.argv.slice(2).filter((word) => agents.some(({ name }) => name === word))
+const chosen = agents.filter(({ name }) => process.argv.length < 3 || (!isOnlyRerun && named.includes(name)))
 if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's'))
 let passed = 0
 let wrong = 0
@@ -163,6 +169,40 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       )
       for (const line of one.wrong) say(`    ${line}`)
     }
+}
+if (process.argv.length < 3 || isOnlyRerun)
+  for (const agent of agents.filter(({ isOnlyRead = false, program }) => !isOnlyRead && program() !== undefined)) {
+    if (named.length > 0 && !named.includes(agent.name)) continue
+    const reruns = await printed<Rerun>(agent.name, 'rerun.ts', agent.name)
+    if (typeof reruns === 'string') {
+      say(`${agent.name} can't be answered from its record: ${reruns}`)
+      wrong++
+      continue
+    }
+    for (const one of reruns) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(
+        `${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`,
+      )
+      for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
+    }
+  }
+if (process.argv.length < 3 || process.argv.includes('keep')) {
+  const runs = agents
+    .filter(({ isNotKept }) => isNotKept !== true)
+    .map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
+  for (const { each, steps: awaited } of runs) {
+    const steps = await awaited
+    for (const one of typeof steps === 'string' ? [{ step: 'failed', seconds: 0, wrong: [steps] }] : steps) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(
+        `${each.name.padEnd(21)}${one.step.padEnd(34)}${one.wrong.length === 0 ? 'as expected' : 'NO'}  ${one.seconds.toFixed(1)}`,
+      )
+      for (const line of one.wrong) say(`    ${line}`)
+    }
+  }
 }
 good &&= wrong === 0
 say(`clients: ${((Date.now() - from) / 1000).toFixed(0)} s`)

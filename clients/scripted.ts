@@ -59,6 +59,10 @@ const answerTo = ({ last, isResult, tools, messages }: ReceivedRequest): Scripte
     const { name, namespace } = wait
     return { text: `I wait (${count}).`, calls: [{ name, namespace, input: { timeout_ms: 10_000 } }] }
   }
+  const asks = all.includes('ask the record') && !all.includes('second word of the note')
+  const search = asks ? searchingCall(tools, all.includes('"ToolSearch"')) : undefined
+  if (search !== undefined) return { text: `I ask (${count}).`, calls: [search] }
+  if (isResult && last.includes('<<indelible ')) return { text: `The record has it (${count}).` }
   const file = isResult ? undefined : fileIn(last)
   const call = file === undefined ? undefined : readingCall(tools, file)
   if (call !== undefined) return { text: `I look into it (${count}).`, calls: [call] }
@@ -81,6 +85,20 @@ const helperCall = (tools: readonly Tool[], side: string): Called | undefined =>
   return tool && { name: tool.name, namespace: tool.namespace, input: inputs[tool.name] as Wire }
 }
 
+/** The call of the tool that searches past sessions; undefined: there is no such tool. `isFound`: it was looked for. */
+const searchingCall = (tools: readonly Tool[], isFound: boolean): Called | undefined => {
+  const input = { question: 'What is the second word of the note?' }
+  const tool = tools.find(({ name, namespace = '' }) => /indelible.*search$/.test(`${namespace}_${name}`))
+  if (tool !== undefined) return { name: tool.name, namespace: tool.namespace, input }
+  // Claude Code, which sends the tools of servers when they were looked for.
+  if (tools.some(({ name }) => name === 'ToolSearch'))
+    return isFound
+      ? undefined
+      : { name: 'ToolSearch', input: { query: 'select:mcp__indelible__search', max_results: 5 } }
+  const script = tools.find(({ schema, description }) => schema === undefined && /tools\./.test(description))
+  return script && { name: script.name, input: `text(await tools.mcp__indelible__search(${JSON.stringify(input)}))` }
+}
+
 /** The call of a tool that reads a file: one with a path, or a shell. */
 const readingCall = (tools: readonly Tool[], file: string): Called | undefined => {
   const fieldOf = (schema: Wire | undefined, pattern: RegExp): string | undefined =>
@@ -89,6 +107,8 @@ const readingCall = (tools: readonly Tool[], file: string): Called | undefined =
     const field = fieldOf(schema, /path$/i)
     if (/^read(?:_file)?$/i.test(name) && field !== undefined) return { name, input: { [field]: file } }
   }
+  // Cline, which reads several at once.
+  if (tools.some(({ name }) => name === 'read_files')) return { name: 'read_files', input: { files: [{ path: file }] } }
   for (const { name, schema } of tools) {
     const field = fieldOf(schema, /^(?:cmd|command)$/)
     if (field === undefined) continue
@@ -314,9 +334,13 @@ const responses = (body: Wire): Reply => {
   return { events: events.map((event, index) => JSON.stringify({ ...event, sequence_number: index })) }
 }
 
+/** Whether a program itself wrote a message: Kimi's follow the question. */
+const isReminder = ({ content }: Wire): boolean =>
+  /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/.test(textOf(content))
+
 const chat = (body: Wire): Reply => {
   const messages = list(body['messages'])
-  const last = messages.at(-1) ?? {}
+  const last = messages.findLast((message) => !isReminder(message)) ?? {}
   const heard = textOf(last['content'])
   const { text, calls: called } = answerTo({
     last: heard,

@@ -72,6 +72,13 @@ const remedies: Readonly<Record<string, () => Promise<void>>> = {
     expect((await ok(openOrCreateSession(store, 's'))).len).toBe(1)
     await ok(createSession(store, { id: 'another' }))
   },
+  Cancelled: async () => {
+    const store = memoryStore()
+    await ok(createSession(store, { id: 's', messages: [user('a')] }))
+    const { cause } = await fault('Cancelled', openSession(store, 's', { signal: AbortSignal.abort('gone') }))
+    expect(cause).toBe('gone')
+    await ok(openSession(store, 's'))
+  },
   BeyondEnd: async () => {
     const { store, head } = await startLog()
     const { size } = await fault('BeyondEnd', store.fork('s', { id: 'fork', at: head.size + 1 }))

@@ -95,21 +95,19 @@ export const withResponse = (kept: KeptMeta, key: string, rest: JsonObject): Kep
     ? kept
     : { meta: Object.freeze({ ...ownField(kept, 'meta'), [key]: Object.freeze(rest) }) }
 
-/**
- * Splits a user turn into runs of results (tool messages) and other parts (user messages).
- *
- * @param keep the fields kept with the first message
- * @param as the marks of the first message
- * @param asFound whether to mark calls, which no API accepts from a user
- */
-export const pushUser = (
-  messages: Message[],
-  parts: readonly Part[],
-  keep: (as: string | undefined) => KeptMeta,
-  mark: Keeping['mark'],
-  as: string | undefined,
-  asFound = true,
-): void => {
+/** The fields and marks of a user turn. */
+interface UserTurn {
+  /** The fields kept with the first message. */
+  readonly keep: (as: string | undefined) => KeptMeta
+  readonly mark: Keeping['mark']
+  /** The marks of the first message. */
+  readonly as: string | undefined
+  /** Whether to mark calls, which no API accepts from a user. */
+  readonly asFound: boolean
+}
+
+/** Splits a user turn into runs of results (tool messages) and other parts (user messages). */
+export const pushUser = (messages: Message[], parts: readonly Part[], { keep, mark, as, asFound }: UserTurn): void => {
   let from = 0
   do {
     const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'

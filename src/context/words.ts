@@ -2,8 +2,7 @@
  * Splits text into words for search: lower case, without accents, stemmed if they are English, and
  * in pieces of two characters for scripts without spaces.
  */
-import { stemmer } from 'stemmer'
-import { memoizeText } from './memoize.ts'
+import { memoizeText, stemOf } from '../words/internal.ts'
 
 /** A lower-case word and the terms that find it. */
 export interface Word {
@@ -17,7 +16,7 @@ export interface Word {
  *
  * Cost  O(characters)
  */
-export function* wordsIn(text: string): Generator<Word> {
+export function* searchWordsIn(text: string): Generator<Word> {
   for (const [run] of text.matchAll(runs)) yield* wordsOfRun(run)
 }
 
@@ -37,9 +36,6 @@ const pairsOf = (found: string): readonly Word[] => {
   return (pairs.length === 0 ? characters : pairs).map((text) => ({ text, terms: [text] }))
 }
 
-/** Whether a word carries no topic: `what`, `did`, `the`. English only. */
-export const isStopWord = (word: string): boolean => stopWords.has(word)
-
 /** Letters with their marks, and digits: words, or text of a script without spaces. */
 const scripts = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
 const runs = new RegExp(`[\\p{L}\\p{M}\\p{N}${scripts}]+`, 'gu')
@@ -51,19 +47,7 @@ const longestWord = 32
 
 const termOf = (word: string): string => {
   const plain = word.slice(0, longestWord).toLowerCase().normalize('NFKD').replace(accents, '').normalize('NFKC')
-  return english.test(plain) ? stemmer(plain) : plain
+  return stemOf(plain)
 }
 
 const accents = /[\u0300-\u036f]/g
-const english = /^[a-z]{3,}$/
-
-const stopWords: ReadonlySet<string> = new Set(
-  (
-    'a about above after again against all am an and any are as at be because been before being below between both ' +
-    'but by can could d did do does doing don down during each few for from further had has have having he her here ' +
-    'hers herself him himself his how i if in into is it its itself just ll m me more most my myself no nor not now of ' +
-    'off on once only or other our ours ourselves out over own re s same she should so some such t than that the their ' +
-    'theirs them themselves then there these they this those through to too under until up ve very was we were what ' +
-    'when where which while who whom why will with would you your yours yourself yourselves'
-  ).split(' '),
-)

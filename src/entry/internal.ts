@@ -27,4 +27,4 @@ export {
   textsOf,
   unreadTerm,
 } from './terms.ts'
-export { type Word, addTerms, termOf, wordsIn } from './words.ts'
+export { type Word, addTerms, stemTerms, termOf, wordsIn } from './words.ts'

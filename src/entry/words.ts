@@ -1,7 +1,10 @@
 /**
  * Splits a text into words as a search compares them: in lower case and without accents, with
- * single characters in scripts without spaces. An index stores the terms of a text.
+ * single characters in scripts without spaces. An index stores the terms of a text: its words, and the stems of
+ * those that differ from them.
  */
+import type { WantedTerm } from '../store/internal.ts'
+import { stemOf } from '../words/internal.ts'
 
 /** A word of a text, or a character of a script without spaces. */
 export interface Word {
@@ -90,22 +93,36 @@ const longestTerm = 64
 export const termOf = (text: string): string =>
   text.length <= longestTerm ? text : text.slice(0, longestTerm).replace(/[\ud800-\udbff]$/, '')
 
+/** Marks the term of a stem, so that a search for the same letters as a word does not find it. A private-use character. */
+const stemMark = '\ue004'
+
+/** The terms of an index that have a stem: the word of these letters, and the stem of other words. */
+export const stemTerms = (stem: string): readonly WantedTerm[] => [{ term: termOf(stem) }, { term: stemMark + stem }]
+
 /**
- * Add the terms of a text to a set: its words and, in scripts without spaces, each pair of adjacent
- * characters and the last character of a run. So a prefix search finds a single character.
+ * Add the terms of a text to a set: its words, the stems of those that differ from them and, in scripts without
+ * spaces, each pair of adjacent characters and the last character of a run. So a prefix search finds a single character.
  *
  * Cost    O(text)
  */
 export const addTerms = (terms: Set<string>, text: string): void => {
   if (ascii.test(text)) {
-    for (const found of text.toLowerCase().match(asciiWord) ?? []) terms.add(termOf(found))
+    for (const found of text.toLowerCase().match(asciiWord) ?? []) addWord(terms, found)
     return
   }
   let before: Word | undefined
   for (const unit of wordsIn(text)) {
     if (before !== undefined) terms.add(unit.joined ? before.text + unit.text : before.text)
     before = unit.unspaced ? unit : undefined
-    if (!unit.unspaced) terms.add(termOf(unit.text))
+    if (!unit.unspaced) addWord(terms, unit.text)
   }
   if (before !== undefined) terms.add(before.text)
+}
+
+const addWord = (terms: Set<string>, word: string): void => {
+  const term = termOf(word)
+  if (terms.has(term)) return
+  terms.add(term)
+  const stem = stemOf(word)
+  if (stem !== word) terms.add(stemMark + stem)
 }

@@ -1,7 +1,7 @@
 /** Restores a history from untrusted saved state, and keeps every saved page kind. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../either/index.ts'
-import { NotJson, optionsOf, ownField, ownItems, type Path, type Recordable } from '../json/index.ts'
+import { describe, NotJson, optionsOf, ownField, ownItems, type Path, type Recordable } from '../json/index.ts'
 import { checkOf } from './check.ts'
 import { callCallback } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
@@ -97,10 +97,3 @@ const savedShapeFault = (path: Path, expected: string): HistoryFaultOf<'NotSaved
   path,
   expected,
 })
-
-const describe = (value: unknown): string =>
-  typeof value === 'string'
-    ? JSON.stringify(value.slice(0, 40))
-    : value === null
-      ? 'null'
-      : `a value of type ${typeof value}`

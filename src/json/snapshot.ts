@@ -178,7 +178,7 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
 }
 
 const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object => {
-  if (!Array.isArray(Object.getPrototypeOf(value))) throw new Offence(`is ${describe(value)}`)
+  if (!Array.isArray(Object.getPrototypeOf(value))) throw new Offence(`is ${describeClass(value)}`)
   // Not `getOwnPropertyNames`, which also lists hidden properties (`raw` of template strings): it is slow on arrays.
   if (Object.keys(value).length > value.length || Object.getOwnPropertySymbols(value).length !== 0)
     throw new Offence('is an array with properties that are not elements')
@@ -196,7 +196,7 @@ const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object
 }
 
 const copyRecord = (value: object, depth: number, walk: Walk): object => {
-  if (!isPlain(value)) throw new Offence(`is ${describe(value)}`)
+  if (!isPlain(value)) throw new Offence(`is ${describeClass(value)}`)
   if (Object.getOwnPropertySymbols(value).length !== 0) throw new Offence('has a symbol as a key')
   const keys = Object.keys(value)
   if (Object.getOwnPropertyNames(value).length !== keys.length)
@@ -238,7 +238,7 @@ const isPlain = (value: object): boolean => {
 }
 
 /** A description of a value for people: `Date`, `Map`, a class name. Reads no property of the value itself. */
-const describe = (value: object): string => {
+const describeClass = (value: object): string => {
   const prototype: object | null = Object.getPrototypeOf(value)
   const found: unknown =
     prototype === null ? undefined : Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value

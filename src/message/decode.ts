@@ -6,7 +6,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
-import { isArray, isObject, NotJson, ownField, ownSnapshot, type Path } from '../json/index.ts'
+import { describe, isArray, isObject, NotJson, ownField, ownSnapshot, type Path } from '../json/index.ts'
 import { isBlockId } from '../proof/internal.ts'
 import type { MessageFault } from './fault.ts'
 import { isRole, roles } from './guards.ts'
@@ -153,12 +153,3 @@ const aMessage = objectOf(
   { role, content: listOf(aPart, 'an array of parts') },
   { id: aString, name: aString, meta },
 )
-
-const describe = (value: unknown): string => {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (isArray(value)) return 'an array'
-  if (typeof value === 'object') return 'an object'
-  const text = JSON.stringify(value)
-  return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
-}

@@ -1,7 +1,7 @@
 /** Redacts messages and notes: content from people, models and tools, but never ids or signatures. */
 import { ownField, ownFields, isObject, type JsonObject, present } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
-import { contentOf, indelibleMetaOf } from '../message/internal.ts'
+import { contentOf, indelibleMetaOf, messageIn } from '../message/internal.ts'
 import type { Note } from '../notes/internal.ts'
 import type { Redacted } from './mark.ts'
 import { checkedOptions, textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
@@ -139,8 +139,10 @@ const unlessEqual = <T>(value: T, cleanNote: T): T =>
   JSON.stringify(value) === JSON.stringify(cleanNote) ? value : cleanNote
 
 const sourceWith = (source: Source, { text, base64 }: InnerRedactor): Source => {
-  if (source.type === 'base64') return { ...source, data: base64(source.data) }
-  return source.type === 'url' ? { ...source, url: text(source.url) } : source
+  const stored = ownField(source, 'mediaType')
+  const mediaType = stored === undefined ? {} : { mediaType: text(stored) } // it may have a file's name
+  if (source.type === 'base64') return { ...source, data: base64(source.data), ...mediaType }
+  return source.type === 'url' ? { ...source, url: text(source.url), ...mediaType } : { ...source, ...mediaType }
 }
 
 const noteWith = <N extends Note>(
@@ -150,11 +152,16 @@ const noteWith = <N extends Note>(
   message: Redactor['message'],
 ): N => {
   const note: Note = given
-  const parts = <T>(values: readonly T[]): readonly T[] =>
-    values.map((value) => part(value as unknown as Part) as unknown as T)
+  // A note's parts and messages can be any objects. One that is no part or message is redacted as JSON.
+  const cleanPart = (value: JsonObject): JsonObject => {
+    const [whole] = messageIn({ role: 'assistant', content: [value] })?.content ?? []
+    return whole === undefined ? inner.json(value) : (part(whole) as unknown as JsonObject)
+  }
   const cleanContent = (value: JsonObject): JsonObject => {
     const content = Array.isArray(value['content'])
-    const cleanNote = message({ role: 'assistant', content: [], ...value } as unknown as Message)
+    const whole = messageIn({ role: 'assistant', content: [], ...value })
+    if (whole === undefined) return inner.json(value)
+    const cleanNote = message(whole)
     const { content: _, ...rest } = cleanNote
     return (content ? cleanNote : rest) as unknown as JsonObject
   }
@@ -184,11 +191,11 @@ const noteWith = <N extends Note>(
             said: note.said.map((block) => ({
               ...block,
               ...(block.text !== undefined && { text: inner.text(block.text) }),
-              ...(block.part !== undefined && { part: parts([block.part])[0] as JsonObject }),
+              ...(block.part !== undefined && { part: cleanPart(block.part) }),
             })),
           }),
           ...(note.answer !== undefined && { answer: cleanContent(note.answer) }),
-          ...(note.results !== undefined && { results: parts(note.results) }),
+          ...(note.results !== undefined && { results: note.results.map(cleanPart) }),
         }
       case 'input':
         return {

@@ -1,11 +1,11 @@
 /** `resume`: continues a session after a run died or ended for approval. */
 import { optionsOf, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
+import { defaultTtl } from '../session/internal.ts'
 import type { TurnFault } from './fault.ts'
 import type { RunStream } from './launch.ts'
 import { choice } from '../task/index.ts'
 import { decisionsOf, type Decisions } from './open-answer.ts'
-import { defaultRunTtl } from './run-lease.ts'
 import { sessionRunOptionNames, runSettings, type SessionRunOptions } from './turn.ts'
 import { takeTurn } from './turn-taking.ts'
 
@@ -38,7 +38,7 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
   choice('resume: whenBusy', whenBusy, ['fail', 'wait', 'takeOver'])
   const { settings, continuation } = runSettings(session, options)
   const decided = { ...continuation, decisions: decisionsOf(options) }
-  const waits = { whenBusy, wait: Infinity, margin: Math.min(options.ttl ?? defaultRunTtl, 250) }
+  const waits = { whenBusy, wait: Infinity, margin: Math.min(options.ttl ?? defaultTtl, 250) }
   const request = { session: session.id, id: undefined, message: undefined, ...waits }
   return takeTurn({ session, settings, continuation: decided, options, request })
 }

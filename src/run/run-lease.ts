@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
 import type { Session, SessionLease } from '../session/index.ts'
 import type { Head } from '../store/index.ts'
-import { leaseOfSession, type LeaseSessionFault } from '../session/internal.ts'
+import { defaultTtl, leaseOfSession, type LeaseSessionFault } from '../session/internal.ts'
 import { amount, choice, clockOf, type Clock, reasonOf } from '../task/index.ts'
 
 /** How a run holds its session. */
@@ -40,9 +40,6 @@ export interface RunLease {
   /** Returns the head of the log when it was released; undefined if this is not known, or the lease is the application's. */
   readonly release: () => Promise<Head | undefined>
 }
-
-/** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
-export const defaultRunTtl = 10_000
 
 /** The leases acquired by runs. Leases acquired by the application are never released here. */
 const runLeases = new WeakSet<SessionLease>()
@@ -89,7 +86,7 @@ export const acquireRunLease = async (
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease } = session
   if (lease === undefined) return right(undefined)
-  const { holder = 'run', ttl = defaultRunTtl, whenBusy = 'fail', clock: given } = ownFields(options)
+  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: given } = ownFields(options)
   const clock = clockOf(given)
   const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
   const until = clock.now() + wait

@@ -1,5 +1,5 @@
 /** Tools that a model may call, with checked arguments. */
-import { present, type JsonObject, describe as describeValue, optionsOf, type OptionNames } from '../json/index.ts'
+import { present, type JsonObject, describe, optionsOf, type OptionNames } from '../json/index.ts'
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { Meta, ResultPart, ToolCallPart } from '../message/index.ts'
 import { amount } from '../task/index.ts'
@@ -106,11 +106,11 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     idempotent,
   } = optionsOf('tool', options, toolOptionNames as OptionNames<typeof options>)
   if (typeof name !== 'string' || name === '')
-    throw new TypeError(`tool: \`name\` is ${describeValue(name)}; expected the name that the model calls`)
+    throw new TypeError(`tool: \`name\` is ${describe(name)}; expected the name that the model calls`)
   if (options.run !== undefined && typeof options.run !== 'function')
-    throw new TypeError(`tool ${JSON.stringify(name)}: \`run\` is ${describeValue(options.run)}; expected a function`)
+    throw new TypeError(`tool ${JSON.stringify(name)}: \`run\` is ${describe(options.run)}; expected a function`)
   checkTimeout(name, timeout)
-  const parameters = options.parameters ?? describe(name, schema)
+  const parameters = options.parameters ?? schemaParameters(name, schema)
   // The casts erase the input type; `invoke` passes only input that the schema accepted.
   const run = options.run as Tool['run']
   const needsApproval = options.needsApproval as Tool['needsApproval']
@@ -142,7 +142,7 @@ export const checkTimeout = (name: string, timeout: number | undefined): void =>
   if (timeout !== undefined) amount(`tool ${JSON.stringify(name)}: timeout`, timeout, { unit: 'milliseconds' })
 }
 
-const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
+const schemaParameters = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
   const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
   if (standard?.jsonSchema === undefined)
     throw new TypeError(

@@ -1,5 +1,5 @@
 /** Checks options by name. */
-import { describe, optionsOf, type OptionNames } from '../json/index.ts'
+import { describe, isObject, optionsOf, type OptionNames } from '../json/index.ts'
 
 /** A test for an option, and its description. */
 export interface ExpectedOption {
@@ -9,6 +9,11 @@ export interface ExpectedOption {
 
 export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
 export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a string' }
+export const anObject: ExpectedOption = { is: isObject, words: 'an object' }
+export const aListOfTexts: ExpectedOption = {
+  is: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  words: 'a list of strings',
+}
 export const aFunction: ExpectedOption = { is: (value) => typeof value === 'function', words: 'a function' }
 /** Limited to the range of `Date`. */
 export const aTime: ExpectedOption = {

@@ -1,5 +1,6 @@
 /** The options and results of a search. */
 import type { Role } from '../message/index.ts'
+import type { ListQuery } from '../store/index.ts'
 import type { Excerpt } from './match.ts'
 
 /** Options of a search. */
@@ -83,6 +84,53 @@ export interface SearchPage {
    */
   readonly encrypted?: readonly string[]
 }
+
+/** A question about a store's sessions, with filters. */
+export interface QuestionSearch extends Pick<
+  SearchOptions,
+  'in' | 'retracted' | 'session' | 'role' | 'since' | 'until'
+> {
+  /**
+   * A question, or any other text. A message need not have all of its words. English words are compared by their
+   * stems, so `decide` finds `decided`; those of other languages as they are. Frequent English words, such as `what`,
+   * count if it has no others. Of a long text the first 30 different words of 20,000 characters count.
+   */
+  readonly question: string
+  /** Only sessions whose metadata has these values. Cost: O(sessions). Default: all. */
+  readonly where?: ListQuery['where']
+  /** Only these sessions, by id. Default: all. */
+  readonly sessions?: readonly string[]
+  /** The maximum sessions, from 1 to 100. Default: 10. */
+  readonly limit?: number
+  /** The maximum passages of each session, from 1 to 20. Default: 3. */
+  readonly passages?: number
+}
+
+/** The sessions that a question may be about. */
+export interface SessionsFound extends Omit<SearchPage, 'hits' | 'next'> {
+  /** The sessions, best first; with equal scores, the newest first. */
+  readonly sessions: readonly {
+    /** The session's id. For messages shared by forks, the session they were appended to, if that still exists. */
+    readonly session: string
+    /** The relevance, from 0 to 1. Only comparable between sessions of the same result. */
+    readonly score: number
+    /** Its best messages, best first, at least one. Their scores are comparable within the result. */
+    readonly passages: readonly SearchHit[]
+    /** The number of its other messages that have words of the question. */
+    readonly more: number
+  }[]
+  /** The number of other sessions that have rarer words of the question. */
+  readonly more: number
+  /**
+   * The number of rows that were not searched: without an index, a call reads the newest 20,000. Absent if there are
+   * none. `indexStore` makes them searchable.
+   */
+  readonly unread?: number
+}
+
+/** A question's options with all defaults. */
+export type QuestionPlan = Required<Pick<QuestionSearch, 'in' | 'retracted' | 'limit' | 'passages'>> &
+  Pick<QuestionSearch, 'session' | 'role' | 'since' | 'until' | 'where' | 'sessions'>
 
 /** A search's options with all defaults. */
 export type SearchPlan = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &

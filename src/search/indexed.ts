@@ -24,7 +24,7 @@ import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn, type RankC
 const mostCandidates = 4000
 /** The maximum rows to examine for more hits to rank once a page is full. */
 const fewCandidates = 1000
-const mostAdded = 2000
+export const mostAdded = 2000
 /** The maximum number of words of a query that an index looks up. */
 const mostTerms = 50
 /** The number of rows whose blocks are read at a time. */
@@ -89,10 +89,10 @@ export async function* searchIndex(
  * The sessions with damaged, unreadable messages: those found during this search, and, on the first
  * page, those found during indexing.
  */
-async function* damagedSessionsIn(
+export async function* damagedSessionsIn(
   store: Store,
   index: RowIndex,
-  { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: SearchPlan },
+  { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: Pick<SearchPlan, 'session' | 'after'> },
 ): Steps<SearchFault, readonly string[]> {
   const logs = new Set(unread)
   const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
@@ -158,7 +158,13 @@ const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
 }
 
 /** The encrypted logs within the search. A list that took long to fetch is reused for twenty times as long. */
-async function* encryptedLogsIn({ index, wanted: { session } }: Search): Steps<SearchFault, readonly string[]> {
+export async function* encryptedLogsIn({
+  index,
+  wanted: { session },
+}: {
+  readonly index: RowIndex
+  readonly wanted: Pick<SearchPlan, 'session'>
+}): Steps<SearchFault, readonly string[]> {
   const began = systemClock.now() // `Date.now` may jump by days
   const known = encryptedOf.get(index)
   const ids = known !== undefined && began < known.until ? known.ids : yield* need(index.encrypted())
@@ -169,13 +175,17 @@ async function* encryptedLogsIn({ index, wanted: { session } }: Search): Steps<S
 
 const encryptedOf = new WeakMap<RowIndex, { readonly ids: readonly string[]; readonly until: number }>()
 
+/** The terms that a message of a role has, and one with texts of a kind. */
+export const filterTerms = (wanted: Pick<SearchPlan, 'in' | 'role'>): readonly WantedTerm[] => [
+  ...(wanted.in === 'all' ? [] : [{ term: kindTerm(wanted.in === 'tools' ? 'tool' : 'message') }]),
+  ...(wanted.role === undefined ? [] : [{ term: roleTerm(wanted.role) }]),
+]
+
 /** The index query: the terms that every matching message has. */
 const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: SearchPlan): RowQuery => {
-  const { session, role, since, until } = wanted
-  const kind = wanted.in === 'all' ? [] : [{ term: kindTerm(wanted.in === 'tools' ? 'tool' : 'message') }]
+  const { session, since, until } = wanted
   const all: readonly WantedTerm[] = [
-    ...kind,
-    ...(role === undefined ? [] : [{ term: roleTerm(role) }]),
+    ...filterTerms(wanted),
     ...phrases.flatMap(termsOfPhrase).slice(0, mostTerms), // the rows found are read anyway
   ]
   // The index does not record which text has a term, or the order of terms.
@@ -280,7 +290,7 @@ async function* loadLogs(
   for (const [id, found] of notes) retractions.set(id, retractionsIn(found))
 }
 
-const isEmptyPage: ReadonlySet<string> = new Set([
+export const isEmptyPage: ReadonlySet<string> = new Set([
   'NoSuchLog',
   'NotASession',
   'UnfinishedSession',

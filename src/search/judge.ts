@@ -3,7 +3,7 @@
  * record, so that deleted content is never found and all stores give the same results.
  */
 import { isLeft, jsonIn, type Immutable } from '../json/index.ts'
-import { decodeRow, messageIn, textsOf } from '../entry/internal.ts'
+import { decodeRow, messageIn, textsOf, type SearchText } from '../entry/internal.ts'
 import type { Range } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { decodeNote } from '../notes/internal.ts'
@@ -59,12 +59,15 @@ export const judgeRow = async (
   const message: Immutable<Message> | undefined = messageIn(body, blocks)
   if (message === undefined) return 'unread'
   if (wanted.role !== undefined && message.role !== wanted.role) return undefined
-  const texts = textsOf(message).filter(({ of }) => wanted.in === 'all' || wanted.in.startsWith(of))
-  const match = await matchIn(texts, query, slices)
+  const match = await matchIn(searchedTexts(message, wanted.in), query, slices)
   return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
 }
 
-const isInTime = (at: number, { since, until }: SearchPlan): boolean =>
+/** The texts of a message that a search covers. */
+export const searchedTexts = (message: Immutable<Message>, where: SearchPlan['in']): readonly SearchText[] =>
+  textsOf(message).filter(({ of }) => where === 'all' || where.startsWith(of))
+
+export const isInTime = (at: number, { since, until }: Pick<SearchPlan, 'since' | 'until'>): boolean =>
   (since === undefined || at >= since) && (until === undefined || at < until)
 
 /** The ranges retracted by notes. Unreadable notes retract nothing. */

@@ -24,13 +24,17 @@ export interface Match {
 
 /** The UTF-16 units of an excerpt before the start of the first matched word, and from there on. */
 const excerptBefore = 60
-const excerptAfter = 180
+export const excerptAfter = 180
 /** The number of units after the first matched word that are read for ranking. */
 const rankedUnits = 600
 
-interface Span {
+/** A place in a text that an excerpt marks. */
+export interface MarkedWord {
   readonly start: number
   readonly end: number
+}
+
+interface Span extends MarkedWord {
   readonly phrase: Phrase
   /** The indexes of its first and last word in the text. */
   readonly first: number
@@ -112,7 +116,7 @@ interface FoundPhrases {
 const mostSpans = 200
 
 /** The number of units of a text after which a slice may end. */
-const sliceUnits = 1 << 14
+export const sliceUnits: number = 1 << 14
 
 /** The phrases in a text, and their places. Undefined if it has an unwanted one. */
 const spansIn = async (
@@ -148,9 +152,9 @@ const spansIn = async (
   return { phrases, spans }
 }
 
-const excerptOf = (text: string, spans: readonly Span[]): Excerpt => {
+export const excerptOf = (text: string, spans: readonly MarkedWord[]): Excerpt => {
   const inOrder = spans.toSorted((one, other) => one.start - other.start || one.end - other.end)
-  const first = (inOrder[0] as Span).start
+  const first = (inOrder[0] as MarkedWord).start
   let from = Math.max(0, first - excerptBefore)
   if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // start at a word, if possible
   let to = Math.min(text.length, first + excerptAfter)

@@ -1,19 +1,18 @@
 /** Searches a store without an index: reads its messages, newest first. */
 import { isLeft, jsonIn, ownFields, present, right } from '../json/index.ts'
-import type { Range } from '../history/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import type { Store, StoredRow } from '../store/index.ts'
 import { isRecorded, Slices } from '../store/internal.ts'
 import { fail, need, untilFault, type Steps } from '../task/index.ts'
 import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, SearchPlan } from './hit.ts'
-import { blocksFor, isInRanges, judgeRow, retractionsIn, type RowSearch } from './judge.ts'
+import { isInRanges, judgeRow, type BlocksOf, type RowSearch } from './judge.ts'
 import type { Query } from './query.ts'
+import { readMessages, endUnread, retractionsOf, type Reading, type Visited } from './read-messages.ts'
 import { rankedAfter, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
-/** The number of rows read at a time, and the maximum per call. */
+/** The number of sessions listed at a time. */
 const piece = 100
-const mostRows = 20_000
 
 /** Where a scan continues. */
 interface Cursor {
@@ -24,13 +23,9 @@ interface Cursor {
   readonly below: number
 }
 
-interface Scan extends RowSearch {
-  readonly store: Store
+interface Scan extends RowSearch, Reading {
+  readonly wanted: SearchPlan
   readonly hits: SearchHit[]
-  readonly damaged: string[]
-  readonly encrypted: string[]
-  readonly retractions: Map<string, readonly Range[]>
-  rows: number
 }
 
 export async function* scan(store: Store, query: Query, wanted: SearchPlan): Steps<SearchFault, SearchPage> {
@@ -116,76 +111,19 @@ const cursorIn = (text: string): Cursor | undefined => {
 }
 
 /** Scans a session. Returns the row to continue before, if it was not read completely. */
-async function* scanLogs(
-  state: Scan,
-  info: SessionInfo,
-  below: number = info.head.size,
-): Steps<SearchFault, number | undefined> {
-  const { store, wanted, hits, encrypted } = state
-  if (info.encrypted && store.encryption === undefined) {
-    encrypted.push(info.id)
-    return undefined
-  }
-  const own = yield* ownRows(state, info)
-  for (let to = below; to > 0; to -= piece) {
-    if (state.rows >= mostRows) return to
-    const from = Math.max(0, to - piece)
-    const rows = await store.read(info.id, { from, to })()
-    if (isLeft(rows)) return yield* recordUnread(state, info, rows.left)
-    state.rows += rows.right.length
-    const blocks = await blocksFor(store, rows.right)
-    for (const row of rows.right.toReversed()) {
-      if (row.kind === 'entry' && row.index < own.from && own.retracted.length === 0) return undefined
-      const found = await judgeRow(row, blocks, state)
-      if (found === undefined) continue
-      if (row.index < own.from && !isInRanges(own.retracted, row.index)) continue // its original session has it
-      const recorded = found === 'unread' ? right(false) : await isRecorded(store, info.id, row)()
-      if (isLeft(recorded)) return yield* recordUnread(state, info, recorded.left)
-      if (found === 'unread' || !recorded.right) {
-        if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
-        continue
-      }
-      const cuts = await untilFault(() => retractionsOf(state, info.id))
-      if (isLeft(cuts)) return yield* recordUnread(state, info, cuts.left)
-      const retracted = isInRanges(cuts.right, row.index)
-      if (retracted && !wanted.retracted) continue
-      hits.push(Object.freeze({ session: info.id, ...found, retracted }))
-      if (hits.length === wanted.limit) return row.position
-    }
-  }
-  return undefined
-}
+const scanLogs = (state: Scan, info: SessionInfo, below?: number): Steps<SearchFault, number | undefined> =>
+  readMessages(state, info, below, (row, blocks) => untilFault(() => visit(state, info, row, blocks)))
 
-/** Lists a session as damaged or encrypted; ignores one that was removed. */
-async function* recordUnread(state: Scan, { id }: SessionInfo, fault: SearchFault): Steps<SearchFault, undefined> {
-  if (fault._tag === 'DamagedLog') {
-    if (!state.damaged.includes(id)) state.damaged.push(id)
-  } else if (fault._tag === 'NoKey') state.encrypted.push(id)
-  else if (fault._tag !== 'NoSuchLog') yield* fail(fault)
-}
-
-/** The messages of a fork that its source session does not show: its own, and those retracted there. */
-async function* ownRows(
-  state: Scan,
-  { forkedFrom }: SessionInfo,
-): Steps<SearchFault, { readonly from: number; readonly retracted: readonly Range[] }> {
-  if (forkedFrom === undefined || state.wanted.session !== undefined) return { from: 0, retracted: [] }
-  const { id, at } = forkedFrom
-  const cuts = await untilFault(() => retractionsOf(state, id))
-  if (isLeft(cuts) && cuts.left._tag === 'NoSuchLog') return { from: 0, retracted: [] }
-  if (isLeft(cuts) && reportedForkFaults.has(cuts.left._tag)) return { from: at, retracted: [] }
-  const known = yield* need(cuts)
-  return { from: at, retracted: state.wanted.retracted ? [] : known.filter(({ from }) => from < at) }
-}
-
-/** Faults of the source session, which is then listed itself. Only the fork's own messages are read. */
-const reportedForkFaults: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
-
-/** Cost: O(notes of the session), once per call. */
-async function* retractionsOf({ store, retractions }: Scan, id: string): Steps<SearchFault, readonly Range[]> {
-  const known = retractions.get(id)
-  if (known !== undefined) return known
-  const found = retractionsIn(yield* need(store.read(id, { only: 'note' })))
-  retractions.set(id, found)
-  return found
+async function* visit(state: Scan, info: SessionInfo, row: StoredRow, blocks: BlocksOf): Steps<SearchFault, Visited> {
+  const { store, wanted, hits } = state
+  const found = await judgeRow(row, blocks, state)
+  if (found === undefined) return false
+  const recorded = found === 'unread' ? right(false) : await isRecorded(store, info.id, row)()
+  if (isLeft(recorded)) return yield* endUnread(state, info, recorded.left)
+  if (found === 'unread' || !recorded.right) return 'damaged'
+  const cuts = await untilFault(() => retractionsOf(state, info.id))
+  if (isLeft(cuts)) return yield* endUnread(state, info, cuts.left)
+  const retracted = isInRanges(cuts.right, row.index)
+  if (!retracted || wanted.retracted) hits.push(Object.freeze({ session: info.id, ...found, retracted }))
+  return hits.length === wanted.limit
 }

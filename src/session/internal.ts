@@ -21,9 +21,11 @@ export {
   removeMarked,
 } from './opening/adapter-session.ts'
 export { appendRows, type RowsToAppend } from './moving/append-rows.ts'
+export { appendWithBlocks } from './writing/append.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent, spellings } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
+export { defaultTtl } from './writing/lease.ts'
 export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'
 export { type CallUse, hasAnswer, hasFailed, readUsage, usesIn, usesOf } from './opening/usage.ts'
 export type { ForkPoint } from './record/metadata.ts'

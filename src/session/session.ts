@@ -10,7 +10,7 @@ import type { Note, SealNote, SummaryNote, ToolStartedNote, ReceiptNote } from '
 import type { PageKind } from '../pages/index.ts'
 import type { Head, LogFault } from '../store/index.ts'
 import type { BlockId } from '../proof/internal.ts'
-import type { CallbackThrew, Clock, Signal, Task } from '../task/index.ts'
+import type { CallbackThrew, Clock, Signal, SignalLike, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { ForkPoint } from './record/metadata.ts'
 import type { MetadataDraft } from './record/metadata-notes.ts'
@@ -269,7 +269,7 @@ export interface LeaseOptions {
   readonly holder: string
   /**
    * The time to live in milliseconds. If the holder does not renew the lease in that time, others
-   * may take it. It is renewed after a third of that time. Default: 30,000.
+   * may take it. It is renewed after a third of that time. Default: 10,000.
    */
   readonly ttl?: number
   /** The maximum wait for another holder, in milliseconds. Default: 0. */
@@ -365,7 +365,10 @@ export interface LeaseRespect {
 }
 
 /** The options of an erasure: the reason and the person, for the ledger. */
-export interface EraseOptions extends ActionReason, LeaseRespect {}
+export interface EraseOptions extends ActionReason, LeaseRespect {
+  /** Aborting this signal before rows are erased ends the erasure with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
+}
 
 /** An append's operation id, and the record state that it continues. */
 export interface NoteOptions extends LeaseRespect {

@@ -96,6 +96,8 @@ export type StoreFault =
       /** How to repair it. Default: from a backup. */
       readonly advice?: string
     }
+  /** The caller's `signal` ended the operation. `cause` is the signal's reason. */
+  | { readonly _tag: 'Cancelled'; readonly cause: unknown }
   /** The store is closed. */
   | { readonly _tag: 'Closed' }
   /** Another writer held the database for longer than `waited` milliseconds. */
@@ -131,7 +133,9 @@ export type StoreFault =
 export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, { readonly _tag: Tag }>
 
 /** The faults of any store call: the handle is closed, or the medium fails. All types below include them. */
-export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
+export type MediumFault = StoreFaultOf<
+  'Cancelled' | 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'
+>
 
 /** The faults of opening a store. */
 export type OpenStoreFault =
@@ -253,6 +257,7 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
     `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`,
   DamagedLog: (fault) =>
     `${name(fault.id)} is damaged at row ${fault.position}: ${fault.reason}; ${fault.advice ?? 'the rows before it are intact: keep this file, and restore the log from a backup'}`,
+  Cancelled: () => 'the signal ended the operation before it was done: call it again',
   Closed: () => 'the store is closed; open it again',
   Busy: (fault) =>
     `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`,

@@ -120,10 +120,21 @@ export {
   sessionMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
+export { stoppable } from './rules/stoppable.ts'
 export { planAppend, type Plan } from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
-export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm, RowIndex } from './port/row-terms.ts'
+export type {
+  FoundRow,
+  PlaceQuery,
+  PlacesFound,
+  RowQuery,
+  RowsFound,
+  RowsIndexed,
+  TermsOf,
+  WantedTerm,
+  RowIndex,
+} from './port/row-terms.ts'
 export type { Head, RowKind, StoredRow, TimedRow } from './port/row.ts'
 export { countIn, tokensColumn, tokensIn } from './port/row-tokens.ts'
 export {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { assistant, image, system, toolCall, toolResult, user, type Message } from 'indelible'
 import { estimateTokens, usableTokens } from 'indelible/context'
 import { elidedCharacters, foldText, headAndTail, outline, shortArguments } from '../../src/context/showing/shorten.ts'
-import { wordsIn } from '../../src/context/words.ts'
+import { searchWordsIn } from '../../src/context/words.ts'
 import { excerptOf } from '../../src/context/showing/excerpt.ts'
 import { cutText } from '../../src/context/showing/represent.ts'
 import { isSubstantive } from '../../src/context/substantive.ts'
@@ -178,12 +178,12 @@ describe('a line in a marker', () => {
 })
 
 it('only English words are searched by their stem', () => {
-  const terms = [...wordsIn('Cats counted v8s as дома')].map(({ terms: [term] }) => term)
+  const terms = [...searchWordsIn('Cats counted v8s as дома')].map(({ terms: [term] }) => term)
   expect(terms).toEqual(['cat', 'count', 'v8s', 'as', 'дома'])
 })
 
 it('words of scripts without spaces become pairs, and a mark of theirs inside a Latin word stays in it', () => {
-  expect([...wordsIn('cーa漢字かな ーA 漢')].map(({ text }) => text)).toEqual([
+  expect([...searchWordsIn('cーa漢字かな ーA 漢')].map(({ text }) => text)).toEqual([
     'cーa',
     '漢字',
     '字か',
@@ -195,7 +195,7 @@ it('words of scripts without spaces become pairs, and a mark of theirs inside a 
 })
 
 it('words are compared by their first 32 characters, and longer ones are not taken apart', () => {
-  const termsOf = (word: string): readonly string[] => [...wordsIn(word)].flatMap(({ terms }) => terms)
+  const termsOf = (word: string): readonly string[] => [...searchWordsIn(word)].flatMap(({ terms }) => terms)
   const [a, b] = ['я'.repeat(31), 'я'.repeat(32)]
   expect([a, `${a}о`, b, `${b}о`].map(termsOf)).toEqual([[a], [`${a}о`], [b], [b]])
   const long = `${'я'.repeat(28)}дЁё` // 31 characters, and a hump

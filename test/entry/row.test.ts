@@ -408,7 +408,7 @@ it('every message yields the recorded search terms', () => {
     termsOf({ kind: 'entry', body: row.body }, () => undefined),
     messageIn(row.body, () => undefined) ?? 'none',
   )
-  outputs.expectToBe('9bbdb1d9f1ae9b9f')
+  outputs.expectToBe('a87adc676738235a')
 })
 
 it('missing blocks are read from the other store or named', async () => {

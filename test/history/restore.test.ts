@@ -90,9 +90,9 @@ describe('restoreHistory', () => {
   })
   it.each([
     ['gossip', '"gossip"'],
-    [1, 'number'],
+    [1, '1 at'],
     [null, 'null'],
-    [undefined, 'undefined'],
+    [undefined, 'nothing'],
     [{}, 'object'],
   ])('refuses %j as a page kind and reports its position', (kind, found) => {
     const fault = faultOf({ messages: [user('a'), user('b')], pages: ['plan', kind] })

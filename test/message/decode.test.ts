@@ -32,7 +32,7 @@ describe('decodeMessage', () => {
     [undefined, 'the message is undefined; a message is plain JSON data'],
     [null, 'the message should be a message object, found null'],
     ['hi', 'the message should be a message object, found "hi"'],
-    [[], 'the message should be a message object, found an array'],
+    [[], 'the message should be a message object, found an empty array'],
     [{}, 'role should be one of system, developer, user, assistant, tool, found nothing'],
     [{ role: 'robot', content: [] }, 'role should be one of system, developer, user, assistant, tool, found "robot"'],
     [{ role: 'user' }, 'content should be an array of parts, found nothing'],
@@ -43,7 +43,10 @@ describe('decodeMessage', () => {
     ],
     [{ role: 'user', content: [], id: 7 }, 'id should be a string, found 7'],
     [{ role: 'user', content: [], name: null }, 'name should be a string, found null'],
-    [{ role: 'user', content: [], meta: [] }, 'meta should be an object with one member per namespace, found an array'],
+    [
+      { role: 'user', content: [], meta: [] },
+      'meta should be an object with one member per namespace, found an empty array',
+    ],
     [part('hi'), 'content[0] should be a part object, found "hi"'],
     [
       part({}),
@@ -72,7 +75,7 @@ describe('decodeMessage', () => {
     ],
     [
       part({ type: 'tool_call', id: '', name: '', arguments: {} }),
-      'content[0].arguments should be a string, found an object',
+      'content[0].arguments should be a string, found an empty object',
     ],
     [
       part({ type: 'tool_result', callId: '', content: [{ type: 'tool_call' }] }),

@@ -1,5 +1,6 @@
 /** What every store finds: the cases of a search, for a store of any kind, with an index or without. */
 import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it, vi } from 'vitest'
 import {
   assistant,
@@ -20,7 +21,7 @@ import {
 import { destroyKey, keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { rangeDigest } from '../../src/notes/internal.ts'
 import { eraseMessages } from 'indelible/session'
-import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
+import { searchStore, type QuestionSearch, type SearchHit, type SearchOptions } from 'indelible/search'
 import type { RowQuery } from 'indelible/store/driver'
 import { isFull, rounds } from '../rounds.ts'
 import { thawed } from '../thawed.ts'
@@ -428,5 +429,188 @@ export const searchCases = (place: () => Place): void => {
       ),
       { numRuns: rounds(8, 300) },
     )
+  })
+
+  it('answers a question with sessions, each with its best passages', async () => {
+    const store = await open()
+    await createWith(store, 'tabs', user('Use tabs, please.'), assistant('Tabs it is.'))
+    await createWith(
+      store,
+      'database',
+      user('Which database should we use?'),
+      assistant('We decided on SQLite, because it needs no server.'),
+      user('Good. And the tests?'),
+    )
+    await createWith(store, 'postgres', user('A database for the server: PostgreSQL?'), assistant('Decide later.'))
+    const found = await searchStore(store, { question: 'When did we decide on SQLite as the database?' })
+    expect(thawed(found)).toBeUndefined()
+    expect(found.indexed).toBe(place().indexed)
+    expect(found.sessions.map(({ session }) => session)).toEqual(['database', 'postgres'])
+    const [best] = found.sessions
+    expect(places(best?.passages ?? [])).toEqual(['database:1', 'database:0'])
+    expect(marked(best?.passages ?? [])).toEqual(['decided', 'SQLite', 'database'])
+    expect(best?.passages[0]).toMatchObject({ role: 'assistant', in: 'message', retracted: false })
+    expect([best?.more, found.more]).toEqual([0, 0])
+    const one = await searchStore(store, { question: 'database, server, decide', limit: 1, passages: 1 })
+    expect(one.sessions.map(({ passages, more }) => [places(passages), more])).toEqual([[['postgres:0'], 1]])
+    expect(one.more).toBe(1)
+    expect((await searchStore(store, { question: 'Who has a zebra?' })).sessions).toEqual([])
+    expect((await searchStore(store, { question: 'Whose is it?' })).sessions).toEqual([]) // frequent words only
+    const damaged = await searchStore(store, { question: '¿?' })()
+    expect(damaged).toMatchObject({ left: { _tag: 'EmptyQuery' } })
+  })
+
+  it('finds the words of a question in other forms and in any script', async () => {
+    const store = await open()
+    const texts = ['The policies were generalized.', '東京都の天気はどうですか', 'Der Zügel, die Entscheidungen', 'café 42', 'поезд', '서울에서'] // oxfmt-ignore
+    for (const [index, said] of texts.entries()) await createWith(store, `s${index}`, user(said))
+    const ask = async (question: string): Promise<readonly string[]> =>
+      (await searchStore(store, { question })).sessions.map(({ session }) => session)
+    expect(await ask('Which policy generalizes?')).toEqual(['s0'])
+    expect(await ask('東京の天気')).toEqual(['s1'])
+    expect(await ask('気')).toEqual(['s1'])
+    expect(await ask('entscheidungen')).toEqual(['s2'])
+    expect(await ask('Entscheidung')).toEqual([])
+    expect(await ask('ZUGEL?')).toEqual(['s2'])
+    expect(await ask('cafes')).toEqual(['s3'])
+    expect(await ask('поезд')).toEqual(['s4'])
+    expect(await ask('서울')).toEqual(['s5'])
+    expect(await find(store, 'polici')).toEqual([]) // a stem is no word
+    expect(await find(store, 'polici*')).toEqual(['s0:0'])
+    expect(await find(store, 'generalized -gener')).toEqual(['s0:0'])
+  })
+
+  it('filters what a question finds', async () => {
+    const store = await open()
+    await createSession(store, { id: 'a', messages: [user('deploy on Monday'), assistant('deploying')], metadata: { project: { name: 'x' } } }) // oxfmt-ignore
+    await createSession(store, {
+      id: 'b',
+      messages: [user('deploy on Friday'), assistant(toolCall('c', 'deploy', '{}')), toolResult('c', 'never')],
+      metadata: { project: { name: 'y' } },
+    })
+    const ask = async (options: Omit<QuestionSearch, 'question'>): Promise<readonly string[]> =>
+      (await searchStore(store, { question: 'When is the deployment deployed?', ...options })).sessions
+        .flatMap(({ passages }) => places(passages))
+        .toSorted()
+    expect(await ask({})).toEqual(['a:0', 'a:1', 'b:0', 'b:1'])
+    expect(await ask({ where: { project: { name: 'y' } } })).toEqual(['b:0', 'b:1'])
+    expect(await ask({ where: { project: 'x' } })).toEqual([])
+    expect(await ask({ sessions: ['b', 'none'] })).toEqual(['b:0', 'b:1'])
+    expect(await ask({ sessions: ['a'], where: { project: { name: 'y' } } })).toEqual([])
+    expect(await ask({ sessions: [] })).toEqual([])
+    expect(await ask({ session: 'a', sessions: ['b'] })).toEqual([])
+    expect(await ask({ role: 'user' })).toEqual(['a:0', 'b:0'])
+    expect(await ask({ in: 'tools' })).toEqual(['b:1'])
+    expect(await ask({ in: 'messages' })).toEqual(['a:0', 'a:1', 'b:0'])
+    expect(await ask({ session: 'a' })).toEqual(['a:0', 'a:1'])
+    expect(await ask({ until: 5 })).toEqual([])
+    expect(await ask({ since: 5 })).toHaveLength(4)
+    expect(await searchStore(store, { question: 'deploy', session: 'none' })()).toMatchObject({ left: { _tag: 'NoSuchLog' } }) // oxfmt-ignore
+    const asked = { question: 'When is the deployment deployed?', limit: 1 }
+    for (const filter of [{ sessions: ['a', 'none'] }, { where: { project: { name: 'x' } } }])
+      expect(await searchStore(store, { ...asked, ...filter })).toMatchObject({ sessions: [{ session: 'a' }], more: 0 })
+    await forkSession(store, 'a', { id: 'fork', at: 1 })
+    expect(await ask({ session: 'fork' })).toEqual(['fork:0'])
+    expect(await ask({ sessions: ['fork'] })).toEqual([]) // its only message is found in the session it is of
+    expect(await ask({})).toHaveLength(4)
+  })
+
+  it('answers no question from retracted or erased messages, or removed sessions', async () => {
+    const store = await open()
+    const session = await createSession(store, { id: 'a', messages: [user('the vault code'), assistant('noted')] })
+    await session.rewind(0)
+    const ask = async (options: Partial<QuestionSearch> = {}): Promise<readonly string[]> =>
+      (await searchStore(store, { question: 'What is the code of the vault?', ...options })).sessions.flatMap(
+        ({ passages }) => places(passages),
+      )
+    expect(await ask()).toEqual([])
+    expect(await ask({ retracted: true })).toEqual(['a:0'])
+    await createSession(store, { id: 'b', erasable: true, messages: [user('another vault'), user('more')] })
+    expect(await ask()).toEqual(['b:0'])
+    await eraseMessages(store, 'b', [0], { reason: 'asked' })
+    expect(await ask()).toEqual([])
+    await createWith(store, 'c', user('a vault'))
+    expect(await ask()).toEqual(['c:0'])
+    await store.remove('c')
+    expect(await ask()).toEqual([])
+  })
+
+  it('puts sessions of the month that a question names before others', async () => {
+    const store = await open()
+    const month = new Date().toLocaleString('en', { month: 'long', timeZone: 'UTC' })
+    const other = month === 'January' ? 'July' : 'January'
+    await createWith(store, 'a', user('We had a meeting.'))
+    const [now, then] = await Promise.all(
+      [month, other].map((name) => searchStore(store, { question: `Where did we meet in ${name}?` })),
+    )
+    expect(now?.sessions[0]?.score).toBeGreaterThan(then?.sessions[0]?.score ?? 1)
+  })
+
+  it('answers what memory answers, whatever is asked', async () => {
+    const word = fc.constantFrom(
+      'decide',
+      'decided',
+      'deciding',
+      'vault',
+      'vaults',
+      'é',
+      'E',
+      '東京',
+      '京',
+      'the',
+      'x1',
+      'a\u0000b',
+      "o'clock",
+      'U\ufb01',
+      '🚀',
+    )
+    const said = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(said, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.oneof(said, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 4 }),
+        async (sessions, questions) => {
+          const [store, plain] = [await open(), memoryStore()]
+          for (const [index, messages] of sessions.entries())
+            for (const each of [store, plain])
+              await createWith(each, `s${index}`, ...messages.map((text) => user(text)))
+          for (const question of questions) {
+            const [one, other] = [await searchStore(store, { question })(), await searchStore(plain, { question })()]
+            const answer = (found: typeof one): unknown =>
+              isLeft(found)
+                ? found.left
+                : [
+                    found.right.more,
+                    found.right.sessions.map(({ passages, ...rest }) => [
+                      rest,
+                      passages.map((hit) => ({ ...hit, at: 0 })), // the stores have clocks of their own
+                    ]),
+                  ]
+            expect([question, answer(one)]).toEqual([question, answer(other)])
+          }
+        },
+      ),
+      { numRuns: rounds(8, 300) },
+    )
+  })
+
+  it('answers questions of any length, and lets other work run', async () => {
+    const store = await open()
+    const long = Array.from({ length: 150_000 }, (_, n) => `word${n}`).join(' ')
+    await createWith(store, 'a', user(`${'lorem ipsum dolor '.repeat(40_000)} word3`), user(long.slice(0, 300_000)))
+    const pasted = `${'lorem ipsum sit amet '.repeat(200)} word3`
+    for (const question of [long, pasted, '?'.repeat(100_000) + ' word3', '" - * NEAR( word3', '東'.repeat(50_000)]) {
+      let turns = 0
+      let going = true
+      const count = (): void => {
+        turns += 1
+        if (going) setImmediate(count)
+      }
+      setImmediate(count)
+      const found = await searchStore(store, { question })
+      going = false
+      expect(found.sessions).toHaveLength(question.startsWith('東') ? 0 : 1)
+      if (!place().indexed) expect(turns).toBeGreaterThan(2)
+    }
   })
 }

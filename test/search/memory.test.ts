@@ -24,6 +24,19 @@ describe('searching a memory store', () => {
   searchCases(() => ({ open: async () => memoryStore(), indexed: false }))
 
   it.each([
+    [{}, '`question` must be a string, found undefined'],
+    [{ question: 5 }, '`question` must be a string, found 5'],
+    [{ question: 'a', limit: 101 }, '`limit` must be a whole number from 1 to 100, found 101'],
+    [{ question: 'a', passages: 0 }, '`passages` must be a whole number from 1 to 20, found 0'],
+    [{ question: 'a', where: 'project' }, '`where` must be an object, found "project"'],
+    [{ question: 'a', sort: 'time' }, 'searchStore has no option "sort"'],
+    [['a'], 'the query must be a string, or an object with a question'],
+    [null, 'the query must be a string, or an object with a question, found null'],
+  ])('rejects the question %j', (question, text) => {
+    expect(() => searchStore(memoryStore(), question as unknown as { question: string })).toThrow(text)
+  })
+
+  it.each([
     [{ since: NaN }, '`since` must be a time in milliseconds since 1970, found NaN'],
     [{ until: Infinity }, '`until` must be a time'],
     [{ since: 8.64e15 + 1 }, '`since` must be a time'],
@@ -148,6 +161,9 @@ const searched = <T>(value: T) => storeTask(async () => right(value), 'search')
 const noIndex: RowIndex = {
   find: () => searched(undefined),
   findIn: () => searched(new Map()),
+  places: () => searched(undefined),
+  logsAt: () => searched([]),
+  segmentsOf: () => searched([]),
   encrypted: () => searched([]),
   make: () => searched(undefined),
   drop: () => searched(undefined),

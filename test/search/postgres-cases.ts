@@ -56,6 +56,22 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
 
   describe('the search index of a schema', leftOutIf(server === undefined, noPostgres), () => {
     whileNoTimePasses()
+    it('of an earlier version counts as none, and is replaced', async () => {
+      const schema = fresh()
+      const store = await open(schema)
+      await createSession(store, { id: 'a', messages: [user('we decided')] })
+      const s = quoted(schema)
+      await sql(`create table ${s}.search (scope text not null, segment bigint not null, position bigint not null, part smallint not null,
+          terms tsvector not null, primary key (scope, segment, position, part))`)
+      await sql(
+        `create table ${s}.search_until (scope text not null, segment bigint not null, until bigint not null, primary key (scope, segment))`,
+      )
+      expect(await searchStore(store, { question: 'decide' })).toMatchObject({ indexed: false, sessions: [{}] })
+      expect(await indexStore(store)).toBe(1)
+      expect(await searchStore(store, { question: 'decide' })).toMatchObject({ indexed: true, sessions: [{}] })
+      expect(await store.check()).toEqual([])
+      await store.close()
+    })
     it('drops removed rows and catches up with rows appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]

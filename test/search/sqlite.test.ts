@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, faultMessage, openSession, orThrow, user, type Store } from 'indelible'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import { eraseMessages } from 'indelible/session'
 import type { Append } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { indelible } from '../../packages/cli/test/indelible.ts'
@@ -38,6 +39,17 @@ const documents = (file: string): number => {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
     return Number(db.prepare('select count(*) as count from search').get()?.['count'])
+  } finally {
+    db.close()
+  }
+}
+
+/** Whether a page of the index has these bytes. */
+const inIndex = (file: string, text: string): boolean => {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    const pages = db.prepare('select block from search_data').all()
+    return pages.some(({ block }) => Buffer.from(block as Uint8Array).includes(text))
   } finally {
     db.close()
   }
@@ -151,13 +163,15 @@ describe('the search index of a store file', () => {
     const file = path()
     const store = await sqliteStore({ path: file })
     await indexStore(store)
-    const words = Array.from({ length: 300 }, (_, n) => `secret${n}word`).join(' ')
+    // An index has only the end of a word that begins like the one before: no other word begins with q.
+    const words = `quotedsecret ${Array.from({ length: 300 }, (_, n) => `secret${n}word`).join(' ')}`
     const filler = (n: number): string => Array.from({ length: 200 }, (_, at) => `w${n}x${at}`).join(' ')
     const session = await createSession(store, { id: 'a' })
     for (let n = 0; n < 60; n++) await session.append(user(n === 30 ? words.toUpperCase() : filler(n)))
     await createSession(store, { id: 'b', messages: [user('another hidden77word')] })
     expect(places(await all(store, 'secret299word'))).toEqual(['a:30'])
-    expect(isOnDisk(file, 'secret299word')).toBe(true)
+    expect(isOnDisk(file, 'quotedsecret')).toBe(true)
+    expect(inIndex(file, 'quotedsecret')).toBe(true)
     const { head } = await store.info('a')
     const stub = JSON.stringify({ page: 'conversation', message: { role: 'user', content: [] } })
     await store.erase({
@@ -166,14 +180,48 @@ describe('the search index of a store file', () => {
       by: 'me',
     })
     expect(await all(store, 'secret299word')).toEqual([])
-    for (const word of ['secret0word', 'secret299word', 'ret150w'])
-      expect([word, isOnDisk(file, word)]).toEqual([word, false])
+    expect((await searchStore(store, { question: 'Is it the secret299word?' })).sessions).toEqual([])
+    for (const word of ['quotedsecret', 'secret0word', 'secret299word', 'ret150w', '99word'])
+      expect([word, isOnDisk(file, word), inIndex(file, word)]).toEqual([word, false, false])
     const before = documents(file)
     await store.remove('b')
     expect(documents(file)).toBe(before - 1)
     expect(await all(store, 'hidden77word')).toEqual([])
     expect(await store.check()).toEqual([])
     await store.close()
+  })
+
+  it('of an earlier version counts as none, loses what is erased, and is replaced', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await createSession(store, { id: 'a', messages: [user('an olderword'), user('we decided')] })
+    await store.close()
+    const db = new DatabaseSync(file)
+    db.exec(`create virtual table search using fts5 (terms, detail = none, columnsize = 0, tokenize = 'ascii');
+      insert into search (search, rank) values ('secure-delete', 1);
+      create table search_until (segment integer primary key, until integer not null) strict;
+      insert into search_until select key, 2 from segment;
+      insert into search (rowid, terms) select id, 'olderword' from row where id & 4294967295 = 0`)
+    db.close()
+    const again = await sqliteStore({ path: file })
+    expect(await again.check()).toEqual([])
+    expect(await searchStore(again, 'decided')).toMatchObject({ indexed: false, hits: [{ position: 1 }] })
+    expect(await searchStore(again, { question: 'decide' })).toMatchObject({
+      indexed: false,
+      sessions: [{ session: 'a' }],
+    })
+    await (await openSession(again, 'a')).append(user('deciding'))
+    await eraseMessages(again, 'a', [0], { reason: 'asked' })
+    expect(isOnDisk(file, 'olderword')).toBe(false)
+    expect(documents(file)).toBe(0)
+    expect(await indexStore(again)).toBeGreaterThan(0)
+    expect(await searchStore(again, { question: 'decide' })).toMatchObject({
+      indexed: true,
+      sessions: [{ session: 'a', more: 0 }],
+    })
+    await again.remove('a')
+    expect(await again.check()).toEqual([])
+    await again.close()
   })
 
   it('has no words of an encrypted session, which is searched with its keys only', async () => {

@@ -255,6 +255,29 @@ describe('blocks named by receipts', () => {
     expect((await verifySession(to, 's')).missing).toEqual([])
   })
 
+  it.each([
+    ['erased', (to: Store) => eraseMessages(to, 's', { all: true }, { reason: 'asked to' })],
+    ['removed', (to: Store) => to.remove('s')],
+  ] as const)('are not in a copy that was %s', async (_, end) => {
+    const [from, to] = [memoryStore(), memoryStore()]
+    const blocks = await recorded(from)
+    await copySession(from, to, 's')
+    await end(to)
+    expect(await to.hasBlocks(blocks)).toEqual([false, false])
+    expect(await from.hasBlocks(blocks)).toEqual([true, true])
+  })
+
+  it('stay for an imported session when the exported one is removed', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('hello')] })
+    const [contextDigest, usage] = ['a'.repeat(64), { input: 1, output: 1 }]
+    const instructions = { text: 'Answer in one sentence.' }
+    await session.note({ type: 'receipt', len: 1, contextDigest, model: 'x', usage, instructions })
+    await importRecord(store, await exportSession(store, 's'), { id: 't' })
+    await store.remove('s')
+    expect((await verifySession(store, 't')).missing).toEqual([])
+  })
+
   it('of an encrypted session do not get into a store without keys', async () => {
     const [from, to] = [withKeys(memoryStore(), ring), memoryStore()]
     await recorded(from)

@@ -48,7 +48,7 @@ describe('a session lease', () => {
     const lease = await one.lease({ holder: 'one' })
     expect([lease.holder, lease.held]).toEqual(['one', true])
     const busy = await fault('SessionBusy', other.lease({ holder: 'other' }))
-    expect([busy.id, busy.holder, busy.remaining]).toEqual(['s', 'one', 30_000])
+    expect([busy.id, busy.holder, busy.remaining]).toEqual(['s', 'one', 10_000])
     expect((await store.leaseOf('s'))?.holder).toBe('one')
     const waiting = other.lease({ holder: 'other', wait: 600_000 })()
     await one.append(user('of one'))

@@ -1,12 +1,13 @@
 /**
  * A text is planted at any place of a message, and at places that repeat it. After the message is erased, no byte of the
- * store or of an export has the text, however it is written there; or the receipt names the place that has it.
+ * store, of an export or of an exported page has the text, however it is written there; or the receipt names the place that has it.
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createSession, openSession, user, type Json, type Message, type Session, type Store } from 'indelible'
 import { eraseMessages, exportSession, findMessages } from 'indelible/session'
 import { exportLines } from '@indelible/transcripts'
+import { htmlOf } from '@indelible/view'
 import { rounds } from '../rounds.ts'
 
 /** Everything that a store returns: the rows and the metadata of its logs, and their blocks. */
@@ -194,7 +195,8 @@ export const plantedCases = (kind: string, open: () => Promise<PlantedPlace>): v
         expect(receipt.residue.filter(({ where }) => where !== 'dead rows')).toEqual([])
         const named = receipt.remains.filter(({ what }) => places.has(what))
         const stay = made.filter(({ remains }) => remains !== undefined)
-        const exported = [...exportLines(await exportSession(store, 's'))].join('')
+        const page = await htmlOf(store, 's', { version: '0' })
+        const exported = [...exportLines(await exportSession(store, 's')), ...page].join('')
         const isStill = isIn(Buffer.concat([await place.bytes(), Buffer.from(exported)]), secret)
         if (made.length === 0) expect([isStill, named]).toEqual([false, []])
         if (isStill) expect(named).not.toEqual([]) // such as a note that repeats a text of `meta`

@@ -184,6 +184,7 @@ const everything = async (): Promise<string> => {
   await did(async () => [
     await searchStore(store, 'one', { in: 'messages', limit: 3 }),
     await searchStore(store, 'good', { sort: 'time' }),
+    await searchStore(store, { question: 'Which one is good?' }),
   ])
   await did(() => [recallTool(() => session.conversation(), { maxCharacters: 100 }).run({ query: 'one' })])
   await did(() => createRedactor({ rules: [{ name: 'r', pattern: /two/ }] }).message(user('two')))

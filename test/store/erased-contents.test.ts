@@ -39,6 +39,7 @@ const places: Readonly<Record<string, (text: string) => Message>> = {
   'the name of a file': (text) => ({ role: 'user', content: [{ type: 'file', name: text, source: { type: 'url', url: 'https://example.com' } }] }), // oxfmt-ignore
   'an address': (text) => ({ role: 'user', content: [{ type: 'image', source: { type: 'url', url: `https://example.com/${encodeURIComponent(text)}` } }] }), // oxfmt-ignore
   'a short file': (text) => ({ role: 'user', content: [{ type: 'file', source: { type: 'base64', mediaType: 'text/plain', data: base64(text) } }] }), // oxfmt-ignore
+  'a media type': (text) => ({ role: 'user', content: [{ type: 'file', source: { type: 'url', url: 'https://example.com', mediaType: `text/plain; name="${text}"` } }] }), // oxfmt-ignore
   reasoning: (text) => ({ role: 'assistant', content: [{ type: 'reasoning', text: 'x', summary: [text] }] }),
   'a part of a provider': (text) => ({ role: 'assistant', content: [{ type: 'provider', provider: 'p', raw: { type: text, deep: [{ id: text }] } }] }), // oxfmt-ignore
   'the arguments of a call': (text) => assistant(toolCall('c', 'f', { id: text, type: text })),

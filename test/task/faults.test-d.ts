@@ -46,7 +46,7 @@ type Tags<F extends (...given: never) => unknown> =
 type TagOf<E> = E extends { readonly _tag: infer Tag } ? Tag : never
 
 /** What any call of a store can meet. */
-type Medium = 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'
+type Medium = 'Cancelled' | 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'
 type Log = Medium | 'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'
 type NoSession = 'NotASession' | 'UnfinishedSession' | 'NewerSession'
 

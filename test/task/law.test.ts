@@ -70,7 +70,7 @@ import {
   proveGrowth,
   readRange,
 } from 'indelible/session'
-import { appendRows, readUsage } from '../../src/session/internal.ts'
+import { appendRows, appendWithBlocks, readUsage } from '../../src/session/internal.ts'
 import { keyValueBlocks, removeBlocks, verifyLog } from 'indelible/store'
 import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
@@ -182,6 +182,9 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   ],
   'session.lease': async () => [(await started()).session.lease({ holder: '', ttl: NaN })],
   'lease.release': async () => [(await (await started()).session.lease({ holder: 'h', ttl: 1000 })).release()],
+  appendWithBlocks: async () => [
+    appendWithBlocks((await started()).session, { notes: [{ type: 'gossip' } as never] }, []),
+  ],
   'session.note': async () => [(await started()).session.note({ type: 'gossip' } as never)],
   'session.note, pin': async () => [(await started()).session.note({ type: 'pin', position: NaN })],
   'session.note, unpin': async () => [(await started()).session.note({ type: 'unpin', position: -1 })],
@@ -206,6 +209,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   searchStore: async () => [
     searchStore((await started()).store, 'a', { limit: 1, after: 'x' }),
     searchStore((await started()).store, '"', { session: '\n' }),
+    searchStore((await started()).store, { question: '?' }),
+    searchStore((await started()).store, { question: 'a', session: '\n' }),
   ],
   indexStore: async (bad) => [indexStore(memoryStore(), { progress: bad })],
   dropIndex: async () => [dropIndex(memoryStore())],
@@ -214,6 +219,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     (await indexOf()).find({ all: [], after: 'x' }),
   ],
   'index.findIn': async () => [(await indexOf('s')).findIn(['s', '\n', 'none'], '"')],
+  'index.places': async () => [
+    (await indexOf('s')).places({ words: [[{ term: '"' }]], most: 10 }),
+    (await indexOf('s')).places({ words: [], most: NaN, log: '\n' }),
+  ],
+  'index.segmentsOf': async () => [(await indexOf('s')).segmentsOf(['s', '\n', 'none', 's'])],
+  'index.logsAt': async () => [(await indexOf('s')).logsAt([1, 0, 7, 9])],
   'index.encrypted': async () => [(await indexOf()).encrypted()],
   'index.make': async () => [(await indexOf()).make()],
   'index.add': async (bad) => [(await indexOf('s')).add(bad, NaN), (await indexOf('s')).add(bad, 10)],

@@ -18,10 +18,12 @@ import { keep } from './keep/keep.ts'
 import { key } from './prove/key.ts'
 import { ledger } from './prove/ledger.ts'
 import { list } from './look/list.ts'
+import { mcp } from './mcp/mcp.ts'
 import { prove } from './prove/prove.ts'
 import { record } from './record/record.ts'
 import { remove } from './maintenance/remove.ts'
 import { repair } from './maintenance/repair.ts'
+import { rerun } from './rerun/rerun.ts'
 import { restore } from './keep/restore.ts'
 import { rewind } from './change/rewind.ts'
 import { index, search } from './look/search.ts'
@@ -35,8 +37,8 @@ import { completion } from './terminal/completion.ts'
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
   { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
-  { title: 'Look', commands: [list, search, show, diff, stats, view] },
-  { title: 'Continue', commands: [continueSession, restore, fork, rewind, note, pin, retag, rename] },
+  { title: 'Look', commands: [list, search, show, diff, stats, view, mcp] },
+  { title: 'Continue', commands: [continueSession, rerun, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },
   { title: 'Prove', commands: [verify, prove, ledger, key] },
   {

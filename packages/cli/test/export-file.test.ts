@@ -187,8 +187,8 @@ describe('indelible show --check', () => {
     ]
     const codex = [
       { timestamp: 't', type: 'session_meta', payload: { id: 's' } },
-      { timestamp: 't', type: 'token_usage_record', payload: { total: 1 } },
-      { timestamp: 't', type: 'token_usage_record', total: 1 },
+      { timestamp: 't', type: 'brand_new_record', payload: { total: 1 } },
+      { timestamp: 't', type: 'brand_new_record', total: 1 },
     ]
     for (const [name, session, messages] of [
       ['newer-claude-code.jsonl', claudeCode, 1],

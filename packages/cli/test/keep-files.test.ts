@@ -15,6 +15,7 @@ import {
   symlinkSync,
   truncateSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -200,6 +201,34 @@ describe('keep', () => {
     chmodSync(store, 0o644)
     expect(keep().stderr).toContain('only you can read it now')
     expect(statSync(store).mode & 0o777).toBe(0o600)
+  })
+
+  it('after restore a dry run reports no growth, also of a file whose time alone changed', () => {
+    const { write, keep, run, at } = newHome()
+    const file = `${id(9)}.jsonl`
+    write(file, line(id(9), 0, 'Look.'))
+    keep()
+    unlinkSync(at(file))
+    expect(run('restore', id(9)).status).toBe(0)
+    utimesSync(at(file), 1.8e9, 1.8e9)
+    expect(keep('--dry-run').stdout).toMatch(/^Claude Code {2}1 session {2}\d+ B on disk\n$/)
+    appendFileSync(at(file), line(id(9), 1, 'A cat.'))
+    expect(keep('--dry-run').stdout).toContain('1 grown')
+  })
+
+  it('if it should run by itself, list says how many days ago it last did', () => {
+    const { write, keep, run, store, home } = newHome()
+    write(`${id(10)}.jsonl`, line(id(10), 0, 'Look.'))
+    keep()
+    const db = new DatabaseSync(`${store}.keep`)
+    db.prepare('update result set value = ?').run(JSON.stringify({ at: Date.now() - 3.5 * 86_400_000, failures: [] }))
+    db.close()
+    expect(run('list').stderr).not.toContain('last kept') // nothing is installed: its user runs it
+    mkdirSync(join(home, '.local/share/indelible'), { recursive: true })
+    writeFileSync(join(home, '.local/share/indelible/keep-install.json'), '{}')
+    expect(run('list').stderr).toContain('last kept 3 days ago')
+    keep()
+    expect(run('list').stderr).not.toContain('last kept')
   })
 
   it('--redact keeps no bytes; without it the bytes follow', () => {

@@ -496,3 +496,59 @@ it('of two files of Gemini CLI with one id, the one with the conversation is con
   expect(stderr).toContain(`${file(2)} has the same id and no messages`)
   expect(status).toBe(0)
 })
+
+it('Kimi and Cline keep the id of a session in its folder: each is one of its own, with its other files', () => {
+  const { write, from, list } = madeHome()
+  const kimi = (text: string): string =>
+    lines(
+      { type: 'metadata', protocol_version: '1.5' },
+      { type: 'context.append_message', message: { role: 'user', content: [{ type: 'text', text }] }, time: 1e12 },
+    )
+  const ids = ['1', '2'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`)
+  for (const id of ids) {
+    const session = `.kimi-code/sessions/wd_work_a/session_${id}`
+    write(`${session}/agents/main/wire.jsonl`, kimi(`main of ${id}`))
+    write(`${session}/agents/agent-0/wire.jsonl`, kimi(`helper of ${id}`))
+    write(`${session}/state.json`, '{}')
+    write(`${session}/notify/state.json`, '{}')
+  }
+  write('.kimi-code/sessions/.index-cache/scan.json', '{}')
+  expect(from('kimi').status).toBe(0)
+  expect(list()).toEqual(ids.flatMap((id) => [`${id} 1`, `${id}.agent-agent-0 1`]))
+  const cline = madeHome()
+  for (const id of ids) {
+    const file = { sessionId: id, agent: 'lead', messages: [{ role: 'user', content: 'hi', ts: 1e12 }] }
+    cline.write(`.cline/data/sessions/${id}/${id}.messages.json`, JSON.stringify(file))
+    cline.write(`.cline/data/sessions/${id}/${id}.json`, '{}')
+  }
+  expect(cline.from('cline-cli').status).toBe(0)
+  expect(cline.list()).toEqual(ids.map((id) => `${id} 1`))
+})
+
+it('a session is as old as its conversation, also after it has grown; without times in its file, as old as the file', () => {
+  const { write, from, store } = madeHome()
+  const dated = (...entries: readonly object[]): string =>
+    lines(...entries.map((entry, index) => Object.assign({}, entry, { timestamp: `2026-07-01T10:0${index}:00.000Z` })))
+  const first = [asks('u1', null, 'Look.'), says('a1', 'u1', 'A cat.')]
+  const listed = () =>
+    indelible(['list', '--json', ...store])
+      .stdout.trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { readonly appended: string }).appended)
+      .toSorted()
+  const timeless = (count: number) =>
+    lines(
+      { role: '_checkpoint', id: 0 },
+      ...Array.from({ length: count }, (_, index) => ({ role: 'user', content: `M${index}` })),
+    )
+  write(project, dated(...first))
+  write('.kimi-code/sessions/a/b/context.jsonl', timeless(1))
+  from('claude-code')
+  from('kimi')
+  expect(listed()).toEqual([old.toISOString(), '2026-07-01T10:01:00.000Z'])
+  write(project, dated(...first, asks('u2', 'a1', 'And?'), says('a2', 'u2', 'A dog.')), new Date(old.getTime() + 1000))
+  write('.kimi-code/sessions/a/b/context.jsonl', timeless(2), new Date(old.getTime() + 1000))
+  from('claude-code')
+  from('kimi')
+  expect(listed()).toEqual([new Date(old.getTime() + 1000).toISOString(), '2026-07-01T10:03:00.000Z'])
+})

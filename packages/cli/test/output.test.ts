@@ -139,6 +139,9 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
   search: () => [
     ['question', '--store', store],
     ['question', '--store', store, '--json'],
+    ['question?', '--store', store],
+    ['question?', '--store', store, '--json', '--all-scopes'],
+    [hostile, '--question', '--store', store],
     [hostile, 'answer', '--store', store, '--all-scopes'],
     [hostile, '--store', store],
     ['question', '--store', gone],
@@ -293,6 +296,15 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [file, '--in', hostile],
     [file, '--in', 'codex', '--cwd', hostile],
   ],
+  rerun: () => [
+    [hostile, '--store', store, '--', 'true'],
+    [hostileId, '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--store', store, '--', 'true'],
+    [hostileId, '--trust-session', '--yes', '--store', store, '--', hostile],
+    [hostileId, '--trust-session', '--yes', '--from', '1', '--store', store, '--', 'true'],
+    [hostileId, '--ignore', hostile, '--store', store, '--', 'true'],
+    [hostileId, '--from', '1', '--upstream', hostile, '--store', store, '--', 'true'],
+  ],
   view: () => [
     ['--no-open', hostile, '--store', store],
     ['--no-open', '--store', gone],
@@ -306,6 +318,12 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
   hold: () => [
     [hostile, '--store', store],
     ['--release', hostileId, '--reason', hostile, '--store', store],
+  ],
+  mcp: () => [
+    ['--store', store, '--all-projects', '--since', hostile],
+    ['--install', 'pi', '--yes', '--store', join(gone, hostile)],
+    ['--install', hostile, '--yes'],
+    ['--uninstall', 'pi', '--yes'],
   ],
   remove: () => [
     [hostile, '--yes', '--store', store],
@@ -402,6 +420,7 @@ describe('an output line', () => {
       }
   })
   it('in a pipe has the full id, and each error is one line', () => {
+    const store = join(place, 'piped.db') // no text of it was erased
     const id = '0f3c8a1d-1111-4222-8333-444455556666'
     indelible(['import', file, '--id', id, '--store', store])
     expect(run(['list', '--store', store]).stdout).toContain(id)
@@ -462,7 +481,7 @@ describe('the only output channel', () => {
   })
   it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
     const threads = ['pool.ts', 'compare-thread.ts', 'recording.ts', 'record-thread.ts']
-    const own = new Set(['main.ts', 'output.ts', 'program.ts', ...threads]) // `program` runs what has the terminal for itself
+    const own = new Set(['main.ts', 'output.ts', 'program.ts', 'pi-extension.ts', ...threads]) // `program` runs what has the terminal for itself; `pi-extension` writes a program of pi
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
     const found = files.flatMap((path) => {
       const name = basename(path)

@@ -64,7 +64,7 @@ const recorded = (
 ): Promise<CommandResult> =>
   new Promise((resolve) => {
     const child = spawn(process.execPath, [main, 'record', '--store', store, ...args], {
-      env: { ...process.env, OPENAI_BASE_URL: `${server.url}/v1`, ...env },
+      env: { ...process.env, XDG_DATA_HOME: folder, OPENAI_BASE_URL: `${server.url}/v1`, ...env },
     })
     let stdout = ''
     let stderr = ''

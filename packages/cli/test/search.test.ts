@@ -76,6 +76,42 @@ it('search finds messages in all sessions with and without an index', () => {
   expect(search('needle', '--index').lines).toHaveLength(3)
 })
 
+it('search answers a question: sessions, each with its best messages', () => {
+  const asked = join(folder, 'asked.db')
+  const turn = said('Which database should we use?', 'We decided on SQLite.', 'And the tests?', 'Fast.')
+  indelible(['import', writeTestFile('db.json', turn), '--id', 'db', '--store', asked])
+  indelible([
+    'import',
+    writeTestFile('x.json', said('A database?', 'Later.')),
+    '--id',
+    'x',
+    '--scope',
+    'other',
+    '--store',
+    asked,
+  ])
+  const ask = (...args: readonly string[]) => indelible(['search', ...args, '--store', asked])
+  for (const indexed of [false, true]) {
+    if (indexed) indelible(['index', '--store', asked])
+    const { lines, status } = ask('when did we decide on a database?')
+    expect(lines[0]).toMatch(/^db {2}\d{4}-\d\d-\d\d$/)
+    expect(lines.slice(1, 3).toSorted()).toEqual(['  0     user  Which database should we use?', '  1     assistant  We decided on SQLite.']) // oxfmt-ignore
+    expect(status).toBe(0)
+    expect(ask('when did we decide?', '--role', 'user').stderr).toContain(
+      'no session in this scope has any of these words',
+    )
+    expect(ask('deciding', '--question').lines[0]).toMatch(/^db /)
+    expect(ask('deciding').stderr).toContain('no message')
+    expect(ask('a database?', '--all-scopes').stdout).toMatch(/^(?:default|other) {2}\S+ {2}\d{4}/)
+    expect(ask('a database?', '--all-scopes', '--limit', '1').stderr).toContain('--limit 10')
+    expect(ask('the database?', '--session', 'db').lines[0]).toMatch(/^db /)
+    const [json] = ask('decide?', '--json').lines
+    expect(JSON.parse(json ?? '')).toMatchObject({ session: 'db', passages: [{ position: 1 }], more: 0 })
+  }
+  expect(ask('x?', '--question', '--sort', 'time').stderr).toContain('--sort orders messages')
+  expect(ask('database?', '--sort', 'time').lines[0]).toMatch(/^db:0 /)
+})
+
 it('search --all finds retracted messages', () => {
   indelible(['append', 'a', 'a retracted word', '--store', store])
   indelible(['rewind', 'a', '--to', '3', '--store', store])

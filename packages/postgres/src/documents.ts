@@ -12,9 +12,9 @@ const mostText = 250_000
 /** How often to check again whether an index exists, in milliseconds. */
 const recheckMs = 5000
 
-/** The number of tables of the index in the schema $1. */
+/** The number of tables of the index in the schema $1. One of an earlier version has no stems, and counts as none. */
 export const indexTables =
-  "select count(*) as tables from information_schema.tables where table_schema = $1::text and table_name in ('search', 'search_until')"
+  "select count(*) as tables from information_schema.columns where table_schema = $1::text and (table_name, column_name) in (('search', 'terms'), ('search_until', 'stems'))"
 
 export const hasIndexIn = ({ tables }: Rows[number]): boolean => Number(tables) === 2
 

@@ -15,6 +15,8 @@ import {
   isEncrypted,
   isEncryptedMeta,
   decodePlace,
+  type PlaceQuery,
+  type PlacesFound,
   type RowCursor,
   rowCursor,
   rowCursorIn,
@@ -75,13 +77,16 @@ export class Search implements IndexDriver {
     return this.#calls.run('make the index', async () => {
       if (!(await this.#documents.look()))
         await this.#db.write(
-          `create table if not exists ${s}.search (
+          `${(await this.#hasOlder()) ? dropTables(s) : ''}
+           create table if not exists ${s}.search (
              scope text not null, segment bigint not null, position bigint not null, part smallint not null,
              terms tsvector not null, primary key (scope, segment, position, part)
            );
            create index if not exists search_terms on ${s}.search using gin (terms);
            create table if not exists ${s}.search_until (
-             scope text not null, segment bigint not null, until bigint not null, primary key (scope, segment)
+             scope text not null, segment bigint not null, until bigint not null,
+             stems boolean not null default true, -- an index without this column has none
+             primary key (scope, segment)
            )`,
         )
       await this.#documents.look()
@@ -91,10 +96,18 @@ export class Search implements IndexDriver {
 
   drop(): Answer<void> {
     return this.#calls.run('drop the index', async () => {
-      await this.#db.write(`drop table if exists ${this.#db.schema}.search_until, ${this.#db.schema}.search`)
+      await this.#db.write(dropTables(this.#db.schema))
       this.#documents.found(false)
       return right(undefined)
     })
+  }
+
+  /** Whether there are tables of an earlier version's index. */
+  async #hasOlder(): Promise<boolean> {
+    const [found] = await this.#db.read('select to_regclass($1::text) is not null as older', [
+      `${this.#db.schema}.search_until`,
+    ])
+    return found?.['older'] === true
   }
 
   async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
@@ -115,6 +128,105 @@ export class Search implements IndexDriver {
       return this.#calls.onLog('search the index', scope, log, async (found) =>
         right({ ...(await this.#found(scope, query, before.right, rangesOf(found))), behind }),
       )
+    })
+  }
+
+  async places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
+    const found = await this.#placesFound(scope, query)
+    if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
+    this.#documents.found(false)
+    return right(undefined)
+  }
+
+  #placesFound(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
+    return this.#calls.run('search the index', async () => {
+      if (!(await this.#isThere())) return right(undefined)
+      const [messages, behind] = [this.#messages(scope), this.#behind()]
+      const answer = async (ranges?: readonly Omit<Lag, 'scope'>[]): Answer<PlacesFound> =>
+        right({
+          places: await this.#placesOf(scope, query, ranges),
+          messages: await messages,
+          behind: await behind,
+        })
+      return query.log === undefined
+        ? answer()
+        : this.#calls.onLog('search the index', scope, query.log, (found) => answer(rangesOf(found)))
+    })
+  }
+
+  /** The places of each word, in one text: faster than a row for each. */
+  async #placesOf(
+    scope: string,
+    { words, all = [], since, until, most, segments }: PlaceQuery,
+    ranges: readonly Omit<Lag, 'scope'>[] | undefined,
+  ): Promise<readonly (readonly number[])[]> {
+    const s = this.#db.schema
+    // Of a row in several parts, another part may have what a filter asks for. It is checked in the message.
+    const filters = all.map((term) => `& (${termText(term)} | '${partTerm}')`).join(' ')
+    const queries = words.map(
+      (terms) => `(${terms.map(termText).join(' | ')}) & ${quoteTerm(scopeTerm(scope))} ${filters}`,
+    )
+    const values: unknown[] = [scope, queries, Number.isFinite(most) ? most : Number.MAX_SAFE_INTEGER]
+    const value = (given: unknown): string => `$${values.push(given)}`
+    const isTimed = since !== undefined || until !== undefined
+    const conditions = [
+      ...(segments === undefined ? [] : [`and d.segment = any(${value(segments)}::bigint[])`]),
+      ...(since === undefined ? [] : [`and r.at >= ${value(since)}::bigint`]),
+      ...(until === undefined ? [] : [`and r.at < ${value(until)}::bigint`]),
+    ]
+    const row = isTimed
+      ? `join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position`
+      : ''
+    const range =
+      ranges === undefined
+        ? ''
+        : `join unnest(${value(ranges.map(({ segment }) => segment))}::bigint[], ${value(ranges.map(({ from }) => from))}::bigint[], ${value(ranges.map(({ to }) => to))}::bigint[]) as p (segment, first, beyond)
+           on d.segment = p.segment and d.position >= p.first and d.position < p.beyond`
+    const found = await this.#db.readFresh(
+      `select w.number, f.places from unnest($2::text[]) with ordinality as w (query, number) cross join lateral (
+         with m as materialized (
+           select d.segment, d.position from ${s}.search d ${row} ${range}
+           where d.scope = $1::text and d.terms @@ w.query::tsquery ${conditions.join(' ')}
+         )
+         select string_agg(n.segment || ' ' || n.position, ' ' order by n.segment desc, n.position desc) as places
+         from (select distinct segment, position from m order by segment desc, position desc limit $3::bigint) n
+       ) f`,
+      values,
+    )
+    const places: (readonly number[])[] = words.map(() => [])
+    for (const { number, places: text } of found)
+      if (text !== null) places[Number(number) - 1] = (text as string).split(' ').map(Number)
+    return places
+  }
+
+  async #messages(scope: string): Promise<number> {
+    const [found] = await this.#db.read(
+      `select coalesce(sum(entries), 0) as messages from ${this.#db.schema}.log where scope = $1::text`,
+      [scope],
+    )
+    return Number(found?.['messages'])
+  }
+
+  logsAt(scope: string, places: readonly number[]): Answer<readonly (readonly string[])[]> {
+    return this.#calls.run('search the index', async () => {
+      const cursors: RowCursor[] = []
+      for (let at = 0; at < places.length; at += 2)
+        cursors.push({ segment: places[at] as number, position: places[at + 1] as number })
+      const logs = await this.#logsWith(scope, cursors)
+      return right(cursors.map((cursor) => logs.get(rowCursor(cursor)) ?? []))
+    })
+  }
+
+  segmentsOf(scope: string, logs: readonly string[]): Answer<readonly number[]> {
+    return this.#calls.run('search the index', async () => {
+      const s = this.#db.schema
+      const found = await this.#db.read(
+        `select distinct p.segment from ${s}.log l cross join lateral unnest(l.segments) as p (segment)
+         where l.scope = $1::text and l.id = any($2::text[]) and (p.segment = l.key
+           or not exists (select 1 from ${s}.log o where o.scope = $1::text and o.key = p.segment))`,
+        [scope, logs],
+      )
+      return right(found.map(({ segment }) => Number(segment)))
     })
   }
 
@@ -364,6 +476,8 @@ export class Search implements IndexDriver {
     return Number(row?.['rows'])
   }
 }
+
+const dropTables = (s: string): string => `drop table if exists ${s}.search_until, ${s}.search;`
 
 /** Each segment, the end of its rows, and how far they are indexed. An orphan's rows end where its last fork starts. */
 const reach = (s: string): string => `

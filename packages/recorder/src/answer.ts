@@ -1,6 +1,6 @@
 /** Reads a provider's answer from its body or stream: the message, its usage, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { admit, endOfString, isLeft, isObject, parseJson } from 'indelible/internal/json'
+import { admit, endOfString, isLeft, isObject, parseJson, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
@@ -23,6 +23,10 @@ export interface RecordedAnswer {
   readonly id: string | undefined
   /** The error that the provider reports. */
   readonly error: string | undefined
+  /** The body, of a stream as if it had been sent whole; a text if it is no JSON. Undefined if nothing came. */
+  readonly body: Json | undefined
+  /** The event of a stream that reports its error. */
+  readonly event: Json | undefined
 }
 
 /** Reads an answer chunk by chunk. Never throws. */
@@ -36,6 +40,8 @@ export class AnswerReader {
   #length = 0
   /** Why the rest is not read. */
   #unread: string | undefined
+  /** The event that reports an error. */
+  #errorEvent: Wire | undefined
 
   constructor(api: Api, contentType: string | undefined) {
     this.#api = api
@@ -74,7 +80,7 @@ export class AnswerReader {
     if (this.#api.chunks === true) return this.#ofChunks(body, after)
     const parsed = parseJson(body)
     const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
-    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after)
+    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
   }
 
   /** Reads a single chunk, or a list of them that may be incomplete. */
@@ -89,13 +95,17 @@ export class AnswerReader {
     if (this.#state.error !== undefined) return // clients stop at an error, too
     if (data === '[DONE]') return this.#state.done?.()
     const parsed = parseJson(data)
-    if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(parsed.right as Wire)
+    if (isLeft(parsed) || !isObject(parsed.right)) return
+    this.#state.take(parsed.right as Wire)
+    const again = this.#state.error === undefined ? parsed : parseJson(data) // the state changes what it takes
+    if (this.#state.error !== undefined && !isLeft(again)) this.#errorEvent = again.right as Wire
   }
 
   #answered(
     wire: Wire | undefined,
     state: Pick<StreamState, 'ended' | 'error'>,
     after: readonly Message[],
+    text?: string,
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
     const decoded = wire && this.#api.messages(wire, after)
@@ -119,11 +129,20 @@ export class AnswerReader {
       error:
         error ??
         (decoded !== undefined && isLeft(decoded) ? `the answer can't be read: ${decoded.left._tag}` : undefined),
+      body: jsonOf(wire ?? (text === '' ? undefined : text)),
+      event: jsonOf(this.#errorEvent),
     }
   }
 }
 
 declare const TextDecoder: new () => { decode: (bytes?: Uint8Array, options?: { readonly stream: boolean }) => string }
+
+/** A value of the wire as plain JSON. */
+const jsonOf = (value: unknown): Json | undefined => {
+  if (value === undefined) return undefined
+  const admitted = admit(value)
+  return isLeft(admitted) ? undefined : admitted.right.value
+}
 
 /** The texts of the objects in a list, without an incomplete last one. */
 const objectsOf = (list: string): readonly string[] => {

@@ -1,11 +1,22 @@
 /** Records a call: first its request, then its answer with the receipt. */
-import { ownFields, isLeft, jsonEqual, right, utf8Of, type Json } from 'indelible/internal/json'
+import {
+  ownField,
+  ownFields,
+  isLeft,
+  jsonEqual,
+  present,
+  right,
+  utf8Of,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
+import { changesTo } from './answer-body.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
@@ -38,6 +49,8 @@ export interface RecordedRequest {
   readonly sent: SentRuns
   readonly now: SentBefore
   readonly blocks: Pick<CallDetails, 'system' | 'tools'>
+  /** The bytes of the blocks that its receipt names. */
+  readonly stored: Stored
   readonly broke: CacheBreak | undefined
   readonly digest: string
   readonly head: { readonly size: number; readonly root: string }
@@ -47,10 +60,13 @@ export interface RecordedRequest {
 export type OnPlace = (session: string) => void
 
 /** The outcome of a call as observed from outside. */
-export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
+export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error' | 'retryAfter'>
 
 /** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
+
+/** The most characters of the body of an answer without a message. */
+const mostReply = 2 ** 16
 
 /** Records calls into the conversations that they continue. */
 export class Calls {
@@ -58,7 +74,6 @@ export class Calls {
   readonly #forms: Forms
   readonly #tally: Tally
   readonly #conversations: Conversations
-  readonly #blocks = new Set<string>()
 
   constructor(store: Store, kept: ContentOptions, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
@@ -70,15 +85,9 @@ export class Calls {
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const given = request.messages.map(forms.asked)
-    const asked: ParsedRequest = {
-      ...request,
-      model: forms.name(request.model),
-      client: request.client === undefined ? undefined : forms.client(request.client),
-      system: request.system === undefined ? undefined : forms.system(request.system),
-      tools: request.tools === undefined ? undefined : forms.tools(request.tools),
-      parameters: forms.beside(request.parameters),
-    }
+    const asked = recordedRequest(request, forms)
+    const given = asked.messages
+    const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction, edit, original } = found
@@ -88,7 +97,7 @@ export class Calls {
         await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
-          ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
+          ? await this.#compact(conversation, compaction, given)
           : news.length === 0 && from === conversation.len
             ? right(undefined)
             : await conversation.replaceFrom(from, news)
@@ -98,15 +107,17 @@ export class Calls {
         if (attempt < mostAttempts && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
-      asked.messages.slice(taken).forEach(forms.count)
+      request.messages.slice(taken).forEach(forms.count)
       const blocks = {
-        ...(asked.system !== undefined && { system: await this.#block(asked.system) }),
-        ...(asked.tools !== undefined && { tools: await this.#block(asked.tools) }),
+        ...(asked.system !== undefined && { system: addBlock(stored, asked.system) }),
+        ...(asked.tools !== undefined && { tools: addBlock(stored, asked.tools) }),
       }
       // A compaction needs an entry for every message.
-      const entries = await this.#entries(conversation, given, from, compaction === undefined ? taken : 0)
+      const entries = entriesOf(conversation, given, from, compaction === undefined ? taken : 0, stored)
       const { last } = conversation
-      const sent = sentOf(entries, last?.note === undefined ? undefined : { note: last.note, entries: last.entries })
+      const before =
+        last?.note === undefined || last.isErasable ? undefined : { note: last.note, entries: last.entries }
+      const sent = sentOf(entries, before)
       const now: SentBefore = {
         entries,
         model: asked.model,
@@ -123,7 +134,7 @@ export class Calls {
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))
       const { chain, len } = conversation
-      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, broke, digest, head }
+      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, stored, broke, digest, head }
     }
   }
 
@@ -142,49 +153,17 @@ export class Calls {
     return this.#conversations.hasResponse(id)
   }
 
-  /** The sent messages: positions if the record has the same message, else blocks. */
-  async #entries(
+  #compact(
     conversation: Conversation,
+    compaction: Compaction,
     given: readonly Message[],
-    from: number,
-    taken: number,
-  ): Promise<SentEntries> {
-    const entries: (number | BlockId)[] = []
-    const before = from - taken // messages the provider already has, if the request names an earlier response
-    for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
-    for (const [index, message] of given.entries()) {
-      const recorded = conversation.at(before + index)
-      const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
-      entries.push(
-        same ? conversation.entryAt(before + index) : await this.#block(toSentMessage(message) as unknown as Json),
-      )
-    }
-    return entries
-  }
-
-  /** The blocks of messages that exist only in a compaction. */
-  async #made(
-    conversation: Conversation,
-    { places }: Compaction,
-    given: readonly Message[],
-  ): Promise<ReadonlyMap<number, BlockId>> {
-    const blocks = new Map<number, BlockId>()
-    for (const [index, place] of places.entries())
+  ): ReturnType<Conversation['compact']> {
+    const stored: Stored = new Map()
+    const blocks = new Map<number, BlockId>() // of messages that exist only in the compaction
+    for (const [index, place] of compaction.places.entries())
       if (place === 'made' || (typeof place === 'number' && typeof conversation.entryAt(place) === 'string'))
-        blocks.set(index, await this.#block(toSentMessage(given[index] as Message) as unknown as Json))
-    return blocks
-  }
-
-  /** Store JSON as a block, once. */
-  async #block(value: Json): Promise<BlockId> {
-    const text = JSON.stringify(value)
-    const id = blockIdOf(value)
-    if (this.#blocks.has(id)) return id
-    const put = await this.#store.putBlocks([utf8Of(text)])()
-    if (isLeft(put)) throw problem('put a block', id, put.left)
-    if (this.#blocks.size > 10_000) this.#blocks.clear()
-    this.#blocks.add(id)
-    return id
+        blocks.set(index, addBlock(stored, toSentMessage(given[index] as Message) as unknown as Json))
+    return conversation.compact(compaction, given, blocks, [...stored.values()])
   }
 
   /**
@@ -197,19 +176,21 @@ export class Calls {
     told: CallOutcome,
     onPlace?: OnPlace,
   ): Promise<void> {
-    const { asked, len, chain, given, blocks, broke, digest, head } = begun
+    const { asked, len, chain, given, blocks, stored, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = ownFields(told)
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
-    const messages = (answered?.messages ?? []).map(forms.answered)
+    const { messages, reply } = this.#kept(asked, model, answered)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
       sent: begun.sent,
       ...blocks,
       ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
+      ...(asked.model !== model && { requested: asked.model }),
+      ...(asked.stream && { stream: true as const }),
       ...(asked.client !== undefined && { client: asked.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
@@ -217,6 +198,7 @@ export class Calls {
       ...(answered?.tier !== undefined && { tier: answered.tier }),
       ...(answered?.choices !== undefined && { choices: answered.choices }),
       ...(error !== undefined && { error }),
+      ...(reply !== undefined && { reply }),
       ...(cut && { cut: true as const }),
       ...(broke !== undefined && { broke }),
     }
@@ -239,7 +221,7 @@ export class Calls {
             ? right(undefined)
             : await conversation.replaceFrom(shared, [...known, ...given].slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
-        sent = runsOf(await this.#entries(conversation, given, len - given.length, 0))
+        sent = runsOf(entriesOf(conversation, given, len - given.length, 0, stored))
       }
       const { alike, fields } = receiptFields({ ...details, sent }, conversation.receipts)
       // A receipt directly after its answer needs no `head`: its place tells.
@@ -260,10 +242,12 @@ export class Calls {
         await this.#conversations.indexResponse(id, conversation.session.id, len + messages.length)
       const note = conversation.session.notes().length
       onPlace?.(conversation.session.id)
-      const finished = await conversation.finish(messages, receipt)
+      const finished = await conversation.finish(messages, receipt, [...stored.values()])
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
-        conversation.wrote(alike, note)
+        // One with an error's body may be erased with a message, so no other may need it.
+        if (reply === undefined) conversation.wrote(alike, note)
+        else if (conversation === begun.conversation) begun.now.isErasable = true
         break
       }
       isSealed = finished.left._tag === 'SessionSealed'
@@ -280,11 +264,84 @@ export class Calls {
       broke: conversation.breakAtLastCall(),
     })
   }
+
+  /**
+   * The messages of an answer, the first with what its body has besides them; and the body, if there is no message.
+   */
+  #kept(
+    asked: ParsedRequest,
+    model: string,
+    answered: RecordedAnswer | undefined,
+  ): { readonly messages: readonly Message[]; readonly reply: CallDetails['reply'] } {
+    if (answered === undefined) return { messages: [], reply: undefined }
+    const forms = this.#forms
+    const messages = answered.messages.map(forms.answered)
+    const body = answered.body === undefined ? undefined : forms.body(answered.body)
+    const event = answered.event === undefined ? undefined : forms.body(answered.event)
+    const [first, ...others] = messages
+    if (first === undefined) {
+      const isLong = body !== undefined && JSON.stringify(body).length > mostReply
+      const reply = present({ body: isLong ? undefined : body, event })
+      return { messages, reply: Object.keys(reply).length === 0 ? undefined : reply }
+    }
+    const { id, stop, usage } = answered
+    const name = stop === undefined ? undefined : forms.name(stop)
+    const changes =
+      body === undefined
+        ? []
+        : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
+    const meta = ownField(first, 'meta') ?? {}
+    const ours = ownField(meta, 'indelible') as JsonObject | undefined
+    const kept =
+      changes.length === 0 ? first : { ...first, meta: { ...meta, indelible: { ...ours, body: changes as Json } } }
+    return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
+  }
+}
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
+
+/** A request in the form in which it is recorded. */
+export const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
+  ...request,
+  model: forms.name(request.model),
+  messages: request.messages.map(forms.asked),
+  client: request.client === undefined ? undefined : forms.client(request.client),
+  system: request.system === undefined ? undefined : forms.system(request.system),
+  tools: request.tools === undefined ? undefined : forms.tools(request.tools),
+  parameters: forms.beside(request.parameters),
+})
+/** Blocks to store, by id. */
+type Stored = Map<BlockId, Uint8Array>
+
+/** Adds JSON as a block. */
+const addBlock = (stored: Stored, value: Json): BlockId => {
+  const id = blockIdOf(value)
+  if (!stored.has(id)) stored.set(id, utf8Of(JSON.stringify(value)))
+  return id
+}
+
+/** The sent messages: positions if the record has the same message, else blocks. */
+const entriesOf = (
+  conversation: Conversation,
+  given: readonly Message[],
+  from: number,
+  taken: number,
+  stored: Stored,
+): SentEntries => {
+  const entries: (number | BlockId)[] = []
+  const before = from - taken // messages the provider already has, if the request names an earlier response
+  for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
+  for (const [index, message] of given.entries()) {
+    const recorded = conversation.at(before + index)
+    const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
+    entries.push(
+      same ? conversation.entryAt(before + index) : addBlock(stored, toSentMessage(message) as unknown as Json),
+    )
+  }
+  return entries
 }
 
 const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({
   tools: tools === undefined ? undefined : JSON.stringify(tools),
   system: system === undefined ? undefined : JSON.stringify(system),
 })
-
-declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }

@@ -32,6 +32,8 @@ export interface Forms {
   readonly tools: (tools: Json) => Json
   /** Other data: parameters, errors. */
   readonly beside: <T extends Json>(value: T) => T
+  /** A body of an answer; undefined if only messages are recorded, or only their lengths. */
+  readonly body: (body: Json) => Json | undefined
 }
 
 /** The forms for these options. Throws TypeError if a redaction rule is invalid. */
@@ -53,6 +55,7 @@ export const formsOf = (kept: ContentOptions): Forms => {
       ? plain
       : (tools) => namedTools(plain(tools)).map(({ name, definition }) => ({ name, length: textLength(definition) })),
     beside: content ? plain : textLengths,
+    body: (body) => (content && change === undefined ? plain(body) : undefined),
   }
 }
 

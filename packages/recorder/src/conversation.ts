@@ -4,7 +4,12 @@ import { isLeft, left, right, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { rangeDigest, type ReceiptNote, type SummaryNote } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import { sessionFaultText, type PagedMessages } from 'indelible/internal/session'
+import {
+  appendWithBlocks,
+  sessionFaultText,
+  type MessagesAndNotes,
+  type PagedMessages,
+} from 'indelible/internal/session'
 import { openSession, type Session } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { FaultError } from 'indelible/internal/task'
@@ -217,11 +222,13 @@ export class Conversation {
    * the client sends from now on.
    *
    * @param blocks the blocks of messages that exist only in the compaction, by index
+   * @param stored the bytes of these blocks
    */
   async compact(
     { upTo, summary, places }: Compaction,
     given: readonly Message[],
     blocks: ReadonlyMap<number, BlockId>,
+    stored: readonly Uint8Array[] = [],
   ): Promise<Either<RecordFault, void>> {
     const { len } = this.session
     const news = given.filter((_, index) => places[index] === 'new')
@@ -252,12 +259,17 @@ export class Conversation {
       setup: Math.min(setupLength(given), own - kept),
       from: kept === 0 ? next : (record.positionAt(before.length - kept) ?? next),
     }
-    return this.#rebase(base, from, news, note)
+    return this.#rebase(base, from, news, note, stored)
   }
 
   /** Continue from the same messages as the conversation that this one is a fork of. */
-  adopt(other: Conversation): Promise<Either<RecordFault, void>> {
-    return this.#rebase(other.#base, this.session.len, [], undefined)
+  async adopt(store: Store, other: Conversation): Promise<Either<RecordFault, void>> {
+    const base = other.#base
+    const ids = base.entries.filter((entry) => typeof entry === 'string')
+    const blocks = ids.length === 0 ? right([]) : await store.getBlocks(ids)()
+    if (isLeft(blocks)) return blocks
+    const stored = blocks.right.filter((bytes) => bytes !== undefined) // an erasure may have removed one
+    return this.#rebase(base, this.session.len, [], undefined, stored)
   }
 
   /** Append messages and a new base. Messages of the record from a position on are retracted. */
@@ -266,6 +278,7 @@ export class Conversation {
     from: number,
     messages: readonly Message[] | PagedMessages,
     summary: SummaryNote | undefined,
+    stored: readonly Uint8Array[] = [],
   ): Promise<Either<RecordFault, void>> {
     const { len } = this.session
     const notes = [
@@ -275,19 +288,27 @@ export class Conversation {
       ...(summary === undefined ? [] : [summary]),
       noteOfBase(base),
     ]
-    const done = await this.session.append({ messages, notes }, { expectedHead: this.session.head() })()
+    const done = await this.#append({ messages, notes }, stored)
     if (isLeft(done)) return this.#after(done)
     this.#base = base
     this.#chain = this.#linked()
     return right(undefined)
   }
 
-  /** Append an answer and the receipt of its call together. */
-  async finish(messages: readonly Message[], receipt: ReceiptNote): Promise<Either<RecordFault, void>> {
-    const done = await this.session.append({ messages, notes: [receipt] }, { expectedHead: this.session.head() })()
+  /** Append an answer and the receipt of its call together, with the blocks that the receipt names. */
+  async finish(
+    messages: readonly Message[],
+    receipt: ReceiptNote,
+    stored: readonly Uint8Array[] = [],
+  ): Promise<Either<RecordFault, void>> {
+    const done = await this.#append({ messages, notes: [receipt] }, stored)
     if (isLeft(done)) return this.#after(done)
     for (const message of messages) this.#chain.push(extendChain(this.#chain.at(-1) as string, message))
     return right(undefined)
+  }
+
+  #append(input: MessagesAndNotes, stored: readonly Uint8Array[]): Promise<Either<RecordFault, unknown>> {
+    return appendWithBlocks(this.session, input, stored, { expectedHead: this.session.head() })()
   }
 
   /** After a conflict the session includes what another process appended: read its state again. */
@@ -322,4 +343,6 @@ export interface SentBefore {
   readonly entries: SentEntries
   /** The index of its receipt among the notes, once that is written. */
   note?: number
+  /** Whether its receipt is erased with a message of its call. */
+  isErasable?: true
 }

@@ -445,7 +445,7 @@ export class Conversations {
     await this.#indexClient(to, client)
     const conversation = found.right
     if (conversation.chainAt(len) !== from.chainAt(len)) {
-      const adopted = await conversation.adopt(from)
+      const adopted = await conversation.adopt(this.#store, from)
       if (isLeft(adopted)) throw problem('append to', to, adopted.left)
     }
     this.#keep(conversation)

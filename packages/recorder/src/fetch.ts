@@ -44,7 +44,14 @@ export const recordingFetch = ({
   ...options
 }: RecordingFetchOptions): RecordingFetch => {
   const recorder: Recorder = createRecorder(options)
-  const recordingFetch: Fetch = async (input, init) => {
+  const { settled, close, summary } = recorder
+  return Object.assign(observedFetch(recorder, send), { settled, close, summary })
+}
+
+/** A `fetch` whose calls are observed. */
+export const observedFetch =
+  (recorder: Pick<Recorder, 'observe'>, send: Fetch): Fetch =>
+  async (input, init) => {
     const request = input instanceof Request ? input : undefined
     const headers = new Headers(init?.headers ?? request?.headers)
     const call = recorder.observe({
@@ -72,12 +79,9 @@ export const recordingFetch = ({
     }
     return observeResponse(response, response.body, call)
   }
-  const { settled, close, summary } = recorder
-  return Object.assign(recordingFetch, { settled, close, summary })
-}
 
 /** The body of a request. A one-shot stream can't be recorded. */
-const bodyOf = async (
+export const bodyOf = async (
   body: RequestInit['body'] | undefined,
   request: Request | undefined,
 ): Promise<string | Uint8Array> => {

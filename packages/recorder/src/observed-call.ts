@@ -31,6 +31,8 @@ export interface ObservedCall {
 /** The recorder's functions for one call. */
 export interface Recording {
   readonly now: () => number
+  /** The time now; a little more if another call began in the same millisecond, so that calls keep their order. */
+  readonly startTime: () => number
   /** Queue a step after all earlier ones. Undefined if it failed, which has been reported. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
   /** Reserve bytes for a waiting request; false if there is no room. `release` frees them. */
@@ -56,12 +58,13 @@ export const observeCall = (
   recording: Recording,
   onPlace?: OnPlace,
 ): ObservedCall => {
-  const at = recording.now()
+  const at = recording.startTime()
   let begun: Promise<RecordedRequest | undefined> = Promise.resolve(undefined)
   let begin = (): void => {}
   let reader: AnswerReader | undefined
   let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
   let status: number | undefined
+  let retryAfter: string | undefined
   let firstByte: number | undefined
   let over = false
   let seen = false
@@ -106,7 +109,7 @@ export const observeCall = (
           {
             at,
             duration,
-            ...present({ firstByte, status }),
+            ...present({ firstByte, status, retryAfter }),
             ...(failed !== undefined && { error: failed }),
           },
           onPlace,
@@ -157,6 +160,7 @@ export const observeCall = (
     },
     answered: (given, header) => {
       status = given
+      if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
       reader = new AnswerReader(api, header('content-type'))
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }

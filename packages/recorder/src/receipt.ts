@@ -117,6 +117,10 @@ export interface CallDetails {
   readonly tools?: BlockId
   /** The other parameters of the request. */
   readonly parameters?: JsonObject
+  /** The model that the request names, if another one answered. */
+  readonly requested?: string
+  /** Whether the request asked for a stream. */
+  readonly stream?: true
   /** The client's name for the conversation. */
   readonly client?: string
   /** The id of the answer. */
@@ -137,6 +141,10 @@ export interface CallDetails {
   readonly choices?: number
   /** The error. */
   readonly error?: string
+  /** The header `retry-after` of an error. */
+  readonly retryAfter?: string
+  /** The body of an answer without a message, such as an error's, and the event of a stream that reports its error. */
+  readonly reply?: { readonly body?: Json; readonly event?: Json }
   /** Whether the answer broke off. */
   readonly cut?: true
   /** Where the cached prefix of the previous call ended, and why; absent if the call continued it unchanged. */
@@ -156,7 +164,7 @@ export interface CacheBreak {
 /** Values that calls of a session mostly share. They are stored in one receipt, and later ones refer to it. */
 export type CommonDetails = Pick<CallDetails, (typeof commonFields)[number]>
 
-const commonFields = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
+const commonFields = ['api', 'requested', 'stream', 'system', 'tools', 'client', 'status', 'stop'] as const
 
 /** The details as stored in a receipt. */
 type WrittenDetails = Omit<CallDetails, 'api'> & Partial<CommonDetails> & { readonly like?: number }

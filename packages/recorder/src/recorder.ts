@@ -88,6 +88,9 @@ const optionNames: OptionNames<RecorderOptions> = {
   content: true,
 }
 
+/** The milliseconds between two calls that began in the same one. */
+const shortestTime = 2 ** -10
+
 /** Records calls one after the other. */
 class Keeper {
   readonly #options: RecorderOptions
@@ -96,6 +99,8 @@ class Keeper {
   readonly #open = new Set<ObservedCall>()
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
+  /** When the last call began. */
+  #started = 0
   /** Bytes of waiting requests. */
   #held = 0
 
@@ -104,8 +109,14 @@ class Keeper {
     const calls = new Calls(options.store, options, this.#tally, (unread) =>
       this.#tell({ _tag: 'SessionUnread', ...unread }),
     )
+    const now = options.now ?? (() => options.store.now())
     this.#recording = {
-      now: options.now ?? (() => options.store.now()),
+      now,
+      startTime: () => {
+        const time = now()
+        const isSame = time <= this.#started && time > this.#started - 1
+        return (this.#started = isSame ? this.#started + shortestTime : time)
+      },
       later: (url, of, work) => this.#later(url, of, work),
       hold: (bytes) => {
         if (bytes > 0 && this.#held + bytes > mostWaiting) return false

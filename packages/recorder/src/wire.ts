@@ -44,6 +44,8 @@ export const shownUrl = (url: string): string =>
 export interface ParsedRequest {
   readonly api: RecordedApi
   readonly model: string
+  /** Whether it asks for a stream. */
+  readonly stream: boolean
   readonly messages: readonly Message[]
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
@@ -75,6 +77,7 @@ export const parseRequestBody = (api: Api, body: string, request: ObservedReques
   return right({
     api: api.name,
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
+    stream: parsed.right['stream'] === true || /:stream\w+$/i.test(pathOf(request.url)),
     messages: messages.right.messages.map(withoutMarks),
     system,
     tools: tools === undefined ? undefined : withoutKeys(tools),

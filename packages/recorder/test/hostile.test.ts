@@ -535,11 +535,13 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
 
 it('a call whose blocks can not be stored is reported, and leaves no receipt', async () => {
   const inner = memoryStore()
-  const putBlocks: Store['putBlocks'] = () =>
-    storeTask(async () => left({ _tag: 'Io', operation: 'put', cause: new Error('disk') }), 'putBlocks')
-  const made = recording({ store: { ...inner, putBlocks } })
+  const append: Store['append'] = (id, given) =>
+    (given.blocks ?? []).length === 0
+      ? inner.append(id, given)
+      : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
+  const made = recording({ store: { ...inner, append } })
   await call(made, JSON.stringify({ model: 'm', tools: [{ name: 'a' }], messages: [question('1')] }), answerA)
-  expect(made.notices).toEqual([expect.stringMatching(/^could not put a block "[0-9a-f]{64}": .*disk/)])
+  expect(made.notices).toEqual([expect.stringMatching(/^could not append an answer to .*disk/)])
   expect(made.recorder.summary()).toMatchObject({ calls: 0, lost: 1 })
 })
 

@@ -1,8 +1,10 @@
 /**
  * Aider's history, `.aider.chat.history.md`: Markdown, with each line of the user behind `####`, what Aider itself says behind
- * `>`, and the model's answer between them. A file has several chats; each is a conversation.
+ * `>`, and the model's answer between them. Aider ends both kinds of lines with two spaces, which tell them from headings and
+ * quotes of an answer; of what it says in several lines, only the first is behind `>`, and only the last ends so. A file has
+ * several chats; each is a conversation.
  *
- * Source  Aider-AI/aider, aider/io.py and aider/utils.py (`split_chat_history_markdown`, 2026-09)
+ * Source  Aider-AI/aider, aider/io.py (`append_chat_history`) and aider/utils.py (2026-09); files of version 0.86.2
  */
 import type { Message } from 'indelible/message'
 import { right } from 'indelible/internal/json'
@@ -50,13 +52,17 @@ const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Mes
     }
     said = []
   }
-  for (const line of lines) {
-    const isUser = line.startsWith('#### ') || line === '####'
-    const isAider = /^>(?: |$)/.test(line)
+  const hasEnds = lines.some((line) => /^####.* {2}$/.test(line))
+  /** Until which line Aider says what it began to say. */
+  let until = -1
+  for (const [at, line] of lines.entries()) {
+    const isUser = at > until && (line.startsWith('#### ') || line === '####') && (!hasEnds || line.endsWith('  '))
+    if (at > until && !isUser && /^>(?: |$)/.test(line)) until = hasEnds ? endOfRemark(lines, at) : at
+    const isAider = at <= until
     const next = isUser ? 'user' : isAider ? 'aider' : line.trim() === '' ? (kind ?? 'assistant') : 'assistant'
     if (next !== kind) flush()
     kind = next
-    const words = isUser ? line.slice(5) : isAider ? line.slice(2) : line
+    const words = isUser ? line.slice(5) : isAider ? line.replace(/^> ?/, '') : line
     said.push(isUser || isAider ? words.replace(/ {2}$/, '') : words)
     const model = isAider ? /^(?:Main m|M)odel: (\S+)/.exec(words)?.[1] : undefined
     if (model !== undefined) origin.model(model)
@@ -67,4 +73,10 @@ const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Mes
     messages[messages.length - 1] = { ...last, meta: { ...last.meta, 'aider-after': { said: beside.join('\n') } } }
   else if (beside.length > 0) origin.metadata = { said: beside.join('\n') }
   return messages
+}
+
+/** The last line of what Aider says from a line on, which ends with two spaces; -1 if a blank line is before: an answer quotes. */
+const endOfRemark = (lines: readonly string[], from: number): number => {
+  for (let at = from; at < lines.length && lines[at]?.trim() !== ''; at++) if (lines[at]?.endsWith('  ')) return at
+  return -1
 }

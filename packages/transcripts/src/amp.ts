@@ -7,6 +7,7 @@ import {
   arrayAt,
   difference,
   fieldsBeside,
+  isObject,
   objectAt,
   ownField,
   stringAt,
@@ -14,28 +15,50 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf, pickFields } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
-import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { conversation, isoOf, oneOrList, pickFields } from './conversation-of-value.ts'
+import { countsIn } from './format-facts.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
+import { blockReader } from './blocks.ts'
+import { resultMessage, textPart } from './entry-lines.ts'
 import { objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isAmp = (value: JsonObject): boolean =>
+const isThread = (value: unknown): value is JsonObject =>
+  isObject(value) &&
   typeof value['v'] === 'number' &&
   typeof value['id'] === 'string' &&
   Array.isArray(value['messages']) &&
   value['id'].startsWith('T-')
 
-export const amp = (value: JsonObject): Conversation => {
+export const amp: ValueFormat = {
+  format: 'amp',
+  signatures: [['v', 'id', 'messages']],
+  countsOf: countsIn('amp', (own) => {
+    const used = objectIn(own, 'usage')
+    return {
+      model: used['model'],
+      fresh: used['inputTokens'],
+      cacheRead: used['cacheReadInputTokens'],
+      cacheWrite: used['cacheCreationInputTokens'],
+      output: used['outputTokens'],
+    }
+  }),
+  conversations: (value) => oneOrList(value, isThread, thread),
+}
+
+const readBlock = blockReader('amp', {
+  text: ['text', 'text'],
+  thinking: ['reasoning', 'thinking', 'signature'],
+  tool_use: ['call', 'id', 'name', 'input'],
+})
+
+const thread = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'id')
   origin.title = textIn(value, 'title')
   origin.time(typeof value['created'] === 'number' ? isoOf(value['created'] / 1000) : undefined)
   origin.metadata = fieldsBeside(value, ['messages', 'id', 'title']) ?? {}
-  const list = value['messages'] as readonly Json[]
-  return conversation('amp', origin, () =>
-    list.flatMap((one, index) => ampMessages(objectAt(one, ['messages', index]), ['messages', index])),
-  )
+  return conversation(amp, origin, ['messages'], value['messages'] as readonly Json[], ampMessages)
 }
 
 const ampMessages = (message: JsonObject, path: readonly (string | number)[]): readonly Message[] => {
@@ -45,36 +68,6 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
     const at = [...path, 'content', index]
     const block = objectAt(item, at)
     switch (block['type']) {
-      case 'text':
-        return said.push(
-          withRest('amp', textPart(stringAt(block['text'], [...at, 'text'])), block, {
-            ...{ type: 'text', text: block['text'] as Json },
-          }),
-        )
-      case 'thinking': {
-        const signature = textIn(block, 'signature')
-        return said.push(
-          withRest(
-            'amp',
-            {
-              type: 'reasoning',
-              text: stringAt(block['thinking'], [...at, 'thinking']),
-              ...(signature !== undefined && { signature }),
-            },
-            block,
-            { type: 'thinking', thinking: block['thinking'] as Json, ...(signature !== undefined && { signature }) },
-          ),
-        )
-      }
-      case 'tool_use':
-        return said.push(
-          withRest(
-            'amp',
-            callPart(stringAt(block['id'], [...at, 'id']), stringAt(block['name'], [...at, 'name']), block['input']),
-            block,
-            { ...pickFields(block, ['type', 'id', 'name', 'input']) },
-          ),
-        )
       case 'tool_result': {
         const { result, status, error } = objectIn(block, 'run')
         const output = result ?? error ?? block['content'] ?? null
@@ -94,7 +87,7 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
         )
       }
       default:
-        return said.push({ type: 'provider', provider: 'amp', raw: block })
+        return said.push(readBlock(block, at))
     }
   })
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}

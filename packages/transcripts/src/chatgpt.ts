@@ -5,23 +5,34 @@
  */
 import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
+import { conversation, isoOf, oneOrList } from './conversation-of-value.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { textPart } from './entry-lines.ts'
 import { objectIn, OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isChatGpt = (value: unknown): value is JsonObject =>
+const isChat = (value: unknown): value is JsonObject =>
   isObject(value) && isObject(value['mapping']) && ('current_node' in value || 'create_time' in value)
 
+export const chatGpt: ValueFormat = {
+  format: 'chatgpt',
+  signatures: [['mapping', 'current_node', 'title']],
+  conversations: (value) => oneOrList(value, isChat, chat),
+}
+
 /** The path to the current node; without one, to the last node that has no children. */
-export const chatGpt = (value: JsonObject): Conversation => {
+const chat = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'conversation_id') ?? textIn(value, 'id')
   origin.title = textIn(value, 'title')
   origin.time(isoOf(value['create_time']))
   origin.metadata = fieldsBeside(value, ['mapping', 'title', 'conversation_id', 'id']) ?? {}
   const mapping = objectIn(value, 'mapping')
+  // Nodes name each other in both directions.
+  const parents = new Map<Json, string>()
+  for (const [id, node] of Object.entries(mapping))
+    for (const child of isObject(node) && Array.isArray(node['children']) ? (node['children'] as readonly Json[]) : [])
+      parents.set(child, id)
   const path: JsonObject[] = []
   const seen = new Set<string>()
   const leaf = Object.entries(mapping).findLast(
@@ -31,16 +42,15 @@ export const chatGpt = (value: JsonObject): Conversation => {
     seen.add(id)
     const node = objectIn(mapping, id)
     path.unshift(node)
-    id = textIn(node, 'parent')
+    id = textIn(node, 'parent') ?? parents.get(id)
   }
   const others = Object.values(mapping).filter(
     (node) => isObject(node) && isObject(node['message']) && !path.includes(node),
   ).length
   if (others > 0) origin.aside('item of another branch', others)
   for (const { message } of path) if (isObject(message)) origin.model(objectIn(message, 'metadata')['model_slug'])
-  return conversation('chatgpt', origin, () =>
-    path.flatMap(({ message }) => (isObject(message) ? chatGptMessages(message) : [])),
-  )
+  const messages = path.flatMap(({ message }) => (isObject(message) ? [message] : []))
+  return conversation(chatGpt, origin, ['mapping'], messages, chatGptMessages)
 }
 
 const chatGptMessages = (message: JsonObject): readonly Message[] => {

@@ -3,18 +3,25 @@
  *
  * Source  support.claude.com and observed exports (2026-10)
  */
-import { fieldsBeside, isObject, objectAt, type Json, type JsonObject } from 'indelible/internal/json'
+import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, pickFields } from './conversation-of-value.ts'
-import type { Conversation } from './found-conversation.ts'
-import { callPart, resultMessage, textPart, withRest } from './entry-lines.ts'
+import { blockReader } from './blocks.ts'
+import { conversation, oneOrList } from './conversation-of-value.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
+import { resultMessage, textPart } from './entry-lines.ts'
 import { OriginDraft, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
-export const isClaudeAi = (value: unknown): value is JsonObject =>
+const isChat = (value: unknown): value is JsonObject =>
   isObject(value) && Array.isArray(value['chat_messages']) && typeof value['uuid'] === 'string'
 
-export const claudeAi = (value: JsonObject): Conversation => {
+export const claudeAi: ValueFormat = {
+  format: 'claude-ai',
+  signatures: [['uuid', 'name', 'chat_messages']],
+  conversations: (value) => oneOrList(value, isChat, chat),
+}
+
+const chat = (value: JsonObject): Conversation => {
   const origin = new OriginDraft()
   origin.id = textIn(value, 'uuid')
   origin.title = textIn(value, 'name')
@@ -22,11 +29,17 @@ export const claudeAi = (value: JsonObject): Conversation => {
   origin.time(value['updated_at'])
   origin.model(value['model'])
   origin.metadata = fieldsBeside(value, ['chat_messages', 'uuid', 'name']) ?? {}
-  const list = value['chat_messages'] as readonly Json[]
-  return conversation('claude-ai', origin, () =>
-    list.flatMap((one, index) => claudeAiMessages(objectAt(one, ['chat_messages', index]))),
-  )
+  return conversation(claudeAi, origin, ['chat_messages'], value['chat_messages'] as readonly Json[], claudeAiMessages)
 }
+
+const readBlock = blockReader('claude-ai', {
+  text: ['text', 'text'],
+  thinking: ['reasoning', 'thinking'],
+  tool_use: ['call', 'id', 'name', 'input'],
+})
+
+const isWhole = ({ type, id, name, text, thinking }: JsonObject): boolean =>
+  type === 'tool_use' ? [id, name].every((one) => typeof one === 'string') : typeof (text ?? thinking) === 'string'
 
 const claudeAiMessages = (message: JsonObject): readonly Message[] => {
   const blocks = Array.isArray(message['content']) ? (message['content'] as readonly Json[]) : []
@@ -35,35 +48,15 @@ const claudeAiMessages = (message: JsonObject): readonly Message[] => {
   for (const block of blocks) {
     if (!isObject(block)) continue
     const { type } = block
-    const id = textIn(block, type === 'tool_result' ? 'tool_use_id' : 'id')
-    if (type === 'text' && typeof block['text'] === 'string')
-      said.push(withRest('claude-ai', textPart(block['text']), block, pickFields(block, ['type', 'text'])))
-    else if (type === 'thinking' && typeof block['thinking'] === 'string')
-      said.push(
-        withRest(
-          'claude-ai',
-          { type: 'reasoning', text: block['thinking'] },
-          block,
-          pickFields(block, ['type', 'thinking']),
-        ),
-      )
-    else if (type === 'tool_use' && id !== undefined)
-      said.push(
-        withRest(
-          'claude-ai',
-          callPart(id, textIn(block, 'name') ?? '', block['input']),
-          block,
-          pickFields(block, ['type', 'id', 'name', 'input']),
-        ),
-      )
-    else if (type === 'tool_result' && id !== undefined)
+    const id = textIn(block, 'tool_use_id')
+    if (type === 'tool_result' && id !== undefined)
       results.push(
         resultMessage(id, resultParts(block['content']), {
           name: textIn(block, 'name'),
           isError: block['is_error'] === true,
         }),
       )
-    else said.push({ type: 'provider', provider: 'claude-ai', raw: block })
+    else said.push(isWhole(block) ? readBlock(block, []) : { type: 'provider', provider: 'claude-ai', raw: block })
   }
   const text = textIn(message, 'text')
   if (blocks.length === 0 && text !== undefined && text !== '') said.push(textPart(text))

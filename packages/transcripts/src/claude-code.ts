@@ -25,7 +25,7 @@ import { answer, callOf, unexpectedLine, type Piece } from './claude-answer.ts'
 import { begins, bookkeeping, contentOf, holdsResults, isTreeLine, messageTypes, parentIn } from './claude-lines.ts'
 import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
-import { countAnswer } from './call-usage.ts'
+import { anthropicCounts, countAnswer } from './call-counts.ts'
 import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import type { TreeReader } from './parent-first.ts'
@@ -35,6 +35,8 @@ const format = 'claude-code'
 
 export const claudeCode: LineFormat = {
   format,
+  signatures: [['type', 'uuid', 'parentUuid', 'sessionId', 'message']],
+  countsOf: anthropicCounts,
   matches: (entry) =>
     isTreeLine(entry) ||
     (bookkeeping.has(entry['type']) &&
@@ -317,7 +319,7 @@ class Reader implements LineReader {
         const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
         const beside = withOtherLines(own ?? {}, others)
         const messages = decoded.right.messages.map((message) => withOtherFields(message, format, beside))
-        for (const message of messages) countAnswer(origin, message, callOf(pieces))
+        for (const message of messages) countAnswer(origin, claudeCode, message, callOf(pieces))
         this.#put(
           messages,
           first.line,

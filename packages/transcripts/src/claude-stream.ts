@@ -17,9 +17,10 @@ import {
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
-import { countAnswer } from './call-usage.ts'
+import { anthropicCounts, countAnswer } from './call-counts.ts'
 import { textIn } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
+import { readTogether, reasonOf } from './read-problems.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'claude-stream'
@@ -31,6 +32,8 @@ const isMessage = (entry: JsonObject): boolean =>
 
 export const claudeStream: LineFormat = {
   format,
+  signatures: [['type', 'message', 'parent_tool_use_id', 'session_id']],
+  countsOf: anthropicCounts,
   matches: (entry) =>
     typeof entry['session_id'] === 'string' &&
     (isMessage(entry) ||
@@ -93,21 +96,27 @@ class Reader implements LineReader {
   #flush(): void {
     const pieces = this.#pieces
     this.#pieces = []
-    const [first] = pieces
-    const last = pieces.at(-1)
-    if (first === undefined || last === undefined) return
-    const content = pieces.flatMap(({ message }) => (message['content'] ?? []) as readonly Json[])
-    const decoded = decodeResponse({ ...last.message, content })
-    if (isLeft(decoded)) return this.#sink.damage(first.line, codecFaultText(decoded.left))
-    const [own, ...others] = pieces.map(({ entry, message }) => {
-      const said = difference(message, last.message, ['content'])
-      return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
-    })
-    for (const message of decoded.right.messages) {
-      countAnswer(this.#sink.origin, message)
-      this.#sink.message(first.line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
+    for (const [read, messages] of readTogether(pieces, decodeTogether, (piece, fault) =>
+      this.#sink.damage(piece.line, reasonOf(fault, 0)),
+    )) {
+      const last = read.at(-1) as Piece
+      const [own, ...others] = read.map(({ entry, message }) => {
+        const said = difference(message, last.message, ['content'])
+        return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
+      })
+      for (const message of messages) {
+        countAnswer(this.#sink.origin, claudeStream, message)
+        this.#sink.message((read[0] as Piece).line, withOtherFields(message, format, withOtherLines(own ?? {}, others)))
+      }
     }
   }
+}
+
+/** The answer that several lines form. */
+const decodeTogether = (entries: readonly JsonObject[]): ReturnType<typeof decodeResponse> => {
+  const messages = entries.map((entry) => entry['message'] as JsonObject)
+  const content = messages.flatMap((message) => (message['content'] ?? []) as readonly Json[])
+  return decodeResponse({ ...messages.at(-1), content })
 }
 
 const besideOf = (entry: JsonObject): JsonObject => fieldsBeside(entry, ['type', 'message', 'session_id']) ?? {}

@@ -26,6 +26,7 @@ const kinds: ReadonlySet<unknown> = new Set([
 
 export const codexExec: LineFormat = {
   format,
+  signatures: [['type', 'item', 'thread_id']],
   matches: (entry) =>
     kinds.has(entry['type']) &&
     (typeof entry['thread_id'] === 'string' || isObject(entry['item']) || isObject(entry['usage'])),

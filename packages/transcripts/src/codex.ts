@@ -19,9 +19,10 @@ import {
 } from 'indelible/internal/json'
 import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { type Message } from 'indelible/message'
+import { countsIn } from './format-facts.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
-import { codexUse, countCall } from './call-usage.ts'
-import { count, objectIn } from './origin.ts'
+import { codexUse, countCall } from './call-counts.ts'
+import { count, objectIn, textIn, type CallDetails } from './origin.ts'
 import { withOtherFields, withOtherLines } from './other-fields.ts'
 import { unknownLine } from './unknown-line.ts'
 import { readTogether, reasonOf, type EntryAtLine } from './read-problems.ts'
@@ -32,6 +33,8 @@ const kinds: ReadonlySet<unknown> = new Set(['session_meta', 'response_item', 'e
 
 export const codex: LineFormat = {
   format,
+  signatures: [['timestamp', 'type', 'payload']],
+  countsOf: countsIn(format, ({ call }) => (isObject(call) ? codexUse(call) : undefined)),
   matches: (entry) =>
     (kinds.has(entry['type']) && isObject(entry['payload'])) ||
     (entry['type'] === undefined &&
@@ -48,7 +51,7 @@ export const codex: LineFormat = {
       hasHeader = true
       readHeader(payload, sink)
       if (['forked_from_id', 'parent_thread_id'].some((field) => typeof payload[field] === 'string'))
-        turns.copiedUntil = Date.parse(String(entry['timestamp'])) + copySpan
+        turns.copied = new CopiedHistory(payload, entry['timestamp'])
       const { history_base: base } = payload
       if (isObject(base) && base['read'] !== true)
         sink.damage(
@@ -63,10 +66,12 @@ export const codex: LineFormat = {
       read: (entry, line) => {
         sink.origin.time(entry['timestamp'])
         turns.time = entry['timestamp']
+        turns.copied?.line(entry)
         const { type, payload } = entry
         if (entry['record_type'] !== undefined) return sink.aside('state')
         if (type === undefined && 'instructions' in entry) return header(entry, entry, line)
         if (type === 'session_meta') return header(entry, objectAt(payload, ['payload']), line)
+        if (type === 'token_usage_record') return readUse(isObject(payload) ? payload : {}, sink, turns)
         if (kinds.has(type)) return readLine(entry, objectAt(payload, ['payload']), line, sink, turns)
         if (payload === undefined && isItem(entry)) return turns.item(entry, undefined, line)
         if (type === 'world_state' || type === 'inter_agent_communication') return sink.aside(type)
@@ -83,8 +88,45 @@ export const codex: LineFormat = {
 }
 
 /**
- * How long Codex takes at most to write the history of another session into a new file, in milliseconds. Calls that were
- * counted before that end are those of the other session: no answer comes so soon.
+ * Which lines are copies of another session's, in the file of a sub-agent or a fork. Codex 0.171 says where the own history begins,
+ * and names turns and sessions by UUIDs with their times. Of earlier files only the times of the lines tell: the copies are
+ * written at once.
+ */
+class CopiedHistory {
+  readonly #start: Json | undefined
+  readonly #id: string | undefined
+  readonly #until: number
+  #turn: string | undefined
+  #isCopy = true
+
+  constructor(header: JsonObject, timestamp: Json | undefined) {
+    this.#start = header['subagent_history_start_ordinal']
+    this.#id = textIn(header, 'id')
+    this.#until = Date.parse(String(timestamp)) + copySpan
+  }
+
+  /** Whether the line being read is a copy. */
+  get isCopy(): boolean {
+    return this.#isCopy
+  }
+
+  /** The next line. */
+  line({ ordinal, timestamp, payload }: JsonObject): void {
+    const { turn_id: turn, thread_id: thread } = isObject(payload) ? payload : {}
+    if (typeof turn === 'string') this.#turn = turn
+    if (typeof this.#start === 'number' && typeof ordinal === 'number') this.#isCopy = ordinal < this.#start
+    else if (typeof thread === 'string' && this.#id !== undefined) this.#isCopy = thread !== this.#id
+    else if (this.#turn !== undefined && this.#id !== undefined && isTimed.test(this.#turn) && isTimed.test(this.#id))
+      this.#isCopy = this.#turn.slice(0, 13) < this.#id.slice(0, 13)
+    else this.#isCopy = !(Date.parse(String(timestamp)) > this.#until)
+  }
+}
+
+/** Matches a UUID of version 7, whose first 13 characters are a time. */
+const isTimed = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/
+
+/**
+ * How long Codex takes at most to write the history of another session into a new file, in milliseconds.
  *
  * Source  rollouts of sub-agents of Codex 0.145 (2026-07): the copied lines have the time of the copy
  */
@@ -125,9 +167,21 @@ const readEvent = (event: JsonObject, { aside }: Sink, turns: Turns): void => {
     const info = objectIn(event, 'info')
     const used = objectIn(info, 'last_token_usage')
     // Each answer is reported twice: when it ends, and with the rate limits from its headers.
-    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage'])) turns.count(used)
+    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']) && !turns.hasRecord(used))
+      turns.count(used)
   } else if (type === 'thread_rolled_back') turns.takeBack(count(event['num_turns']))
   aside(`event ${type}`)
+}
+
+/** Read the record of one call. It has also the calls of compactions, which no `token_count` repeats. */
+const readUse = (record: JsonObject, { aside }: Sink, turns: Turns): void => {
+  const used = objectIn(record, 'usage')
+  const key = textIn(record, 'response_id')
+  if (Object.keys(used).length > 0) {
+    turns.record(used)
+    turns.count(used, key === undefined ? {} : { key })
+  }
+  aside('token_usage_record')
 }
 
 interface Item extends EntryAtLine {
@@ -153,13 +207,15 @@ class Turns {
 
   /** The time of the line being read. */
   time: Json | undefined
-  /** When the history of another session was copied, at the latest; undefined if there is none. */
-  copiedUntil: number | undefined
+  /** The history of another session in the file; undefined if there is none. */
+  copied: CopiedHistory | undefined
 
   /** The model of the turn. */
   model: Json | undefined
   /** The counts of the call behind the gathered answer. */
   #call: JsonObject | undefined
+  /** How many calls with the same counts were recorded, and not repeated yet. */
+  readonly #records = new Map<string, number>()
   /** The session's token total, as last reported. */
   #total: string | undefined
 
@@ -167,9 +223,18 @@ class Turns {
     this.#sink = sink
   }
 
-  /** Whether the line being read was copied from another session. */
-  get isCopy(): boolean {
-    return this.copiedUntil !== undefined && !(Date.parse(String(this.time)) > this.copiedUntil)
+  /** Remember the record of a call, which a `token_count` may repeat. */
+  record(used: JsonObject): void {
+    const counts = countsText(used)
+    this.#records.set(counts, (this.#records.get(counts) ?? 0) + 1)
+  }
+
+  /** Whether these counts repeat a record. */
+  hasRecord(used: JsonObject): boolean {
+    const counts = countsText(used)
+    const left = this.#records.get(counts) ?? 0
+    if (left > 0) this.#records.set(counts, left - 1)
+    return left > 0
   }
 
   /** Whether this total differs from the last one reported, or is unknown. */
@@ -180,9 +245,13 @@ class Turns {
   }
 
   /** Count a call, whose answer is the last one read. */
-  count(used: JsonObject): void {
+  count(used: JsonObject, key: Pick<CallDetails, 'key'> = {}): void {
     const call = { ...used, ...(this.model !== undefined && { model: this.model }) }
-    countCall(this.#sink.origin, codexUse(call), { time: this.time, ...(this.isCopy && { isCopy: true }) })
+    countCall(this.#sink.origin, codexUse(call), {
+      time: this.time,
+      ...key,
+      ...(this.copied?.isCopy === true && { isCopy: true }),
+    })
     if (this.#gathered.length > 0) this.#call = call
   }
 
@@ -238,6 +307,9 @@ class Turns {
     this.dropped.push([from, items])
   }
 }
+
+const countsText = (used: JsonObject): string =>
+  JSON.stringify(['input_tokens', 'cached_input_tokens', 'output_tokens'].map((field) => count(used[field])))
 
 const isAnswer = ({ type }: JsonObject): boolean => typeof type === 'string' && type.endsWith('_output')
 

@@ -1,34 +1,30 @@
 /** Conversations in one JSON value. The format is detected from the content. */
-import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
-  ownFields,
-  admit,
   describe,
   fieldsBeside,
-  isLeft,
   isObject,
   type Json,
   type JsonObject,
-  left,
   type Path,
-  right,
   present,
 } from 'indelible/internal/json'
-import { codecs, type TranscriptFault, type Decoded } from 'indelible/codecs'
+import { codecs, type TranscriptFault } from 'indelible/codecs'
 import { isAgentsItem } from 'indelible/internal/codecs'
 import { allCodecs, type AllCodecs } from '@indelible/codecs'
 import { isRole } from 'indelible/internal/message'
+import { atPath, metadataOf } from './conversation-of-value.ts'
 import { nearestText } from './nearest.ts'
-import { OriginDraft, count, objectIn, textIn } from './origin.ts'
+import { count, objectIn } from './origin.ts'
 import type { Conversation, Misread } from './found-conversation.ts'
-import { exportedConversations } from './exports.ts'
-import * as swe from './swe-agent.ts'
+import { valueFormats } from './formats.ts'
 
 /** The conversations in a value; empty if there are none. */
 export const conversationsIn = (value: unknown): readonly Conversation[] => {
-  const exported = exportedConversations(value)
-  if (exported !== undefined) return exported
+  for (const { conversations } of valueFormats) {
+    const found = conversations(value)
+    if (found !== undefined) return found
+  }
   if (Array.isArray(value))
     return (
       runsIn(value as readonly unknown[]) ??
@@ -36,7 +32,6 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
       asList(fromList(value as readonly unknown[], [], undefined))
     )
   if (!isObject(value)) return []
-  if (swe.isTrajectory(value)) return [trajectory(value)]
   return choicesIn(value) ?? asList(fromBody(value))
 }
 
@@ -78,27 +73,6 @@ const chatAt = (chat: JsonObject, index: number): Conversation | undefined => {
       losses: read.losses.map(({ path, reason }) => ({ path: [index, ...path], reason })),
     }
   )
-}
-
-const trajectory = (file: JsonObject): Conversation => {
-  const { origin, losses } = metadataOf(swe.metadataOf(file))
-  const history = file['history'] as readonly JsonObject[]
-  const steps = swe.stepsOf(file).length
-  if (steps > 0) origin.aside('step of the trajectory', steps)
-  const unasked = history.flatMap((entry, index) =>
-    swe.answersNothing(entry)
-      ? [{ path: ['history', index, 'role'], reason: 'is "tool", but it answers no call: read as "user"' }]
-      : [],
-  )
-  const stats = objectIn(objectIn(file, 'info'), 'model_stats')
-  if (count(stats['tokens_sent']) > 0)
-    origin.usage({ input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 })
-  return {
-    format: swe.format,
-    decode: () => atPath(['history'], codecs['openai-chat'].decode(history.flatMap(swe.chatMessages))),
-    origin,
-    losses: [...losses, ...unasked],
-  }
 }
 
 /** An OpenAI chat response: each choice is a conversation of one message. */
@@ -332,58 +306,3 @@ const signs: readonly (readonly [NamedFormat, (part: JsonObject) => boolean])[] 
       'citations' in part,
   ],
 ]
-
-/**
- * The origin that an envelope describes. A member that can't be recorded is a loss; the others are kept.
- *
- * @param at the path of the members
- */
-const metadataOf = (
-  metadata: JsonObject = {},
-  answer: JsonObject = {},
-  at: Path = [],
-): Pick<Conversation, 'origin' | 'losses'> => {
-  const losses: Misread[] = []
-  const origin = originOf(answer)
-  origin.metadata = Object.fromEntries(
-    Object.entries(metadata).flatMap(([name, value]) => {
-      const admitted = admit(value)
-      if (!isLeft(admitted)) return [[name, admitted.right.value]]
-      losses.push({ path: [...at, name], reason: `holds a value that ${admitted.left.reason}: left out` })
-      return []
-    }),
-  )
-  return { origin, losses }
-}
-
-const originOf = (body: JsonObject): OriginDraft => {
-  const answer = ownFields(body)
-  const origin = new OriginDraft()
-  origin.id = textIn(answer, 'id')
-  origin.model(answer['model'])
-  const used = ownFields(objectIn(answer, 'usage'))
-  const cached =
-    count(objectIn(used, 'prompt_tokens_details')['cached_tokens']) ||
-    count(objectIn(used, 'input_tokens_details')['cached_tokens'])
-  const [cacheRead, cacheWrite] = [count(used['cache_read_input_tokens']), count(used['cache_creation_input_tokens'])]
-  const input = count(used['prompt_tokens']) || count(used['input_tokens']) + cacheRead + cacheWrite
-  if (input > 0)
-    origin.usage({
-      input,
-      output: count(used['completion_tokens']) || count(used['output_tokens']),
-      cacheRead: cached || cacheRead,
-      cacheWrite,
-    })
-  return origin
-}
-
-/** Replaces the first `own` fields of a fault's path by the path from the top of the file. */
-const atPath = (at: Path, decoded: Either<TranscriptFault, Decoded>, own = 0): Either<TranscriptFault, Decoded> => {
-  if (!isLeft(decoded)) return right(decoded.right)
-  const fault = decoded.left
-  return left(
-    fault._tag === 'UnexpectedWire' || fault._tag === 'WireNotJson'
-      ? { ...fault, path: [...at, ...fault.path.slice(own)] }
-      : fault,
-  )
-}

@@ -4,9 +4,9 @@
  *
  * Source  observed files of version 1.0.102; the format is undocumented
  */
-import { arrayAt, fieldsBeside, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
+import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part } from 'indelible/message'
-import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
+import { callPart, entryLines, linkIn, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -28,8 +28,9 @@ const bookkeeping =
 
 export const copilotCli: LineFormat = entryLines({
   format,
+  signatures: [['type', 'data', 'id', 'timestamp', 'parentId']],
   matches: (entry) => isEvent(entry) && 'parentId' in entry,
-  link: (entry) => ({ id: textIn(entry, 'id'), parent: textIn(entry, 'parentId') }),
+  link: (entry) => linkIn(entry, 'id', 'parentId'),
   read: (entry, sink, line) => {
     const { type } = entry
     const data = objectAt(entry['data'], ['data'])
@@ -37,6 +38,7 @@ export const copilotCli: LineFormat = entryLines({
     if (type === 'session.start') return readStart(data, sink)
     if (type === 'session.usage_record' || type === 'assistant.usage')
       countUse(data, textIn(data, 'providerCallId'), sink)
+    if (type === 'session.shutdown') countTotals(data, sink)
     if (type === 'session.compaction_complete')
       countUse(objectIn(data, 'compactionTokensUsed'), textIn(data, 'requestId'), sink)
     if (type === 'session.title_changed') origin.title = textIn(data, 'title') ?? origin.title
@@ -76,6 +78,20 @@ const countUse = (data: JsonObject, key: string | undefined, { origin }: Sink): 
     },
     { ...(key !== undefined && { key }) },
   )
+}
+
+/**
+ * Count the totals of a session's end: those of files before version 1.0.102 have no counts of single calls. The totals of one start of
+ * the session include the earlier ones.
+ */
+const countTotals = (data: JsonObject, { origin }: Sink): void => {
+  const snapshot = { ...data, ...objectIn(data, 'accountingSnapshot') }
+  for (const [model, metrics] of Object.entries(objectIn(snapshot, 'modelMetrics'))) {
+    const used = isObject(metrics) ? objectIn(metrics, 'usage') : {}
+    const [input, output] = [used['inputTokens'], used['outputTokens']]
+    const [cacheRead, cacheWrite] = [used['cacheReadTokens'], used['cacheWriteTokens']]
+    origin.total(model, { input, output, cacheRead, cacheWrite }, String(snapshot['sessionStartTime']))
+  }
 }
 
 const read = ['content', 'toolRequests', 'reasoningText', 'reasoningOpaque', 'result', 'error', 'toolCallId']

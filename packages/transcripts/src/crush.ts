@@ -27,6 +27,8 @@ const isMessage = (value: Json): boolean =>
 
 export const crush: LineFormat = entryLines({
   format,
+  times: [['time']],
+  spansLines: true,
   matches: ({ id, messages }) =>
     typeof id === 'string' &&
     Array.isArray(messages) &&

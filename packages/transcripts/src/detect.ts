@@ -1,55 +1,19 @@
 /** Detects the JSON lines format of a file from its first lines. */
 import { isObject, jsonIn, type JsonObject } from 'indelible/internal/json'
-import { claudeCode } from './claude-code.ts'
-import { claudeStream } from './claude-stream.ts'
-import { codexExec } from './codex-exec.ts'
-import { codex } from './codex.ts'
 import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
 import { conversationLines, isConversationLine } from './conversation-lines.ts'
-import { copilotCli } from './copilot-cli.ts'
-import { crush } from './crush.ts'
-import { cursor } from './cursor.ts'
-import { droid } from './droid.ts'
-import { indelibleExport } from './export.ts'
-import { geminiCli } from './gemini-cli.ts'
-import { goose } from './goose.ts'
-import { kimi } from './kimi.ts'
+import { lineFormats } from './formats.ts'
 import type { LineFormat } from './line-format.ts'
-import { langgraph } from './langgraph.ts'
 import type { Line } from './lines.ts'
 import { isMessageLineFormat, messageLines } from './message-lines.ts'
-import { opencode } from './opencode.ts'
-import { piSession } from './pi-session.ts'
-import { qwenCode } from './qwen-code.ts'
 import { recordsOf } from './records.ts'
-
-/** Formats that any single entry identifies. */
-const lineFormats: readonly LineFormat[] = [
-  indelibleExport,
-  qwenCode,
-  droid,
-  copilotCli,
-  claudeStream,
-  codexExec,
-  kimi,
-  goose,
-  piSession,
-  claudeCode,
-  codex,
-  geminiCli,
-  opencode,
-  cursor,
-  langgraph,
-  crush,
-]
-
-/** Formats whose entries may span lines: the file is one JSON value, or several one after another. */
-const valueFormats: readonly LineFormat[] = [geminiCli, crush, goose, opencode, langgraph]
 
 /** The format of JSON values that may each span lines. */
 export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefined => {
   for (const value of values) {
-    const found = isObject(value) ? valueFormats.find(({ matches }) => matches(value)) : undefined
+    const found = isObject(value)
+      ? lineFormats.find(({ spansLines = false, matches }) => spansLines && matches(value))
+      : undefined
     if (found !== undefined) return found
   }
   return undefined

@@ -2,28 +2,39 @@
  * The session file of Factory's Droid: one JSON entry a line, a header first; messages are Anthropic's, in a tree by `id` and
  * `parentId`.
  *
- * Source  public readers of it (2026-08); the format is undocumented
+ * Source  public readers of it (2026-08); files of version 0.215.0; the format is undocumented
  */
-import { fieldsBeside, isLeft, objectAt, Unexpected } from 'indelible/internal/json'
+import { fieldsBeside, isLeft, isObject, objectAt, Unexpected, type JsonObject } from 'indelible/internal/json'
 import { codecFaultText, decodeRecorded } from 'indelible/internal/codecs'
-import { entryLines } from './entry-lines.ts'
+import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { objectIn, textIn } from './origin.ts'
+import { objectIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'droid'
 
+/** Whether an entry is a message of Droid. pi's have a time of their own, ids of eight digits, and other roles. */
+const isMessage = ({ type, id, timestamp, message }: JsonObject): boolean =>
+  type === 'message' &&
+  typeof id === 'string' &&
+  !/^[0-9a-f]{8}$/.test(id) &&
+  typeof timestamp === 'string' &&
+  isObject(message) &&
+  (message['role'] === 'user' || message['role'] === 'assistant') &&
+  'content' in message &&
+  !['timestamp', 'api', 'stopReason'].some((field) => field in message)
+
 export const droid: LineFormat = entryLines({
   format,
+  signatures: [['type', 'id', 'parentId', 'message']],
   matches: (entry) =>
+    isMessage(entry) ||
     (entry['type'] === 'session_start' && typeof entry['id'] === 'string') ||
     (entry['type'] === 'compaction_state' && 'anchorMessage' in entry),
   isEntry: (entry) => typeof entry['type'] === 'string' && typeof entry['id'] === 'string',
   link: (entry) => ({
-    id: entry['type'] === 'message' ? textIn(entry, 'id') : undefined,
-    parent: textIn(entry, 'parentId'),
-    // Earlier versions name no parents.
-    followsPrevious: !('parentId' in entry),
+    ...linkIn(entry, 'id', 'parentId'),
+    ...(entry['type'] !== 'message' && { id: undefined }),
   }),
   read: (entry, sink, line) => {
     const { origin } = sink
@@ -33,7 +44,7 @@ export const droid: LineFormat = entryLines({
         return []
       case 'message': {
         const message = objectAt(entry['message'], ['message'])
-        origin.model(message['model'])
+        origin.model(message['model'] ?? message['modelId'])
         const decoded = decodeRecorded([{ role: message['role'] ?? null, content: message['content'] ?? null }])
         if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
         const others = fieldsBeside(message, ['role', 'content'])

@@ -1,13 +1,13 @@
 /** What the formats share in which each entry is one or several messages, a note, or bookkeeping. */
-import { difference, ownFields, type JsonObject } from 'indelible/internal/json'
+import { ownFields, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
+import { textIn } from './origin.ts'
 import type { Link } from './parent-first.ts'
-import type { TranscriptFormat } from './transcript.ts'
 import { unknownLine } from './unknown-line.ts'
 
-export interface EntryFormat extends Pick<LineFormat, 'format' | 'matches' | 'isEntry'> {
+export interface EntryFormat extends Omit<LineFormat, 'reader'> {
   /**
    * Read an entry: its messages; `note` for information beside the conversation, `aside` for bookkeeping that is counted;
    * undefined for an unknown kind.
@@ -19,17 +19,8 @@ export interface EntryFormat extends Pick<LineFormat, 'format' | 'matches' | 'is
   readonly kindOf?: (entry: JsonObject) => string
 }
 
-export const entryLines = ({
-  format,
-  matches,
-  isEntry = matches,
-  read,
-  link,
-  kindOf = typeOf,
-}: EntryFormat): LineFormat => ({
-  format,
-  matches,
-  isEntry,
+export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryFormat): LineFormat => ({
+  ...format,
   reader: (sink) => {
     const tree = new EntryTree()
     /** Read an entry that is in the tree as `index`. Returns the number of its items. */
@@ -46,7 +37,7 @@ export const entryLines = ({
     return {
       tree: { link, has: (id) => tree.find(id) !== undefined },
       read: (entry, line, previous) => {
-        const { id, parent } = link(entry)
+        const { id, parent, followsPrevious = false } = link(entry)
         if (id === undefined) return void readEntry(entry, line)
         const known = tree.find(id)
         const content = JSON.stringify(entry)
@@ -57,7 +48,8 @@ export const entryLines = ({
             line,
             `has the parent ${JSON.stringify(parent)}, which is not in the file; read as following the previous entry`,
           )
-        const follows = tree.find((missing ? previous : parent) ?? '') ?? -1
+        const isNext = missing || (parent === undefined && followsPrevious)
+        const follows = tree.find((isNext ? previous : parent) ?? '') ?? -1
         const first = sink.items
         const replaces = known === undefined ? undefined : tree.items(known)
         let count = 0
@@ -78,18 +70,13 @@ export const entryLines = ({
   },
 })
 
-const typeOf = ({ type }: JsonObject): string => (typeof type === 'string' ? type : 'line of no kind')
+/** The place of an entry by these fields. One that names no parent, as those of earlier versions, follows the one before it. */
+export const linkIn = (entry: JsonObject, id: string, parent: string): Link => ({
+  ...{ id: textIn(entry, id), parent: textIn(entry, parent) },
+  followsPrevious: !(parent in entry),
+})
 
-/** A part, or a message, with what its source has beside what was read: `written` is the source without it. */
-export const withRest = <T extends Part | Message>(
-  format: TranscriptFormat,
-  part: T,
-  source: JsonObject,
-  written: JsonObject,
-): T => {
-  const rest = difference(source, written)
-  return rest === undefined ? part : { ...part, meta: { ...part.meta, [format]: rest } }
-}
+const typeOf = ({ type }: JsonObject): string => (typeof type === 'string' ? type : 'line of no kind')
 
 export const textPart = (text: string): ResultPart => ({ type: 'text', text })
 

@@ -22,10 +22,11 @@ import {
 } from 'indelible/internal/json'
 import { CallReader, sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
-import { countAnswer } from './call-usage.ts'
+import { countAnswer, geminiUse } from './call-counts.ts'
+import { countsIn } from './format-facts.ts'
 import { metaOf } from './other-fields.ts'
 import type { Ending, LineFormat, Sink } from './line-format.ts'
-import { objectIn, textIn, textsAmong } from './origin.ts'
+import { count, objectIn, textIn, textsAmong } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 import type { EntryAtLine } from './read-problems.ts'
 
@@ -40,6 +41,15 @@ const isMessage = (entry: JsonObject): boolean => typeof entry['id'] === 'string
 
 export const geminiCli: LineFormat = {
   format,
+  signatures: [
+    ['id', 'timestamp', 'type', 'content'],
+    ['sessionId', 'projectHash', 'messages'],
+  ],
+  spansLines: true,
+  countsOf: countsIn(format, (own) => {
+    const { input, cached, output, thoughts } = objectIn(own, 'tokens')
+    return geminiUse(own['model'], input, cached, count(output) + count(thoughts))
+  }),
   matches: (entry) =>
     isHeader(entry) || (isMessage(entry) && 'content' in entry && typeof entry['timestamp'] === 'string'),
   reader: (sink) => new Reader(sink),
@@ -135,7 +145,7 @@ class Reader {
       else if (type === 'gemini') {
         origin.model(entry['model'])
         for (const message of modelMessages(entry, origin, this.#calls)) {
-          countAnswer(origin, message, { time: entry['timestamp'] })
+          countAnswer(origin, geminiCli, message, { time: entry['timestamp'] })
           this.#sink.message(line, this.#withResults(message))
         }
       } else if (messageTypes.has(type)) this.#sink.entry(line, entry)

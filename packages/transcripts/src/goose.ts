@@ -14,6 +14,7 @@ import {
   type Path,
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
+import { blockReader } from './blocks.ts'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
@@ -30,6 +31,9 @@ const isHeader = (entry: JsonObject): boolean => typeof entry['working_dir'] ===
 
 export const goose: LineFormat = entryLines({
   format,
+  signatures: [['role', 'created', 'content']],
+  times: [['time']],
+  spansLines: true,
   matches: (entry) =>
     isMessage(entry) || (isHeader(entry) && ('message_count' in entry || Array.isArray(entry['messages']))),
   kindOf: () => 'header',
@@ -80,23 +84,10 @@ const messagesOf = (entry: JsonObject): readonly Message[] => {
   return messages.map((message) => withOtherFields(message, format, beside))
 }
 
+const readBlock = blockReader(format, { text: ['text', 'text'], thinking: ['reasoning', 'thinking', 'signature'] })
+
 const readPart = (part: JsonObject, path: Path): Part => {
   switch (part['type']) {
-    case 'text':
-      return {
-        ...textPart(stringAt(part['text'], [...path, 'text'])),
-        ...metaOf(format, fieldsBeside(part, ['type', 'text'])),
-      }
-    case 'thinking':
-      return {
-        type: 'reasoning',
-        text: stringAt(part['thinking'], [...path, 'thinking']),
-        ...(typeof part['signature'] === 'string' && { signature: part['signature'] }),
-        ...metaOf(
-          format,
-          fieldsBeside(part, ['type', 'thinking', ...(typeof part['signature'] === 'string' ? ['signature'] : [])]),
-        ),
-      }
     case 'image':
       return {
         type: 'image',
@@ -127,7 +118,7 @@ const readPart = (part: JsonObject, path: Path): Part => {
       }
     }
     default:
-      return { type: 'provider', provider: format, raw: part }
+      return readBlock(part, path)
   }
 }
 

@@ -22,6 +22,8 @@ export interface ImportTranscriptOptions extends ImportOptions {
   readonly redact?: Redact
   /** Metadata of the session, beside that of the transcript. Default: none. */
   readonly metadata?: JsonObject
+  /** The time of messages whose source has no times, in milliseconds since 1970, such as that of its file. Default: now. */
+  readonly time?: number
 }
 
 /**
@@ -44,8 +46,10 @@ export const importTranscript = (
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
   const given = optionsOf('importTranscript', options, optionNames)
-  const { redact, metadata, id = transcript.origin.id, ...rest } = given
-  const timed = withSourceTimes(redact === undefined ? transcript : redactTranscript(transcript, redact))
+  const { redact, metadata, time, id = transcript.origin.id, ...rest } = given
+  if (time !== undefined && !(Number.isSafeInteger(time) && Math.abs(time) <= 8.64e15))
+    throw new TypeError(`importTranscript: time: expected milliseconds since 1970, found ${describe(time)}`)
+  const timed = withSourceTimes(redact === undefined ? transcript : redactTranscript(transcript, redact), time)
   const record = exportOf(timed)
   return importRecord(
     store,
@@ -54,20 +58,21 @@ export const importTranscript = (
   )
 }
 
-/** A transcript as a record whose rows have the times of its source. */
-export const recordOf = (transcript: Transcript): RecordExport => exportOf(withSourceTimes(transcript))
+/** A transcript as a record whose rows have the times of its source; `time` where it has none. */
+export const recordOf = (transcript: Transcript, time?: number): RecordExport =>
+  exportOf(withSourceTimes(transcript, time))
 
-const optionNames = { id: true, metadata: true, progress: true, redact: true } as const
+const optionNames = { id: true, metadata: true, progress: true, signal: true, redact: true, time: true } as const
 
 /** A transcript whose rows have the times of its source, ascending. Exports of Indelible have the times of their rows. */
-const withSourceTimes = (transcript: Transcript): Transcript => {
+const withSourceTimes = (transcript: Transcript, time: number | undefined): Transcript => {
   if (transcript.format === 'indelible') return transcript
   const { messages, notes, origin } = transcript
   const [started, ended] = [Date.parse(origin.started ?? ''), Date.parse(origin.ended ?? '')]
-  let latest = Number.isNaN(started) ? (Number.isNaN(ended) ? undefined : ended) : started
+  let latest = Number.isNaN(started) ? (Number.isNaN(ended) ? time : ended) : started
   const moments = messages.map((message): RowMoment | undefined => {
-    const time = sourceTimeOf(message)
-    if (time !== undefined && !(latest !== undefined && time < latest)) latest = time
+    const own = sourceTimeOf(message)
+    if (own !== undefined && !(latest !== undefined && latest !== time && own < latest)) latest = own
     return latest === undefined ? undefined : { at: latest }
   })
   const momentOf = ({ position }: PlacedNote): RowMoment | undefined => moments[Math.max(0, position - 1)]

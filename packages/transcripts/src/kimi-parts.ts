@@ -2,7 +2,8 @@
 import { arrayAt, isObject, objectAt, stringAt, type Json, type JsonObject } from 'indelible/internal/json'
 import { sourceOf } from 'indelible/internal/codecs'
 import type { Part } from 'indelible/message'
-import { callPart, textPart, withRest } from './entry-lines.ts'
+import { blockReader } from './blocks.ts'
+import { callPart, textPart } from './entry-lines.ts'
 import { objectIn, textIn } from './origin.ts'
 
 const format = 'kimi'
@@ -13,28 +14,17 @@ export const calledIn = (call: JsonObject): Part => {
   return callPart(id, stringAt(own['name'], ['name']), own['args'] ?? own['arguments'])
 }
 
-export const thought = (part: JsonObject): Part => ({
-  type: 'reasoning',
-  text: stringAt(part['think'], ['think']),
-  ...(typeof part['encrypted'] === 'string' && { signature: part['encrypted'] }),
+export const readBlock: ReturnType<typeof blockReader> = blockReader(format, {
+  text: ['text', 'text'],
+  think: ['reasoning', 'think', 'encrypted'],
 })
 
 export const partsOf = (content: Json | undefined): readonly Part[] => {
   if (typeof content === 'string') return [textPart(content)]
   return arrayAt(content ?? [], ['content']).map((item): Part => {
     const part = objectAt(item, ['content'])
-    if (part['type'] === 'text')
-      return withRest(format, textPart(stringAt(part['text'], ['text'])), part, {
-        type: 'text',
-        text: part['text'] as Json,
-      })
-    if (part['type'] === 'think')
-      return withRest(format, thought(part), part, {
-        ...{ type: 'think', think: part['think'] as Json },
-        ...(typeof part['encrypted'] === 'string' && { encrypted: part['encrypted'] }),
-      })
     const url = objectIn(part, 'image_url')['url'] ?? objectIn(part, 'imageUrl')['url']
     if (typeof url === 'string') return { type: 'image', source: sourceOf(url) }
-    return { type: 'provider', provider: format, raw: part }
+    return readBlock(part, ['content'])
   })
 }

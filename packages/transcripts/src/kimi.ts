@@ -3,7 +3,7 @@
  * marks (`_checkpoint`, `_usage`, `_system_prompt`) between them.
  *
  * Source  MoonshotAI/kimi-cli, src/kimi_cli/soul/context.py (2026-02); MoonshotAI/kimi-code, packages/agent-core/src/agent:
- *         records, context (2026-11)
+ *         records, context (2026-11); files of version 2.1.0
  */
 import {
   fieldsBeside,
@@ -19,7 +19,7 @@ import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { resultMessage, textPart } from './entry-lines.ts'
-import { calledIn, partsOf, thought } from './kimi-parts.ts'
+import { calledIn, partsOf, readBlock } from './kimi-parts.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
@@ -33,6 +33,7 @@ const isRecord = ({ type }: JsonObject): boolean =>
 
 export const kimi: LineFormat = {
   format,
+  times: [['time']],
   matches: (entry) => isMark(entry) || (isRecord(entry) && ('time' in entry || 'message' in entry || 'event' in entry)),
   isEntry: (entry) => isMark(entry) || isRecord(entry) || ('role' in entry && 'content' in entry),
   reader: (sink) => new Reader(sink),
@@ -40,6 +41,8 @@ export const kimi: LineFormat = {
 
 class Reader implements LineReader {
   readonly #sink: Sink
+  /** The models, by the names that a person's settings give them. */
+  readonly #models = new Map<string, string>()
   /** The step being read: its line, its content, and the results of its calls. */
   #step:
     | {
@@ -59,6 +62,8 @@ class Reader implements LineReader {
     const { origin } = this.#sink
     if (typeof time === 'number' && Math.abs(time) < 8e15) origin.time(new Date(time).toISOString())
     if (typeof role === 'string') return isMark(entry) ? this.#mark(entry, line) : this.#chat(entry, line)
+    // Events for the screen repeat the messages.
+    if (typeof type === 'string' && entry['kind'] === 'event') return this.#sink.aside(type)
     switch (type) {
       case 'metadata':
         origin.version = textIn(entry, 'protocol_version')
@@ -70,7 +75,8 @@ class Reader implements LineReader {
       case 'context.append_loop_event':
         return this.#event(objectAt(entry['event'], ['event']), entry, line)
       case 'usage.record': {
-        origin.model(entry['model'])
+        const { model } = entry
+        origin.model(typeof model === 'string' ? (this.#models.get(model) ?? model) : model)
         const used = objectIn(entry, 'usage')
         const [fresh, read, written] = [
           number(used['inputOther']),
@@ -81,8 +87,12 @@ class Reader implements LineReader {
           origin.usage({ input: fresh + read + written, output: used['output'], cacheRead: read, cacheWrite: written })
         return this.#sink.aside(type)
       }
+      case 'llm.request': {
+        const { model, modelAlias: alias } = entry
+        if (typeof model === 'string' && typeof alias === 'string') this.#models.set(alias, model)
+        return this.#sink.aside(type)
+      }
       case 'turn.prompt': // the prompt is also a message
-      case 'llm.request':
       case 'request.header':
         return this.#sink.aside(type)
       default: {
@@ -119,7 +129,10 @@ class Reader implements LineReader {
         index === 0 && thoughts.length > 0
           ? ({
               ...message,
-              content: [...thoughts.map((part) => thought(part as JsonObject)), ...message.content] as Part[],
+              content: [
+                ...thoughts.map((part) => readBlock(part as JsonObject, ['content'])),
+                ...message.content,
+              ] as Part[],
             } as Message)
           : message,
       ),

@@ -26,6 +26,7 @@ const isCheckpoint = (entry: JsonObject): boolean =>
 
 export const langgraph: LineFormat = {
   format,
+  spansLines: true,
   matches: isCheckpoint,
   reader: (sink) => {
     let entries = 0

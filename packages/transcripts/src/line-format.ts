@@ -3,13 +3,12 @@ import type { Json, JsonObject, Path } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { TreeReader } from './parent-first.ts'
+import type { FormatFacts } from './format-facts.ts'
 import type { OriginDraft } from './origin.ts'
-import type { TranscriptFormat } from './transcript.ts'
+import type { TreeReader } from './parent-first.ts'
 import type { RowMoment } from 'indelible/internal/session'
 
-export interface LineFormat {
-  readonly format: TranscriptFormat
+export interface LineFormat extends FormatFacts {
   /** Whether an entry belongs to this format: certain for a header, likely for other entries. */
   readonly matches: (entry: JsonObject) => boolean
   /** Whether an object after torn text is an entry of a file in this format. Default: as `matches` says. */
@@ -17,6 +16,8 @@ export interface LineFormat {
   readonly reader: (sink: Sink) => LineReader
   /** Each line is a conversation of its own, or several. */
   readonly lineByLine?: true
+  /** Whether a file may also be one JSON value, or several, each over any number of lines. Default: no. */
+  readonly spansLines?: true
 }
 
 export interface LineReader {

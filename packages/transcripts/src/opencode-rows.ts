@@ -17,8 +17,9 @@ import { sourceOf } from 'indelible/internal/codecs'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { callPart, entryLines, resultMessage, textPart } from './entry-lines.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { countCall, opencodeUse } from './call-usage.ts'
+import { countCall, opencodeUse } from './call-counts.ts'
 import { objectIn, textIn } from './origin.ts'
+import { isForkCopy } from './opencode.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'opencode'
@@ -31,12 +32,13 @@ export const opencodeRows: LineFormat = entryLines({
     const { origin } = sink
     const { time_created: created, time_updated: updated, ...session } = objectAt(entry['session'], ['session'])
     origin.time(isoOf(created))
+    const isCopy: IsCopy = (id, time) => isForkCopy(id, time, session['title'], created)
     origin.describe(session, { id: 'id', title: 'title', version: 'version' })
     if (Object.keys(objectIn(entry, 'others')).length > 0)
       origin.metadata = { ...origin.metadata, others: entry['others'] as Json }
     const rows = arrayAt(entry['session_message'], ['session_message'])
     rows.forEach((row, index) =>
-      sink.attempt(line, () => readRow(objectAt(row, ['session_message', index]), sink, line)),
+      sink.attempt(line, () => readRow(objectAt(row, ['session_message', index]), sink, line, isCopy)),
     )
     origin.time(isoOf(updated))
     return []
@@ -46,7 +48,10 @@ export const opencodeRows: LineFormat = entryLines({
 const isoOf = (time: Json | undefined): string | undefined =>
   typeof time === 'number' && Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : undefined
 
-const readRow = (row: JsonObject, sink: Sink, line: number): void => {
+/** Whether a message with this id and time is a copy in a fork. */
+type IsCopy = (id: string | undefined, time: Json | undefined) => boolean
+
+const readRow = (row: JsonObject, sink: Sink, line: number, isCopy: IsCopy): void => {
   const data = objectAt(row['data'], ['data'])
   const id = textIn(row, 'id')
   const time = objectIn(data, 'time')['created'] ?? row['time_created']
@@ -75,7 +80,7 @@ const readRow = (row: JsonObject, sink: Sink, line: number): void => {
       )
     }
     case 'assistant':
-      return readAnswer(data, sink, line, write, beside('content'))
+      return readAnswer(data, sink, line, write, beside('content'), isCopy(id, time))
     case 'compaction': {
       const { summary } = data
       if (typeof summary !== 'string') return void sink.entry(line, row)
@@ -92,6 +97,7 @@ const readAnswer = (
   line: number,
   write: (message: Message, others: JsonObject) => void,
   beside: JsonObject,
+  isCopy: boolean,
 ): void => {
   const content: Part[] = []
   const results: Message[] = []
@@ -113,7 +119,7 @@ const readAnswer = (
       if (result !== undefined) results.push(resultMessage(id, result, { name, isError: state['status'] === 'error' }))
     } else content.push({ type: 'provider', provider: format, raw: part })
   })
-  countCall(sink.origin, opencodeUse(data))
+  countCall(sink.origin, opencodeUse(data), isCopy ? { isCopy } : {})
   if (content.length > 0) write({ role: 'assistant', content }, beside)
   else sink.entry(line, data)
   for (const result of results) sink.message(line, result)

@@ -23,8 +23,9 @@ import {
 import { sourceOf } from 'indelible/internal/codecs'
 import { textOf, type Message, type Meta, type Part, type ResultPart } from 'indelible/message'
 import { metaOf } from './other-fields.ts'
+import { countsIn } from './format-facts.ts'
 import type { Ending, LineFormat, Range, Sink } from './line-format.ts'
-import { countCall, opencodeUse } from './call-usage.ts'
+import { countCall, opencodeUse } from './call-counts.ts'
 import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
@@ -56,6 +57,10 @@ const listKind = (list: readonly Json[]): string => {
 
 export const opencode: LineFormat = {
   format,
+  signatures: [['info', 'messages']],
+  times: [['info', 'time', 'created'], ['time']],
+  countsOf: countsIn(format, (own) => opencodeUse('tokens' in own ? own : objectIn(own, 'info'))),
+  spansLines: true,
   matches: (entry) => isExport(entry) || isSession(entry) || isMessage(entry) || isPart(entry),
   reader: (sink) => new Reader(sink),
 }
@@ -191,8 +196,12 @@ class Reader {
   #writeTurn(turn: Turn, session: string): void {
     const { value, line, beside: others } = turn
     const parts = turn.parts.toSorted((a, b) => compare(a.value['id'], b.value['id'])).map((part) => part.value)
-    if (value['role'] === 'assistant')
-      countCall(this.#sink.origin, opencodeUse(value), { time: timeOf(objectIn(value, 'time')['created']) })
+    if (value['role'] === 'assistant') {
+      const created = createdOf(value)
+      const { title, time = null } = this.#sessions.get(session) ?? {}
+      const isCopy = isForkCopy(value['id'], created, title, isObject(time) ? time['created'] : undefined)
+      countCall(this.#sink.origin, opencodeUse(value), { time: timeOf(created), ...(isCopy && { isCopy }) })
+    }
     const keepOtherFields: KeepOtherFields = (part, ...known) =>
       metaOf(format, fieldsBeside(part, ['type', ...known, ...repeatedIds(part, session, value)]))
     const steps =
@@ -389,6 +398,23 @@ const inOrder = (turns: readonly Turn[]): readonly Turn[] => {
 const answersFollow = (turns: readonly Turn[]): boolean => {
   const places = new Map(turns.map(({ value }, place) => [value['id'], place]))
   return turns.every(({ value }, place) => (places.get(value['parentID']) ?? -1) < place)
+}
+
+/**
+ * Whether a message is a copy in a fork: it was created before its session, with an id that was made after it. An id has its time
+ * in milliseconds in its first nine digits, without the higher bits. Of other ids only the title tells.
+ *
+ * Source  opencode 1.18.33, packages/opencode/src: session/session.ts (`fork`), id/id.ts; its files
+ */
+export const isForkCopy = (
+  id: Json | undefined,
+  created: Json | undefined,
+  title: Json | undefined,
+  began: Json | undefined,
+): boolean => {
+  if (typeof created !== 'number' || typeof began !== 'number' || created >= began) return false
+  const [, digits] = /^msg_([0-9a-f]{9})[0-9a-f]{3}/.exec(String(id)) ?? []
+  return digits === undefined ? /\(fork #\d+\)$/.test(String(title)) : Number.parseInt(digits, 16) >= began % 2 ** 36
 }
 
 const createdOf = (value: JsonObject | undefined): number => {

@@ -134,6 +134,29 @@ export class OriginDraft {
     })
   }
 
+  /**
+   * Count what a total of a model has beyond its calls. A later total with the same key takes its place.
+   *
+   * @param key names the total
+   */
+  total(model: string, used: UsageFields, key: string): void {
+    const name = `total ${key} ${model}`
+    const calls = [...this.#calls].filter(
+      ([other, call]) => call.model === model && !String(other).startsWith('total '),
+    )
+    const sum = calls.reduce<Required<Usage> | undefined>((before, [, call]) => sumOf(before, call.used), undefined)
+    const rest = (field: keyof Required<UsageFields>): number => Math.max(0, count(used[field]) - (sum?.[field] ?? 0))
+    const [input, output, cacheRead, cacheWrite] = [
+      rest('input'),
+      rest('output'),
+      rest('cacheRead'),
+      rest('cacheWrite'),
+    ]
+    this.#calls.delete(name)
+    this.model(model)
+    this.usage({ input, output, cacheRead, cacheWrite }, { key: name })
+  }
+
   aside(kind: string, times = 1): void {
     this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
   }

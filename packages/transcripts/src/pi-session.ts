@@ -19,13 +19,15 @@ import {
   type JsonObject,
   type Path,
 } from 'indelible/internal/json'
-import type { Message, Meta, Part, ResultPart } from 'indelible/message'
+import type { Message, Meta, ResultPart } from 'indelible/message'
+import { blockReader } from './blocks.ts'
 import { EntryTree } from './entry-tree.ts'
+import { countsIn } from './format-facts.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { metaOf } from './other-fields.ts'
-import { countAnswer, countCall, piUse } from './call-usage.ts'
+import { countAnswer, countCall, piUse } from './call-counts.ts'
 import { digestOf } from './digest.ts'
-import { textIn, textsAmong, type CallDetails } from './origin.ts'
+import { objectIn, textIn, textsAmong, type CallDetails } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
@@ -62,6 +64,9 @@ const holdsBlocks = ({ content }: JsonObject): boolean =>
 
 export const piSession: LineFormat = {
   format,
+  signatures: [['type', 'id', 'parentId', 'timestamp', 'message']],
+  times: [['entry', 'timestamp'], ['timestamp']],
+  countsOf: countsIn(format, (own) => ({ ...piUse(own), key: textIn(objectIn(own, 'entry'), 'id') })),
   matches: (entry) =>
     isHeader(entry) ||
     (entry['type'] === 'message' &&
@@ -167,7 +172,7 @@ const readEntry = (
       if (message['role'] === 'system') return sink.entry(line, entry) // pi's own prompt and tools
       if (message['role'] === 'bashExecution' && message['excludeFromContext'] === true) return sink.entry(line, entry)
       const read = withEntry(piMessage(message), otherFields('message'))
-      countAnswer(sink.origin, read, callOf(entry, message, forked))
+      countAnswer(sink.origin, piSession, read, callOf(entry, message, forked))
       return write(read)
     }
     case 'custom_message':
@@ -298,37 +303,12 @@ const parts = <T>(content: Json | undefined, path: Path, read: (part: JsonObject
 const plainParts = (content: Json | undefined, path: Path): readonly ResultPart[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : parts(content, path, plainPart)
 
-const plainPart = (part: JsonObject, path: Path): ResultPart => {
-  if (part['type'] === 'text')
-    return {
-      type: 'text',
-      text: stringAt(part['text'], [...path, 'text']),
-      ...metaOf(format, fieldsBeside(part, ['type', 'text'])),
-    }
-  if (part['type'] === 'image' && typeof part['data'] === 'string' && typeof part['mimeType'] === 'string')
-    return {
-      type: 'image',
-      source: { type: 'base64', data: part['data'], mediaType: part['mimeType'] },
-      ...metaOf(format, fieldsBeside(part, ['type', 'data', 'mimeType'])),
-    }
-  return { type: 'provider', provider: format, raw: part }
-}
+const plainBlock = blockReader(format, { text: ['text', 'text'], image: ['image', 'data', 'mimeType'] })
+const plainPart = (part: JsonObject, path: Path): ResultPart => plainBlock(part, path) as ResultPart
 
-const assistantPart = (part: JsonObject, path: Path): Part => {
-  if (part['type'] === 'toolCall')
-    return {
-      type: 'tool_call',
-      id: stringAt(part['id'], [...path, 'id']),
-      name: stringAt(part['name'], [...path, 'name']),
-      arguments: JSON.stringify(part['arguments'] ?? {}),
-      ...metaOf(format, fieldsBeside(part, ['type', 'id', 'name', 'arguments'])),
-    }
-  if (part['type'] === 'thinking')
-    return {
-      type: 'reasoning',
-      text: stringAt(part['thinking'], [...path, 'thinking']),
-      ...(typeof part['thinkingSignature'] === 'string' && { signature: part['thinkingSignature'] }),
-      ...metaOf(format, fieldsBeside(part, ['type', 'thinking', ...textsAmong(part, 'thinkingSignature')])),
-    }
-  return plainPart(part, path)
-}
+const assistantPart = blockReader(format, {
+  text: ['text', 'text'],
+  image: ['image', 'data', 'mimeType'],
+  toolCall: ['call', 'id', 'name', 'arguments'],
+  thinking: ['reasoning', 'thinking', 'thinkingSignature'],
+})

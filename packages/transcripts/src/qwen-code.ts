@@ -15,10 +15,11 @@ import {
 } from 'indelible/internal/json'
 import { codecs } from 'indelible/codecs'
 import { codecFaultText } from 'indelible/internal/codecs'
-import { entryLines } from './entry-lines.ts'
+import { entryLines, linkIn } from './entry-lines.ts'
 import type { LineFormat } from './line-format.ts'
-import { countAnswer } from './call-usage.ts'
-import { objectIn, textIn } from './origin.ts'
+import { countAnswer, geminiUse } from './call-counts.ts'
+import { countsIn } from './format-facts.ts'
+import { count, objectIn, textIn } from './origin.ts'
 import { withOtherFields } from './other-fields.ts'
 
 const format = 'qwen-code'
@@ -27,12 +28,18 @@ const kinds: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool_result',
 
 export const qwenCode: LineFormat = entryLines({
   format,
+  signatures: [['uuid', 'parentUuid', 'sessionId', 'type', 'message', 'cwd']],
+  countsOf: countsIn(format, (own) => {
+    const used = objectIn(own, 'usageMetadata')
+    const output = count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount'])
+    return geminiUse(own['model'], used['promptTokenCount'], used['cachedContentTokenCount'], output)
+  }),
   matches: (entry) =>
     kinds.has(entry['type']) &&
     typeof entry['uuid'] === 'string' &&
     'parentUuid' in entry &&
     (Array.isArray(objectIn(entry, 'message')['parts']) || (entry['type'] === 'system' && 'systemPayload' in entry)),
-  link: (entry) => ({ id: textIn(entry, 'uuid'), parent: textIn(entry, 'parentUuid') }),
+  link: (entry) => linkIn(entry, 'uuid', 'parentUuid'),
   read: (entry, { origin }) => {
     origin.id ??= textIn(entry, 'sessionId')
     origin.version ??= textIn(entry, 'version')
@@ -57,7 +64,7 @@ export const qwenCode: LineFormat = entryLines({
     const messages = decoded.right.messages.map((message, index) =>
       withOtherFields(message, format, index === 0 ? beside : timeOf(entry)),
     )
-    for (const message of messages) countAnswer(origin, message, { key: String(entry['uuid']) })
+    for (const message of messages) countAnswer(origin, qwenCode, message, { key: String(entry['uuid']) })
     return messages
   },
 })

@@ -5,12 +5,41 @@
  *
  * Source  SWE-agent/SWE-agent, `sweagent/types.py` (1.1)
  */
-import { fieldsBeside, type Json, type JsonObject } from 'indelible/internal/json'
+import { codecs } from 'indelible/codecs'
+import { fieldsBeside, isObject, type Json, type JsonObject } from 'indelible/internal/json'
+import { atPath, metadataOf } from './conversation-of-value.ts'
+import type { Conversation, ValueFormat } from './found-conversation.ts'
+import { count, objectIn } from './origin.ts'
 
-export const format = 'swe-agent'
+export const sweAgent: ValueFormat = {
+  format: 'swe-agent',
+  signatures: [['history', 'trajectory']],
+  conversations: (value) => (isObject(value) && isTrajectory(value) ? [trajectory(value)] : undefined),
+}
+
+const trajectory = (file: JsonObject): Conversation => {
+  const { origin, losses } = metadataOf(othersOf(file))
+  const history = file['history'] as readonly JsonObject[]
+  const steps = stepsOf(file).length
+  if (steps > 0) origin.aside('step of the trajectory', steps)
+  const unasked = history.flatMap((entry, index) =>
+    answersNothing(entry)
+      ? [{ path: ['history', index, 'role'], reason: 'is "tool", but it answers no call: read as "user"' }]
+      : [],
+  )
+  const stats = objectIn(objectIn(file, 'info'), 'model_stats')
+  if (count(stats['tokens_sent']) > 0)
+    origin.usage({ input: stats['tokens_sent'], output: stats['tokens_received'], cacheRead: 0, cacheWrite: 0 })
+  return {
+    format: 'swe-agent',
+    decode: () => atPath(['history'], codecs['openai-chat'].decode(history.flatMap(chatMessages))),
+    origin,
+    losses: [...losses, ...unasked],
+  }
+}
 
 /** Whether a value is a trajectory: an object with a `history` of entries that have a `role`. */
-export const isTrajectory = (value: JsonObject): boolean => {
+const isTrajectory = (value: JsonObject): boolean => {
   const history = value['history']
   return (
     Array.isArray(history) &&
@@ -20,7 +49,7 @@ export const isTrajectory = (value: JsonObject): boolean => {
 }
 
 /** The chat message of an entry; one for each call if it answers several. */
-export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
+const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
   const { tool_call_ids: ids, ...message } = entry
   if (message['role'] !== 'tool' || typeof entry['tool_call_id'] === 'string') return [entry]
   if (answersNothing(entry)) return [{ ...entry, role: 'user' }]
@@ -30,15 +59,15 @@ export const chatMessages = (entry: JsonObject): readonly JsonObject[] => {
 const answerTo = (id: Json, message: JsonObject): JsonObject => ({ ...message, tool_call_id: id })
 
 /** Whether an entry is tool output without a call. Providers reject that, so it is read as a user message. */
-export const answersNothing = ({ role, tool_call_id: id, tool_call_ids: ids }: JsonObject): boolean =>
+const answersNothing = ({ role, tool_call_id: id, tool_call_ids: ids }: JsonObject): boolean =>
   role === 'tool' && typeof id !== 'string' && (ids === undefined || ids === null || isEmpty(ids))
 
 const isEmpty = (value: Json): boolean => Array.isArray(value) && value.length === 0
 
 /** The steps. They repeat the history, so they are only counted. */
-export const stepsOf = (file: JsonObject): readonly Json[] =>
+const stepsOf = (file: JsonObject): readonly Json[] =>
   Array.isArray(file['trajectory']) ? (file['trajectory'] as readonly Json[]) : []
 
 /** A file's fields other than its history and its steps. */
-export const metadataOf = (file: JsonObject): JsonObject =>
+const othersOf = (file: JsonObject): JsonObject =>
   fieldsBeside(file, ['history', ...(Array.isArray(file['trajectory']) ? ['trajectory'] : [])]) ?? {}

@@ -38,6 +38,7 @@ const gooseMessages = [
   { role: 'assistant', created: at / 1000, content: [{ type: 'text', text: 'A cat.' }] },
 ]
 const loop = (event: object) => ({ type: 'context.append_loop_event', event, time: at })
+const kimiEvent = (event: object) => ({ ...event, time: at, kind: 'event' })
 const blocks = {
   call: [
     { type: 'text', text: 'I look.' },
@@ -60,6 +61,7 @@ export const agentFiles: {
     readonly asks?: false
     readonly timed?: false
     readonly used?: object
+    readonly models?: readonly string[]
   }
 } = {
   'Qwen Code': {
@@ -117,6 +119,16 @@ export const agentFiles: {
       droid('m4', 'm3', 'assistant', blocks.answer),
     ]),
   },
+  'Droid, without its header': {
+    format: 'droid',
+    file: lines([
+      droid('d8691d2d-97fc-4e8e-b5f9-47434a0a0b26', null, 'user', ask),
+      droid('2a29b642-6aed-4dce-b8da-22fab84d7d49', 'd8691d2d-97fc-4e8e-b5f9-47434a0a0b26', 'assistant', blocks.call),
+      droid('8f29e414-7747-4806-83f1-f70c03b40095', '2a29b642-6aed-4dce-b8da-22fab84d7d49', 'user', blocks.result),
+      droid('fcbcb235-bf53-4b19-8e1d-a72633e5a7e9', '8f29e414-7747-4806-83f1-f70c03b40095', 'assistant', blocks.answer),
+      { type: 'agent_turn_outcome', turnId: 'd8691d2d', reason: 'completed', resultKind: 'text' },
+    ]),
+  },
   'Goose, lines': {
     format: 'goose',
     file: lines([
@@ -167,6 +179,29 @@ export const agentFiles: {
     ]),
     used: { input: 100, output: 7, cacheRead: 60 },
   },
+  'Kimi Code 2': {
+    format: 'kimi',
+    file: lines([
+      { type: 'metadata', protocol_version: '1.5', created_at: at },
+      { type: 'runtime.set_binding', workspaceId: 'w', runtimeId: 'local', agentId: 'main', time: at },
+      { type: 'context.append_message', message: { role: 'user', content: ask, toolCalls: [] }, time: at },
+      kimiEvent({ type: 'agent.message.appended', message: { message: { role: 'user', content: ask } } }),
+      loop({ type: 'step.begin', uuid: 's1' }),
+      { type: 'llm.request', provider: 'kimi', model: 'kimi-k3', modelAlias: 'mine', time: at },
+      loop({ type: 'content.part', part: { type: 'text', text: 'I look.' } }),
+      loop({ type: 'tool.call', toolCallId: 'c1', name: 'look', args: {} }),
+      loop({ type: 'tool.result', toolCallId: 'c1', result: { output: 'a cat' } }),
+      {
+        ...{ type: 'usage.record', model: 'mine', usageScope: 'turn', time: at },
+        usage: { inputOther: 40, inputCacheRead: 60, output: 7 },
+      },
+      loop({ type: 'step.begin', uuid: 's2' }),
+      loop({ type: 'content.part', part: { type: 'text', text: 'A cat.' } }),
+      kimiEvent({ type: 'agent.turn.ended', turnId: 0, outcome: 'done' }),
+    ]),
+    used: { input: 100, output: 7, cacheRead: 60 },
+    models: ['kimi-k3'],
+  },
   Crush: {
     format: 'crush',
     file: JSON.stringify({
@@ -212,6 +247,24 @@ export const agentFiles: {
       { role: 'user', content: blocks.result, ts: at },
       { role: 'assistant', content: blocks.answer, ts: at },
     ]),
+  },
+  'Cline 3': {
+    format: 'cline',
+    file: JSON.stringify({
+      ...{ version: 1, updated_at: timestamp, agent: 'lead', sessionId: 's1', system_prompt: 'You are Cline.' },
+      origin: { source: 'cli', version: '3.0.65' },
+      messages: [
+        { id: 'm1', role: 'user', content: ask, ts: at },
+        {
+          ...{ id: 'm2', role: 'assistant', content: blocks.call, ts: at, modelInfo: { id: 'gpt-5.2', provider: 'p' } },
+          metrics: { inputTokens: 100, outputTokens: 7, cacheReadTokens: 60, cacheWriteTokens: 0 },
+        },
+        { id: 'm3', role: 'user', content: blocks.result, ts: at },
+        { id: 'm4', role: 'assistant', content: blocks.answer, ts: at },
+      ],
+    }),
+    used: { input: 100, output: 7, cacheRead: 60 },
+    models: ['gpt-5.2'],
   },
   ChatGPT: {
     format: 'chatgpt',

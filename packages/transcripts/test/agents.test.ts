@@ -1,8 +1,8 @@
 /** The sessions of agents whose readers share `entry-lines.ts`, and exports of chats: their messages, and nothing left out. */
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { settle } from 'indelible'
-import { sourceTimeOf } from '@indelible/transcripts'
+import { memoryStore, orThrow, settle } from 'indelible'
+import { importTranscript, sourceTimeOf } from '@indelible/transcripts'
 import { agentFiles, at, timestamp } from './agent-files.ts'
 import { lines, outline, read, said } from './reading.ts'
 
@@ -11,7 +11,7 @@ const talk = ['user: Look.', 'assistant: I look. ▸ c1', 'tool: ◂ c1 a cat', 
 it.each(Object.entries(agentFiles))(
   '%s: its messages, in order, calls and results paired, with times and tokens',
   (_name, one) => {
-    const { format, file, asks = true, timed = true, used } = one
+    const { format, file, asks = true, timed = true, used, models } = one
     const { messages, damage, losses, origin, format: found } = read(file)
     expect([found, damage, losses]).toEqual([format, [], []])
     const words = outline(messages).join('\n')
@@ -21,6 +21,7 @@ it.each(Object.entries(agentFiles))(
     expect(isRight(settle(messages))).toBe(true)
     expect(messages.map(sourceTimeOf)).toEqual(messages.map(() => (timed ? at : undefined)))
     expect(origin.usage).toEqual(used)
+    if (models !== undefined) expect(origin.models).toEqual(models)
   },
 )
 
@@ -52,4 +53,98 @@ it('a file with fields of a format, but without its reason, is in no format; the
   expect(said(lines([{ uuid: 'a', parentUuid: null, sessionId: 's', type: 'telemetry' }]))).toContain(
     'nearest: claude-code',
   )
+})
+
+it("Cline 3: a result of its tools is the text that the model is sent; a list without a session's fields is no session", () => {
+  const content = [{ query: '/work/a', result: '1 | x', success: true }]
+  const messages = [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content }], ts: at }]
+  const file = { sessionId: 's1', agent: 'lead', messages }
+  const [message] = read(JSON.stringify(file)).messages
+  expect(message?.content).toMatchObject([{ callId: 'c1', content: [{ type: 'text', text: JSON.stringify(content) }] }])
+})
+
+it('Aider: headings and quotes of an answer are not of the user or of Aider, and what it says in several lines is whole', () => {
+  const chat = [
+    '# aider chat started at 2026-10-01 10:00:00\n',
+    ['> aider --message One', '#### Two', 'Three  ', '> Aider v0.86.2  \n'].join('\n'),
+    '#### Look.  \n#### Again.  \n',
+    'A cat:\n\n> it says miaow\n\n#### Its colour\n\nBlack.\n',
+    '> Tokens: 100 sent, 7 received.  ',
+  ].join('\n')
+  const { messages } = read(chat)
+  expect(outline(messages)).toEqual([
+    'user: Look.\nAgain.',
+    'assistant: A cat:\n\n> it says miaow\n\n#### Its colour\n\nBlack.',
+  ])
+  expect(JSON.stringify(messages)).toContain('aider --message One\\n#### Two\\nThree\\nAider v0.86.2')
+  // Without the two spaces, as an editor leaves it.
+  const trimmed = chat.replaceAll(/ +$/gm, '').replace('One\n#### Two\nThree', 'One')
+  expect(outline(read(trimmed).messages)[0]).toBe('user: Look.\nAgain.')
+})
+
+it('messages of a source without times get the time that is given', async () => {
+  const store = memoryStore()
+  const transcript = read((agentFiles['Kimi CLI'] as (typeof agentFiles)[string]).file)
+  await importTranscript(store, transcript, { id: 's1', time: at })
+  const rows = orThrow(await store.read('s1', { from: 0, to: 4 })())
+  expect(rows.map((row) => row.at)).toEqual([at, at, at, at])
+  expect(() => importTranscript(store, transcript, { time: 0.5 })).toThrow('time: expected milliseconds since 1970')
+})
+
+it('an item of a chat that can not be read is kept as it is, and the others are read', () => {
+  const odd = { role: 'assistant', content: [{ type: 'tool_use', id: 7, name: 'look' }], ts: at }
+  const task = read(
+    JSON.stringify([{ role: 'user', content: 'Look.', ts: at }, odd, { role: 'user', content: 'Well?', ts: at }]),
+  )
+  expect(outline(task.messages)).toEqual(['user: Look.', 'assistant: ?', 'user: Well?'])
+  expect(task.messages[1]?.content).toEqual([{ type: 'provider', provider: 'cline', raw: odd }])
+  expect(task.losses).toMatchObject([{ path: [1], reason: expect.stringMatching(/: kept as it is$/) as string }])
+  const thread = read(
+    JSON.stringify({ v: 1, id: 'T-1', messages: [5, { role: 'user', content: [{ type: 'text', text: 'Look.' }] }] }),
+  )
+  expect(thread.messages[0]?.content).toEqual([{ type: 'provider', provider: 'amp', raw: 5 }])
+  expect(thread.losses).toMatchObject([{ path: ['messages', 0] }])
+})
+
+it.each(['Droid', 'Qwen Code', 'Copilot CLI'])('%s: entries that name no parents follow each other', (name) => {
+  const { file } = agentFiles[name] as (typeof agentFiles)[string]
+  const whole = read(file).messages
+  for (const row of file.trimEnd().split('\n').keys()) {
+    if (row === 0) continue // it shows the format
+    // The parent of one entry, or of all from it on, is under another name.
+    for (const to of [row + 1, Infinity]) {
+      const renamed = file
+        .trimEnd()
+        .split('\n')
+        .map((line, at) => (at >= row && at < to ? line.replace(/"parent(?:Id|Uuid)"/, '"parent"') : line))
+      expect(outline(read(renamed.join('\n')).messages)).toEqual(outline(whole))
+    }
+  }
+})
+
+it('ChatGPT: a node that names no parent follows the node that names it as a child', () => {
+  const { file } = agentFiles['ChatGPT'] as (typeof agentFiles)[string]
+  const [chat] = JSON.parse(file) as [{ mapping: { [id: string]: { parent?: string; children: string[] } } }]
+  const whole = outline(read(file).messages)
+  for (const id of Object.keys(chat.mapping)) {
+    const { parent: _, ...node } = chat.mapping[id] as { parent?: string; children: string[] }
+    const cut = { ...chat, mapping: { ...chat.mapping, [id]: node } }
+    expect(outline(read(JSON.stringify([cut])).messages)).toEqual(whole)
+  }
+})
+
+it('stream-json: a line of an answer that can not be read is damage by itself, and the other lines are read', () => {
+  const line = (content: readonly object[]) => ({
+    ...{ type: 'assistant', session_id: 's1', parent_tool_use_id: null },
+    message: { id: 'm1', role: 'assistant', content },
+  })
+  const { messages, damage } = read(
+    lines([
+      line([{ type: 'text', text: 'I look.' }]),
+      line([{ type: 'tool_use', id: 7 }]),
+      line([{ type: 'text', text: 'A cat.' }]),
+    ]),
+  )
+  expect(outline(messages)).toEqual(['assistant: I look.A cat.'])
+  expect(damage.map((one) => one.line)).toEqual([2])
 })

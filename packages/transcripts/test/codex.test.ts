@@ -170,3 +170,66 @@ describe('a Codex rollout', () => {
     expect(origin.aside).toMatchObject({ world_state: 1, inter_agent_communication: 1 })
   })
 })
+
+describe('the file of a sub-agent', () => {
+  const parent = '01a225d4-a0b1-7cb1-9d4e-b59679be4e0e'
+  const own = '01a225d5-0d11-7300-b162-977ba6b67e09'
+  const timestamp = '2026-11-29T05:44:09.234Z'
+  const header = (more: object) => ({
+    ...{ timestamp, ordinal: 0, type: 'session_meta' },
+    payload: { id: own, forked_from_id: parent, parent_thread_id: parent, timestamp, ...more },
+  })
+  const line = (ordinal: number | undefined, type: string, payload: object, at: string = timestamp) => ({
+    ...{ timestamp: at, type, payload, ...(ordinal !== undefined && { ordinal }) },
+  })
+  const counts = (input: number) => ({ input_tokens: input, cached_input_tokens: 0, output_tokens: 1 })
+  const counted = (ordinal: number | undefined, input: number, at?: string) => {
+    const info = { total_token_usage: counts(input), last_token_usage: counts(input) }
+    return line(ordinal, 'event_msg', { type: 'token_count', info }, at)
+  }
+  const turn = (ordinal: number | undefined, turn_id: string, at?: string) =>
+    line(ordinal, 'event_msg', { type: 'task_started', turn_id }, at)
+
+  it('its header says where its own history begins, however soon it answers and however long the copy took', () => {
+    const late = '2026-11-29T05:44:19.000Z'
+    const file = lines([
+      header({ subagent_history_start_ordinal: 3 }),
+      counted(1, 100),
+      counted(2, 200, late),
+      counted(3, 7),
+      counted(4, 8, late),
+    ])
+    expect(read(file).origin).toMatchObject({ usage: { input: 15, output: 2 }, copied: 2 })
+  })
+
+  it('without that, the turns before the session are copies', () => {
+    const late = '2026-11-29T05:44:19.000Z'
+    const file = lines([
+      header({}),
+      turn(undefined, '01a225d4-f701-7c72-a49c-4781e1df5f8a'),
+      counted(undefined, 100),
+      counted(undefined, 200, late),
+      turn(undefined, '01a225d5-0d25-70a1-bc86-f545815183de'),
+      counted(undefined, 7),
+      counted(undefined, 8, late),
+    ])
+    expect(read(file).origin).toMatchObject({ usage: { input: 15, output: 2 }, copied: 2 })
+  })
+
+  it('a record of a call names its session, counts once beside its token_count, and has the call of a compaction', () => {
+    const record = (thread_id: string, response_id: string, input: number) =>
+      line(undefined, 'token_usage_record', { thread_id, response_id, usage: counts(input) })
+    const file = lines([
+      header({}),
+      record(parent, 'r1', 100),
+      record(own, 'r2', 7),
+      counted(undefined, 7),
+      record(own, 'r3', 50), // a compaction
+      line(undefined, 'compacted', { message: 'short' }),
+      record(own, 'r4', 7),
+      counted(undefined, 7),
+      record(own, 'r4', 7),
+    ])
+    expect(read(file).origin).toMatchObject({ usage: { input: 64, output: 3 }, copied: 1 })
+  })
+})

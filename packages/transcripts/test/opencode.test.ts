@@ -137,6 +137,21 @@ describe('an opencode session', () => {
       expect([second.origin.id, outline(second.messages)]).toEqual(['s2', ['user: Elsewhere.']])
     }
   })
+  it('of a fork counts only its own calls', () => {
+    const [began, before] = [1_795_931_232_896, 1_795_931_231_008]
+    const answers = [
+      turn('msg_225d7dc97001cyHl0nYrN50o8g', 'assistant', before), // made again for the fork
+      turn('msg_225d7dcd7001qAyMEV6Q4DF31n', 'assistant', began + 599),
+    ]
+    const dump = lines([session('s1', began), ...answers, ...answers.map(({ id }) => text(`p${id}`, id, 'A cat.'))])
+    expect(read(dump).origin).toMatchObject({ copied: 1, usage: { input: 18, output: 3 } })
+    // A session whose start was written late is no fork.
+    const late = lines([session('s1', began), turn('msg_225d7d320001PtbJZgW60VWFiI', 'assistant', before)])
+    expect(read(late).origin.copied).toBe(undefined)
+    const named = lines([session('s1', began, { title: 'A cat (fork #2)' }), turn('m1', 'assistant', before)])
+    expect(read(named).origin.copied).toBe(1)
+  })
+
   it('from a truncated or incomplete dump', () => {
     const cut = read(dump(...stored).slice(0, -20))
     expect(outline(cut.messages)).toEqual(outlined)

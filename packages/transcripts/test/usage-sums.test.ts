@@ -186,6 +186,20 @@ const rows: readonly (readonly [string, string, string, readonly [number, number
     0,
   ],
   [
+    'GitHub Copilot CLI: the totals of ends of the session, with a record of one of the calls and without, and another start',
+    'files of version 1.0.102, 2026-11',
+    lines([
+      copilot('1', null, 'session.start', { sessionId: 'x', copilotVersion: '1.0.50' }),
+      copilot('2', '1', 'session.shutdown', { sessionStartTime: 'a', modelMetrics: { 'gpt-5.5': { usage: { inputTokens: 1000, cacheReadTokens: 400, cacheWriteTokens: 0, outputTokens: 100 } } } }),
+      copilot('3', '2', 'session.usage_record', { providerCallId: 'r1', usage: { model: 'gpt-5.5', inputTokens: 1000, cacheReadTokens: 400, cacheWriteTokens: 0, outputTokens: 100 } }),
+      copilot('4', '3', 'session.shutdown', { accountingSnapshot: { sessionStartTime: 'a', modelMetrics: { 'gpt-5.5': { usage: { inputTokens: 2000, cacheReadTokens: 800, cacheWriteTokens: 0, outputTokens: 200 } } } } }),
+      copilot('5', '4', 'session.shutdown', { sessionStartTime: 'b', modelMetrics: { 'gpt-5.5': { usage: { inputTokens: 2000, cacheReadTokens: 800, cacheWriteTokens: 0, outputTokens: 200 } } } }),
+    ]), // oxfmt-ignore
+    [3, 3000, 300],
+    3 * 0.0062,
+    0,
+  ],
+  [
     'Kimi Code: a turn, and the total of the session beside it',
     'MoonshotAI/kimi-code, packages/agent-core/src/agent, 2026-11',
     lines([

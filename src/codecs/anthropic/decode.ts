@@ -133,7 +133,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
       keep(wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
     if (role === 'user') {
       const as = marksText(content.short && 'parts', asFound && content.parts.length === 0 && 'exact')
-      pushUser(messages, content.parts, fields, mark, as, asFound)
+      pushUser(messages, content.parts, { keep: fields, mark, as, asFound })
     } else {
       const broken =
         asFound &&

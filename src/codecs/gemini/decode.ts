@@ -133,7 +133,7 @@ const readContents = (list: readonly Json[], calls: CallReader, only: boolean): 
         let to = index + 1
         while (to < list.length && isBareContent(list[to] as Json)) to++
         const parts = readEach(list.slice(index, to), (part) => readPart(part, place))
-        pushUser(messages, parts, mark, mark, marksText('bare', only && 'only'))
+        pushUser(messages, parts, { keep: mark, mark, as: marksText('bare', only && 'only'), asFound: true })
       }
     } else readContent(anObject(item), messages, calls, only, isPlainTurn(before))
     before = item
@@ -166,7 +166,8 @@ const readContent = (
   const { parts, one, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
   const alone = only && 'only'
   const empty = parts.length === 0 && 'exact'
-  if (!isModel) return pushUser(messages, parts, fields, mark, marksText(one, alone, empty))
+  if (!isModel)
+    return pushUser(messages, parts, { keep: fields, mark, as: marksText(one, alone, empty), asFound: true })
   const answers = parts.some(({ type }) => type === 'tool_result')
   if (previous?.role === 'assistant' && afterPlain && isPlainTurn(wire) && !answers) {
     const [first, ...rest] = parts as readonly [Part, ...Part[]]

@@ -4,7 +4,7 @@
  *
  * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
  */
-import { isObject, ownField } from '../../json/index.ts'
+import { isObject, ownField, ownFields } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
 
@@ -48,7 +48,9 @@ export class JoinedCompletion {
     const others = [...this.#choices].filter((choice) => choice !== first && choice[0] !== first[0])
     return {
       ...this.#rest,
-      choices: [first, ...others].map(([index, { message, reason }]) => ({ index, message, finish_reason: reason })),
+      choices: [first, ...others].map(([index, { message, reason, rest }]) =>
+        Object.assign({ index, message, finish_reason: reason }, rest),
+      ),
     }
   }
 
@@ -67,11 +69,24 @@ class JoinedChoice {
   readonly #calls = new JoinedCalls()
   /** A message that the server sent whole; Perplexity sends the one so far beside each delta. */
   #whole: Fields | undefined
+  /** The other fields of the choice, such as `logprobs`. */
+  readonly rest: Fields = {}
   #hasDelta = false
   #isBlank = false
   reason: string | undefined
 
-  take({ delta, message, finish_reason: reason }: Fields): readonly ChatGrowth[] {
+  take({
+    delta,
+    message,
+    finish_reason: reason,
+    index: _index,
+    usage: _usage,
+    ...rest
+  }: Fields): readonly ChatGrowth[] {
+    const { logprobs, ...others } = ownFields(rest)
+    if (isObject(logprobs)) mergeFields(this.rest, { logprobs }) // a list that grows
+    for (const [field, value] of Object.entries(others))
+      if (value !== null && value !== undefined && field !== '__proto__') this.rest[field] = value
     if (typeof reason === 'string' && reason !== '') this.reason = reason
     if (isObject(message)) this.#whole = message as Fields
     if (!isObject(delta)) return []

@@ -11,7 +11,7 @@
  * 5. `select.ts`  with a line for each group whose score for its tokens is high enough (`selectLines`).
  *
  * So message 40 is shortened because `shownNew` cut it, or because an epoch started after it and it did not have to stay: then it
- * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`readFrom`).
+ * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`firstLineIndex`).
  * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'

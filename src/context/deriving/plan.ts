@@ -24,7 +24,7 @@ import {
   type Facts,
   type Limits,
   type Range,
-  type Record,
+  type RecordToRender,
 } from './render.ts'
 import { indexAbove } from './size.ts'
 
@@ -49,7 +49,7 @@ const shape = {
 } as const
 
 /** What a context is planned with. */
-export interface Planning extends Record {
+export interface Planning extends RecordToRender {
   readonly notes: ReadNotes
   /** Page kinds set by pins, by position. They apply to the whole record. */
   readonly pinned: ReadonlyMap<number, PageKind>
@@ -197,7 +197,7 @@ export const epochFrom = (
   const rangeOf = (from: number, to: number, isNew: boolean): Range => ({
     from,
     to,
-    readFrom: isNew ? Math.max(from, readFrom(planning, to)) : from,
+    linesFrom: isNew ? Math.max(from, firstLineIndex(planning, to)) : from,
   })
   const render = (range: Range, limits: Limits, lines: number): RenderedRange => {
     const stays = mustStay(planning, facts, range, limits)
@@ -248,7 +248,7 @@ export const epochFrom = (
 /** Whether there is a new summary of messages that were shortened without it. */
 const hasNewSummary = (planning: Planning, facts: Facts, ranges: readonly RenderedRange[], to: number): boolean => {
   if (facts.summaries.length === 0) return false
-  const range: Range = { from: 0, to, readFrom: to }
+  const range: Range = { from: 0, to, linesFrom: to }
   const stays = mustStay(planning, facts, range, { lines: 0, outlined: true, asked: 200, kept: 1 })
   const end = ranges.at(-1)?.to ?? 0
   return summariesIn(planning, facts, range, [...stays.keys()]).some(({ from }) => {
@@ -310,7 +310,7 @@ const recentFrom = ({ view, sizes, budget }: Planning, start: number): number =>
 }
 
 /** Where summary lines begin for a range up to an index. */
-const readFrom = ({ view, sizes, budget }: Planning, to: number): number =>
+const firstLineIndex = ({ view, sizes, budget }: Planning, to: number): number =>
   to === 0
     ? 0
     : groupStart(

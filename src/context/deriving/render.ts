@@ -16,7 +16,7 @@ import { lineOf, selectLines, type SummaryLine } from './select.ts'
 import type { Sizes } from './size.ts'
 
 /** What rendering needs to know of a record. */
-export interface Record {
+export interface RecordToRender {
   readonly view: View<Message>
   readonly sizes: Sizes
   readonly count: CheckedEstimator
@@ -51,7 +51,7 @@ export interface Range {
   readonly from: number
   readonly to: number
   /** Summary lines are made from here on. */
-  readonly readFrom: number
+  readonly linesFrom: number
 }
 
 /** The tokens of messages. */
@@ -63,7 +63,7 @@ export const tokensIn = (shown: readonly Shown[], count: CheckedEstimator): numb
 
 /** The messages of a range that have to stay, by the start of their group. */
 export const mustStay = (
-  record: Record,
+  record: RecordToRender,
   facts: Facts,
   { from, to }: Range,
   limits: Limits,
@@ -90,7 +90,7 @@ export const mustStay = (
 
 /** What is sent in place of a range. */
 export const renderRange = (
-  record: Record,
+  record: RecordToRender,
   facts: Facts,
   range: Range,
   stays: ReadonlyMap<number, readonly Shown[]>,
@@ -103,7 +103,7 @@ export const renderRange = (
   let left = room
   const used = summaries.filter(({ text }) => (left -= record.count(user(text))) >= 0)
   const isCovered = (index: number): boolean => used.some(({ from, to }) => index >= from && index < to)
-  const groups = groupsIn(view, range.readFrom, range.to).filter(
+  const groups = groupsIn(view, range.linesFrom, range.to).filter(
     ({ from }) => !stays.has(from) && !isCovered(from) && facts.kept.get(from) !== 'pointer',
   )
   const lines = groups.map(lineOf)
@@ -148,7 +148,7 @@ export interface PlacedSummary {
 
 /** The summaries of hidden messages within a range, by index: of unchanged messages, ending where groups do, without overlaps. */
 export const summariesIn = (
-  { view }: Record,
+  { view }: RecordToRender,
   { summaries, rules, kept }: Facts,
   { from, to }: Range,
   stays: readonly number[],
@@ -166,7 +166,7 @@ export const summariesIn = (
   return placed
 }
 
-const summaryOf = ({ view, recall }: Record, { from, to, text, model }: PlacedSummary): Shown => {
+const summaryOf = ({ view, recall }: RecordToRender, { from, to, text, model }: PlacedSummary): Shown => {
   const [first, end] = positionsOf(view, from, to)
   return {
     message: user(summaryText(first, end, text, recall)),
@@ -176,7 +176,7 @@ const summaryOf = ({ view, recall }: Record, { from, to, text, model }: PlacedSu
 }
 
 const markerOf = (
-  { view, sizes, recall }: Record,
+  { view, sizes, recall }: RecordToRender,
   from: number,
   to: number,
   lines: readonly string[],
@@ -202,7 +202,7 @@ const positionsOf = (view: View<Message>, from: number, to: number): readonly [f
 ]
 
 /** A group with its rules outlined; what stays with them is cut. A rule that an application set stays complete. */
-const outlineGroup = (record: Record, group: Group, facts: Facts): readonly Shown[] =>
+const outlineGroup = (record: RecordToRender, group: Group, facts: Facts): readonly Shown[] =>
   group.shown.some(({ message }) => isSigned(message))
     ? group.shown
     : group.shown.map((shown) => {
@@ -212,7 +212,7 @@ const outlineGroup = (record: Record, group: Group, facts: Facts): readonly Show
           : shortened(record, shown, kind, ruleLimit)
       })
 
-const kindOf = ({ view }: Record, { kinds }: Pick<Facts, 'kinds'>, position: number): PageKind =>
+const kindOf = ({ view }: RecordToRender, { kinds }: Pick<Facts, 'kinds'>, position: number): PageKind =>
   kinds.get(position) ?? (view.pages.at(view.before(position)) as PageKind)
 
 /**
@@ -222,7 +222,7 @@ const kindOf = ({ view }: Record, { kinds }: Pick<Facts, 'kinds'>, position: num
  * @param longest the most UTF-16 units of a text, instead of what fits
  */
 export const cutGroup = (
-  record: Record,
+  record: RecordToRender,
   group: Group,
   facts: Pick<Facts, 'kinds'>,
   room: number,
@@ -276,7 +276,7 @@ const lengthOfPart = (part: Message['content'][number]): number =>
         ? part.text.length
         : 0
 
-const shortened = ({ recall }: Record, shown: Shown, kind: PageKind, longest: number): Shown => {
+const shortened = ({ recall }: RecordToRender, shown: Shown, kind: PageKind, longest: number): Shown => {
   if (shown.source.type !== 'clone') return shown
   const { position } = shown
   const isRule = minFidelity(kind) !== 'pointer'

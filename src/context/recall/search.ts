@@ -10,7 +10,8 @@ import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
-import { isStopWord, wordsIn } from '../words.ts'
+import { isStopWord } from '../../words/internal.ts'
+import { searchWordsIn } from '../words.ts'
 
 /** A search over a record, such as `lexicalSearch` or your own. */
 export interface RecallSearch {
@@ -99,7 +100,7 @@ const add = (index: Index, message: Message): void => {
   const position = index.messages.length
   const text = message.content.map(plain).join('\n')
   let count = 0
-  for (const { terms } of wordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${text}` : text)) {
+  for (const { terms } of searchWordsIn(Object.hasOwn(message, 'name') ? `${message.name}\n${text}` : text)) {
     count += 1
     for (const term of terms) {
       const postings = index.terms.get(term) ?? newTerm(index, term)
@@ -128,7 +129,7 @@ const newTerm = (index: Index, term: string): Postings => {
 /** The query's words that occur in the record, or have similar terms. Stop words only if there are no others. */
 const termsOf = (index: Index, query: string, length: number): readonly QueryTerms[] => {
   const words = new Map<string, readonly string[]>()
-  for (const { text, terms } of wordsIn(query.slice(0, longestQuery))) {
+  for (const { text, terms } of searchWordsIn(query.slice(0, longestQuery))) {
     if (words.size === mostWords) break
     words.set(text, terms)
   }
@@ -320,7 +321,7 @@ const matchedWords = (index: Index, asked: readonly QueryTerms[], position: numb
   const terms = new Set(asked.flat().flatMap(([term]) => (isPostedAt(index.terms.get(term), position) ? [term] : [])))
   const words = new Set<string>()
   if (terms.size > 0)
-    for (const word of wordsIn((index.messages[position] as Message).content.map(plain).join('\n'))) {
+    for (const word of searchWordsIn((index.messages[position] as Message).content.map(plain).join('\n'))) {
       for (const term of word.terms) if (terms.delete(term)) words.add(word.text)
       if (terms.size === 0) break
     }

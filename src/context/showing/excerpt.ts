@@ -3,10 +3,9 @@
  * words: names, numbers, dates, paths, but no articles. A call keeps its arguments, its result the error or the names in it.
  */
 import { isToolCall, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
-import { memoizeText } from '../memoize.ts'
+import { isStopWord, memoizeText } from '../../words/internal.ts'
 import { errorLine, plain, proseOf } from './represent.ts'
 import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
-import { isStopWord } from '../words.ts'
 
 /** The author of extractive summaries, as recorded in notes. */
 export const extractName = 'extract'

@@ -9,8 +9,16 @@ import type { Note } from '../../notes/internal.ts'
 import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
-import { inSlices, nextTurn, sliceRows, Slices, type ActionReason, type RowsToErase } from '../../store/internal.ts'
-import { fail, need, untilFault, type Steps, type Task } from '../../task/index.ts'
+import {
+  stoppable,
+  inSlices,
+  nextTurn,
+  sliceRows,
+  Slices,
+  type ActionReason,
+  type RowsToErase,
+} from '../../store/internal.ts'
+import { fail, need, untilFault, type SignalLike, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
 import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
@@ -87,15 +95,18 @@ const prepareErase = (
   options: EraseOptions | undefined,
   redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by } = optionsOf('eraseMessages', options, optionNames)
-  const asked = { ...requestFrom('eraseMessages', what), respectLease }
+  const { respectLease = false, reason, by, signal } = optionsOf('eraseMessages', options, optionNames)
+  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal }
   const clean = (text: string | undefined): string | undefined =>
     typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
   return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
-const requestFrom = (call: string, what: readonly number[] | EraseTarget): Omit<ErasureRequest, 'respectLease'> => {
+const requestFrom = (
+  call: string,
+  what: readonly number[] | EraseTarget,
+): Omit<ErasureRequest, 'respectLease' | 'signal'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
   const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
@@ -128,6 +139,7 @@ interface ErasureRequest {
   readonly all: boolean
   readonly files: boolean
   readonly respectLease: boolean
+  readonly signal: SignalLike | undefined
 }
 
 /** Attempts while the session grows, or while sessions that share its messages are removed. */
@@ -151,21 +163,27 @@ async function* eraseOnce(
   asked: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const opened = yield* need(readMirror(store, id))
+  const untilErased = stoppable(store, asked.signal) // once rows are erased, the rest is done
+  const opened = yield* need(readMirror(untilErased, id))
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(store, opened, asked)
+  const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, asked)
   if (ofMetadata) {
-    yield* keepMetadata(store, opened, asked)
+    yield* keepMetadata(untilErased, opened, asked)
     return yield* eraseOnce(store, id, asked, because)
   }
-  const done = await store.erase({ logs, ...because })()
+  const done = await untilErased.erase({ logs, ...because })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
     const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
     if (positions.length > 0)
-      yield* erase(store, inputs.log, { ...asked, positions, inputs: [], all: false, files: false }, because)
+      yield* erase(
+        store,
+        inputs.log,
+        { ...asked, positions, inputs: [], all: false, files: false, signal: undefined },
+        because,
+      )
   }
   return yield* receiptOf(store, opened, {
     positions: [...subject.positions],
@@ -401,6 +419,6 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const optionNames = { reason: true, by: true, respectLease: true } as const
+const optionNames = { reason: true, by: true, respectLease: true, signal: true } as const
 
 const subjectNames = { messages: true, inputs: true, all: true, files: true } as const

@@ -7,12 +7,12 @@ import { need, type Steps } from '../../task/index.ts'
 import type { Mirror } from '../record/mirror.ts'
 import type { AppendFault, BlockFault } from '../../store/internal.ts'
 
-/** A receipt's instructions, and all strings in its details that have the form of a block id. */
+/** A receipt's instructions, and all strings in its details that have the form of a block id, each once. */
 export const blocksNamedBy = (note: Note): readonly BlockId[] =>
-  note.type === 'receipt' ? [...instructionsBlock(note), ...idsIn(note.details)] : []
+  note.type === 'receipt' ? [...new Set([...instructionsBlock(note), ...idsIn(note.details)])] : []
 
 /** The block with the instructions of a receipt. The receipt's row references it, unless the session is encrypted. */
-export const instructionsBlock = (note: Note): readonly BlockId[] =>
+const instructionsBlock = (note: Note): readonly BlockId[] =>
   note.type === 'receipt' ? idsIn(ownField(note, 'instructions')) : []
 
 /**

@@ -39,7 +39,7 @@ export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<
         yield* need(store.update(id, { expected: log.version, meta }))
       }
       const salted = info.erasable === true ? yield* need(withSalts(rows, store)) : rows
-      return yield* storeRows(store, id, head, salted, undefined, undefined, [], blocks)
+      return yield* storeRows(store, id, head, salted, { blocks })
     }
     const meta = yield* need(storedMeta(metadata ?? {}))
     const encoded = []

@@ -13,6 +13,7 @@ import {
   rangeAt,
   refuseUndone,
   sliceRows,
+  stoppable,
   type NewLogFault,
   type UpdateFault,
 } from '../../store/internal.ts'
@@ -58,21 +59,22 @@ import { type ImportOptions, type TimedExport, skipFirst, encodedOf, rootWith, s
  *
  * Cost    O(session), in pieces, and O(new rows of the ledger); the record stays in memory meanwhile
  *
- * @param from the source store
- * @param to the destination store
+ * @param source the source store
+ * @param destination the destination store
  * @param id the id of the session
- * @param options a callback for progress
+ * @param options a callback for progress, and a signal that ends the copy; calling it again continues it
  * @returns the description of the copy; or a fault
  */
 export const copySession = (
-  from: Store,
-  to: Store,
+  source: Store,
+  destination: Store,
   id: string,
-  options: Pick<ImportOptions, 'progress'> = {},
+  options: Pick<ImportOptions, 'progress' | 'signal'> = {},
 ): Task<ImportFault, SessionInfo> => {
-  checkStore('copySession', from)
-  checkStore('copySession', to)
-  const { progress } = optionsOf('copySession', options, optionNames)
+  checkStore('copySession', source)
+  checkStore('copySession', destination)
+  const { progress, signal } = optionsOf('copySession', options, optionNames)
+  const [from, to] = [stoppable(source, signal), stoppable(destination, signal)]
   return sessionSteps(async function* () {
     const problem = ownIdFault(id)
     if (problem !== undefined) return yield* fail(problem)
@@ -225,7 +227,7 @@ async function* sourceOf(
     const root = yield* rootWith(to, id, begun.head, rows(begun.head))
     if (root !== head.root) yield otherHead(id, head, root)
   }
-  const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), progress, from)
+  const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), { progress, from })
   const erased = await erasedRowsIn(rowsOf(mirror), to)
   return { from, to, head, meta: log.meta, erased, check, store }
 }
@@ -278,4 +280,4 @@ async function* beginCopy(from: Store, to: Store, id: string, head: Head): Steps
   return yield* fail({ _tag: 'Conflict', id, expected: head, actual: start, missed })
 }
 
-const optionNames = { progress: true } as const
+const optionNames = { progress: true, signal: true } as const

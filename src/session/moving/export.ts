@@ -2,17 +2,17 @@
 import { pipe } from '#fp-ts/function'
 import * as TE from '#fp-ts/TaskEither'
 import { checkStore } from '../record/store-of.ts'
-import { present } from '../../json/index.ts'
+import { optionsOf, present } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
-import { refuseUndone } from '../../store/internal.ts'
+import { refuseUndone, stoppable } from '../../store/internal.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type ReadSessionFault } from '../fault.ts'
 import { metadataOf, rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
 import { readReadable, type ReadRecord } from '../record/read.ts'
-import type { TimedExport } from './store-rows.ts'
+import type { ImportOptions, TimedExport } from './store-rows.ts'
 
 /** A session for an export. */
 export interface ExportedSession extends RecordExport {
@@ -26,12 +26,19 @@ export interface ExportedSession extends RecordExport {
  *
  * Cost    that of opening the session, and O(new rows of the ledger)
  *
- * @param store the store that has it
+ * @param given the store that has it
  * @param id the id of the session
+ * @param options a signal that ends the export with `Cancelled`
  * @returns the rows (an iterable: `JSON.stringify` writes none), the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
  */
-export const exportSession = (store: Store, id: string): Task<ReadSessionFault, ExportedSession> => {
-  checkStore('exportSession', store)
+export const exportSession = (
+  given: Store,
+  id: string,
+  options: Pick<ImportOptions, 'signal'> = {},
+): Task<ReadSessionFault, ExportedSession> => {
+  checkStore('exportSession', given)
+  const { signal } = optionsOf('exportSession', options, { signal: true })
+  const store = stoppable(given, signal)
   const exported = pipe(
     () => readReadable(store, id),
     TE.chainFirstW(

@@ -4,7 +4,7 @@ import { describe, hasField, isObject, jsonEqual, optionsOf, ownFields, ownField
 import type { JsonObject } from '../../json/index.ts'
 import type { RecordExport, ExportedHead, ExportedRow } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { ownIdFault, ownStore } from '../../store/internal.ts'
+import { ownIdFault, ownStore, stoppable } from '../../store/internal.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
@@ -37,7 +37,7 @@ import type { Reasons } from './erased-before.ts'
  * @param given the destination store
  * @param record the record, as `exportSession` returns it. Its rows are read at once; don't change
  * their messages meanwhile
- * @param options the id, and a callback for progress
+ * @param options the id, a callback for progress, and a signal that ends the import; nothing of it is kept then
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`, `InvalidRow`
  */
 export const importRecord = (
@@ -46,13 +46,13 @@ export const importRecord = (
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('importRecord', given)
-  const store = ownStore(given)
   if (
     !isObject(record) ||
     typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
   )
     throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
-  const { id, progress } = optionsOf('importRecord', options, optionNames)
+  const { id, progress, signal } = optionsOf('importRecord', options, optionNames)
+  const store = ownStore(stoppable(given, signal))
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once
   return sessionSteps(async function* () {
@@ -126,7 +126,7 @@ export async function* storeImported(
     stubs.push({ position, index, row: { ...(encrypted ?? row), at: row.at } })
   }
   yield* recordErasures(store, own, id, head, stubs, reasons)
-  return yield* storeRows(store, own, start, rows, progress, from, stubs)
+  return yield* storeRows(store, own, start, rows, { progress, from, stubs })
 }
 
 /** Makes a session of the stored rows, if the root is the expected one. */
@@ -148,4 +148,4 @@ async function* expectFree(store: Store, id: string): Steps<ImportFault, void> {
   yield isPartial(found) ? { _tag: 'UnfinishedSession', id, rows: found.head.size } : { _tag: 'LogExists', id }
 }
 
-const optionNames = { id: true, progress: true } as const
+const optionNames = { id: true, progress: true, signal: true } as const

@@ -17,14 +17,14 @@ import {
   Slices,
   type TimedRow,
 } from '../../store/internal.ts'
-import { callCallback, fail, need, type Steps } from '../../task/index.ts'
+import { callCallback, fail, need, type SignalLike, type Steps } from '../../task/index.ts'
 import type { ImportFault, SessionFaultOf } from '../fault.ts'
 import { decodeNote, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { reasonsIn, refuseErased } from './erased-before.ts'
 import { erasedPartFault } from '../record/rows.ts'
-import { blocksNamedBy, bringBlocks, instructionsBlock } from '../erasing/receipt-blocks.ts'
+import { blocksNamedBy, bringBlocks } from '../erasing/receipt-blocks.ts'
 
 /** How to import a record. */
 export interface ImportOptions {
@@ -36,6 +36,8 @@ export interface ImportOptions {
    * @param rows the number of rows stored so far
    */
   readonly progress?: (rows: number) => void
+  /** Aborting this signal ends the operation with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /** A row with its time. */
@@ -56,22 +58,31 @@ export const skipFirst = function* <T>(values: Iterable<T>, count: number): Gene
   for (const value of values) if (seen++ >= count) yield value
 }
 
+/** What goes with rows to store. */
+interface StoringOptions {
+  readonly progress?: ImportOptions['progress'] | undefined
+  /** The store that has the blocks that the rows name. Default: the destination must have them. */
+  readonly from?: Store | undefined
+  /** The stubs that replace rows. Default: none. */
+  readonly stubs?: readonly RowAtPosition[]
+  /** Blocks that are not in `from`, by id. Default: none. */
+  readonly blocks?: ReadonlyMap<BlockId, Uint8Array>
+}
+
+/** Append rows to a log, in pieces. */
 export async function* storeRows(
   store: Store,
   id: string,
   start: Head,
   rows: Iterable<TimedExport>,
-  progress: ImportOptions['progress'],
-  from?: Store,
-  stubs: readonly RowAtPosition[] = [],
-  given: ReadonlyMap<BlockId, Uint8Array> = new Map(),
+  options: StoringOptions,
 ): Steps<ImportFault, Head> {
+  const { progress, from, stubs = [], blocks: given = new Map<BlockId, Uint8Array>() } = ownFields(options)
   const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
   let head = start
   let waiting: TimedEncoded[] = []
-  let named = new Set<BlockId>()
   let text = 0
   const flush = async function* (): Steps<ImportFault, void> {
     const files = await keptBlocks(store, waiting, from, given)
@@ -79,10 +90,10 @@ export async function* storeRows(
     const { found, lost, bytes } = files.right
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
     const brought = yield* need(missingBlocks(store, attachments, from))
-    const texts = yield* instructionsIn(from, store, waiting)
-    const encoded = waiting.map(({ row, instructions }) =>
-      instructions !== undefined && texts.has(instructions)
-        ? { ...row, blocks: [instructions] }
+    const ofReceipts = yield* receiptBlocksIn(from, store, waiting)
+    const encoded = waiting.map(({ row, named }) =>
+      named.some((id) => ofReceipts.has(id))
+        ? { ...row, blocks: named.filter((id) => ofReceipts.has(id)) }
         : row.kind === 'note' && found.size + lost > 0
           ? { ...row, blocks: blocksOfNote(row).filter((id) => found.has(id)) }
           : row,
@@ -92,14 +103,15 @@ export async function* storeRows(
       store.append(id, {
         expected: head,
         rows: encoded,
-        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...texts.values(), ...bytes],
+        blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought, ...ofReceipts.values(), ...bytes],
         terms: termsOf,
       }),
     )
-    if (from !== undefined) yield* bringBlocks(from, store, [...named])
+    // In a store with keys they are blocks of their own.
+    if (from !== undefined && store.encryption !== undefined)
+      yield* bringBlocks(from, store, [...new Set(waiting.flatMap(({ named }) => named))])
     head = appended.head
     waiting = []
-    named = new Set()
     text = 0
     yield* need(callCallback('progress', () => void progress?.(head.size)))
     await nextTurn()
@@ -111,9 +123,6 @@ export async function* storeRows(
     waiting.push(stub === undefined ? encoded : { ...encoded, row: stub })
     text += encoded.row.body.length + encoded.blocks.reduce((sum, block) => sum + block.length, 0)
     if (hasField(row, 'message')) index += 1
-    else
-      for (const id of blocksNamedBy(row.note))
-        if (store.encryption !== undefined || id !== encoded.instructions) named.add(id)
     if (waiting.length >= sliceRows || text >= sliceBytes) yield* flush()
   }
   if (waiting.length > 0) yield* flush()
@@ -158,17 +167,17 @@ const keptBlocks = async (
 }
 
 /**
- * The instructions that receipts name, as far as the source has them: they are stored with the rows, and removed with them.
- * In a store with keys they are blocks of their own.
+ * The blocks that receipts name, as far as the source has them: they are stored with the rows, so an erasure or a removal
+ * of the rows removes them. Other digests in a receipt name no block.
  */
-async function* instructionsIn(
+async function* receiptBlocksIn(
   from: Store | undefined,
   to: Store,
   rows: readonly TimedEncoded[],
 ): Steps<ImportFault, ReadonlyMap<BlockId, Uint8Array>> {
-  const ids = [...new Set(rows.flatMap(({ instructions }) => instructions ?? []))]
-  if (from === undefined || to.encryption !== undefined || ids.length === 0) return new Map()
-  const found = yield* need(from.getBlocks(ids))
+  const ids = [...new Set(rows.flatMap(({ named }) => named))]
+  if (to.encryption !== undefined || ids.length === 0) return new Map()
+  const found = yield* need((from ?? to).getBlocks(ids))
   return new Map(ids.flatMap((id, index) => (found[index] === undefined ? [] : [[id, found[index]] as const])))
 }
 
@@ -192,7 +201,10 @@ export async function* rootWith(
 }
 
 /** A row to store, with its time. */
-type TimedEncoded = EncodedRow & { readonly row: TimedRow; readonly instructions?: BlockId | undefined }
+type TimedEncoded = EncodedRow & {
+  readonly row: TimedRow
+  /** The blocks that a receipt names. */ readonly named: readonly BlockId[]
+}
 
 /** @param index names a message in a fault */
 export const encodedOf = (
@@ -205,8 +217,8 @@ export const encodedOf = (
   const moment = { at, ...present({ salt, erased }) }
   const isNote = hasField(row, 'note')
   const encoded = isNote ? encodedNote(row.note) : encodedMessage(row.message, row.page, erased !== undefined, hash)
-  const [instructions] = isNote ? instructionsBlock(row.note) : []
-  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment }, instructions })
+  const named = isNote ? blocksNamedBy(row.note) : []
+  if (!isLeft(encoded)) return right({ ...encoded.right, row: { ...encoded.right.row, ...moment }, named })
   return left(
     encoded.left._tag === 'InvalidNote' ? encoded.left : { _tag: 'InvalidMessage', index, cause: encoded.left },
   )

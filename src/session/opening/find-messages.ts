@@ -2,8 +2,8 @@
 import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { charactersOf } from '../../store/internal.ts'
-import { need, type Task } from '../../task/index.ts'
+import { charactersOf, stoppable } from '../../store/internal.ts'
+import { need, type SignalLike, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
 import { readMirror } from '../record/read.ts'
@@ -19,6 +19,8 @@ export interface MessageQuery {
   readonly matching?: RegExp
   /** Only messages appended before this time, in milliseconds since 1970. Default: any. */
   readonly before?: number
+  /** Aborting this signal ends the search with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /**
@@ -39,14 +41,14 @@ export const findMessages = (
   query: MessageQuery,
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
-  const { matching, before } = optionsOf('findMessages', query, optionNames)
+  const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
   const matches = (message: Message): boolean =>
     pattern === undefined ||
     textsOf(message).some((text) => pattern.test(text)) ||
     textsInSources(message).some((text) => pattern.test(text))
   return sessionSteps(async function* () {
-    const { mirror } = yield* need(readMirror(store, id))
+    const { mirror } = yield* need(readMirror(stoppable(store, signal), id))
     const found: number[] = []
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {
       if (row.kind !== 'entry') continue
@@ -79,4 +81,4 @@ const decoded = (url: string): readonly string[] => {
   }
 }
 
-const optionNames = { matching: true, before: true } as const
+const optionNames = { matching: true, before: true, signal: true } as const

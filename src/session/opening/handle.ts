@@ -48,7 +48,12 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     await described.idle()
     await holding.release()
   }
-  const open: SessionParts['open'] = { store: holding.store, alone: (work) => writer.alone(work), lease: holding.held }
+  const open: SessionParts['open'] = {
+    store: holding.store,
+    alone: (work) => writer.alone(work),
+    append: (input, options, blocks) => appending.append(input, options, blocks),
+    lease: holding.held,
+  }
   return handle<Session>({ store, mirror, open }, reader, {
     state: 'open',
     append: (messages, options) =>

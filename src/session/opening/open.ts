@@ -5,10 +5,10 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
-import { planAppend, rangeAt } from '../../store/internal.ts'
+import { planAppend, rangeAt, stoppable } from '../../store/internal.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
-import type { Task } from '../../task/index.ts'
+import type { SignalLike, Task } from '../../task/index.ts'
 import { termsOf } from '../../entry/internal.ts'
 import { readonlySessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
@@ -123,17 +123,21 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  *
  * @param store the store that has it
  * @param id the id of the session
- * @param options the redaction of later writes
+ * @param options the redaction of later writes, and a signal that ends the opening with `Cancelled`
  * @returns the session; or `NoSuchLog`, `SessionSealed` if it was sealed, `DamagedLog`, `NewerSession`
  * @example
  * const session = await openSession(store, 'notes')
  */
-export const openSession = (store: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
+export const openSession = (
+  store: Store,
+  id: string,
+  options: OpenOptions & { readonly signal?: SignalLike } = {},
+): Task<OpenSessionFault, Session> => {
   checkStore('openSession', store)
-  const { redact } = optionsOf('openSession', options, openOptionNames)
+  const { redact, signal } = optionsOf('openSession', options, openingNames)
   const redactor = redactorFor(redact)
   return sessionTask(async () => {
-    const opened = await readUnread(store, id, redactor)
+    const opened = await readUnread(stoppable(store, signal), id, redactor)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     const looked = await lookAtLease(store, mirror)
@@ -186,3 +190,4 @@ const createOptionNames = {
   redact: true,
 } as const
 const openOptionNames = { redact: true } as const
+const openingNames = { ...openOptionNames, signal: true } as const

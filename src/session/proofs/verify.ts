@@ -6,8 +6,24 @@ import type { BlockId } from '../../proof/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { attachedTo, mayHaveAttachments, NamedBlocks, takeMessage } from '../../entry/internal.ts'
 import { verifyLog, type Head, type LogFault, type LogInfo, type Store, type StoredRow } from '../../store/index.ts'
-import { isEncrypted, ledgerId, readEncrypted, refuseUndone, type InspectRows } from '../../store/internal.ts'
-import { callCallback, fail, need, untilFault, type CallbackThrew, type Steps, type Task } from '../../task/index.ts'
+import {
+  isEncrypted,
+  ledgerId,
+  readEncrypted,
+  refuseUndone,
+  stoppable,
+  type InspectRows,
+} from '../../store/internal.ts'
+import {
+  callCallback,
+  fail,
+  need,
+  untilFault,
+  type CallbackThrew,
+  type SignalLike,
+  type Steps,
+  type Task,
+} from '../../task/index.ts'
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
@@ -27,6 +43,8 @@ export interface VerifyOptions {
    * @param rows the number of rows read so far
    */
   readonly progress?: (rows: number) => void
+  /** Aborting this signal ends the verification with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /** A session that passed verification. */
@@ -67,16 +85,17 @@ export interface VerifiedSession extends SessionInfo {
  * await verifySession(store, session.id, { head: keptElsewhere })
  */
 export const verifySession = (
-  store: Store,
+  given: Store,
   id: string,
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, VerifiedSession> => {
-  checkStore('verifySession', store)
-  const { head, progress } = optionsOf('verifySession', options, optionNames)
+  checkStore('verifySession', given)
+  const { head, progress, signal } = optionsOf('verifySession', options, optionNames)
   if (head !== undefined && !isHead(head))
     throw new TypeError(
       `verifySession: head is ${describe(head)}; expected { size, root } as session.head() returns it: a number of rows, and 64 hexadecimal digits`,
     )
+  const store = stoppable(given, signal)
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const missing = new Set<BlockId>()
@@ -198,4 +217,4 @@ const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> 
   return found
 }
 
-const optionNames = { head: true, progress: true } as const
+const optionNames = { head: true, progress: true, signal: true } as const

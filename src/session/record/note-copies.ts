@@ -250,8 +250,9 @@ const isCopyInNote = (
       return !open.has(note.step) && (steps.has(note.step) || quotes.inNote(note) || quotes.hasPartOf(note))
     case 'input':
       return (hasContent(note) && inputs.has(note.id)) || (note.state !== 'queued' && quotes.inNote(note))
+    case 'receipt': // the body of an error may repeat any message that was sent
+      return (isObject(note.details?.['reply']) && quotes.isIn(0, note.len)) || quotes.inNote(note)
     case 'metadata':
-    case 'receipt':
       return quotes.inNote(note)
     case 'application':
       return note.calls?.some((id) => subject.callIds.has(id)) === true || quotes.inNote(note)

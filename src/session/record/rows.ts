@@ -85,7 +85,7 @@ export const withNotes = (
     notes.push(note.right)
   }
   return right({
-    rows: [...messages.rows, ...notes.map((note, index) => noteRow(note, given[index]?.block))],
+    rows: [...messages.rows, ...notes.map((note, index) => noteRow(note, given[index]?.blocks))],
     blocks: [...messages.blocks, ...storedWith(mirror, given)],
     entries: messages.entries,
     apply: (position) => {
@@ -95,26 +95,26 @@ export const withNotes = (
   })
 }
 
-export const rowsOfNote = (mirror: Mirror, note: Note, block?: NoteBlock): StepRows => ({
-  rows: [noteRow(note, block)],
-  blocks: storedWith(mirror, [{ block }]),
+export const rowsOfNote = (mirror: Mirror, note: Note, blocks: readonly NoteBlock[] = []): StepRows => ({
+  rows: [noteRow(note, blocks)],
+  blocks: storedWith(mirror, [{ blocks }]),
   entries: [],
   apply: (position) => addNote(mirror, position, note),
 })
 
-const noteRow = (note: Note, block?: NoteBlock): Row => ({
+const noteRow = (note: Note, blocks: readonly NoteBlock[] = []): Row => ({
   kind: 'note',
   body: JSON.stringify(note),
-  ...(block !== undefined && { blocks: [block.id] }),
+  ...(blocks.length > 0 && { blocks: blocks.map(({ id }) => id) }),
 })
 
 /** The blocks to store with the rows of notes. Those of an encrypted session are stored before, on their own. */
 const storedWith = (
   { encrypted }: Pick<Mirror, 'encrypted'>,
-  notes: readonly Pick<NoteInput, 'block'>[],
-): readonly Uint8Array[] => (encrypted ? [] : notes.flatMap(({ block }) => block?.bytes ?? []))
+  notes: readonly Pick<NoteInput, 'blocks'>[],
+): readonly Uint8Array[] => (encrypted ? [] : notes.flatMap(({ blocks }) => blocks.map(({ bytes }) => bytes)))
 
-/** A text of a note that is stored as a block. */
+/** A block that a note names, and that is stored with it. */
 export interface NoteBlock {
   readonly id: BlockId
   readonly bytes: Uint8Array
@@ -123,8 +123,8 @@ export interface NoteBlock {
 /** A note of the caller, copied and checked. */
 export interface NoteInput {
   readonly note: Note
-  /** The instructions of a receipt. */
-  readonly block: NoteBlock | undefined
+  /** The instructions of a receipt, and other blocks that the note names. */
+  readonly blocks: readonly NoteBlock[]
   /** True for a summary without a digest. It gets one when it is written and its messages are known. */
   readonly needsDigest: boolean
 }
@@ -132,11 +132,16 @@ export interface NoteInput {
 /** In a summary that needs a digest. */
 const noDigest = '0'.repeat(64)
 
-/** A checked and redacted copy of a note that callers may write. */
+/**
+ * A checked and redacted copy of a note that callers may write.
+ *
+ * @param stored blocks to store with the note, if it names them
+ */
 export const checkNoteInput = (
   given: NewNote,
   { redactor }: Pick<Mirror, 'redactor'>,
   { hash }: Pick<Store, 'hash'>,
+  stored: readonly NoteBlock[] = [],
 ): Either<SessionFaultOf<'InvalidNote'>, NoteInput> => {
   const needsDigest = isObject(given) && given.type === 'summary' && ownField(given, 'sourceDigest') === undefined
   const text = instructionsOf(given)
@@ -164,9 +169,11 @@ export const checkNoteInput = (
   if (decoded.right.type === 'kept_file')
     return left({ _tag: 'InvalidNote', reason: 'its bytes go with it: "indelible keep" writes it' })
   if (decoded.right.type === 'metadata') return left({ _tag: 'InvalidNote', reason: 'use update() to change metadata' })
-  return decoded.right.type === 'erased'
-    ? left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
-    : right({ note: decoded.right, needsDigest, block })
+  if (decoded.right.type === 'erased')
+    return left({ _tag: 'InvalidNote', reason: 'only erase() writes an erased note' })
+  const body = stored.length > 0 ? JSON.stringify(decoded.right) : ''
+  const blocks = stored.filter(({ id }) => body.includes(`"${id}"`)).concat(block ?? [])
+  return right({ note: decoded.right, needsDigest, blocks })
 }
 
 /** The text of a receipt's instructions, to be stored as a block. */

@@ -5,8 +5,10 @@ import { defineGetter, getterFrom, sealClass } from '../../sequence/index.ts'
 import type { Redactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
-import type { SessionLease, SessionReader } from '../session.ts'
+import type { AppendOptions, MessagesAndNotes, SessionLease, SessionReader } from '../session.ts'
 import type { Mirror } from './mirror.ts'
+import type { NoteBlock } from './rows.ts'
+import type { AppendedMessages, WriteAnswer } from './step.ts'
 
 export interface SessionParts {
   readonly store: Store
@@ -21,6 +23,12 @@ interface OpenParts {
   readonly store: Store
   /** Runs work after all earlier calls of the handle, and before all later ones. */
   readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>>
+  /** Appends, and stores blocks with the notes that name them: an erasure or a removal of the notes removes the blocks. */
+  readonly append: (
+    input: MessagesAndNotes,
+    options: AppendOptions,
+    blocks: readonly NoteBlock[],
+  ) => Promise<WriteAnswer<AppendedMessages>>
   /** The last lease that the handle took and has not released. */
   readonly lease: () => SessionLease | undefined
 }

@@ -1,6 +1,7 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
-import { callCallback, FaultError, type CallbackThrew } from '../../task/index.ts'
-import { isLeft, isObject, left, optionsOf, ownField, right } from '../../json/index.ts'
+import { callCallback, FaultError, type CallbackThrew, type Task } from '../../task/index.ts'
+import { blockIdOf } from '../../proof/internal.ts'
+import { isLeft, isObject, left, optionsOf, ownField, ownFields, right } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/internal.ts'
@@ -12,6 +13,7 @@ import {
   type WritableNote,
   retractFrom,
   checkNoteInput,
+  type NoteBlock,
   type NoteInput,
   retractLast,
   messageRows,
@@ -33,11 +35,29 @@ import type {
   Session,
   MessagesAndNotes,
 } from '../session.ts'
+import { sessionTask, type WriteFault } from '../fault.ts'
+import { partsOf } from '../record/store-of.ts'
 import type { WriteAnswer, Continues, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import type { Writer } from './writer.ts'
 import type { Immutable } from '../../json/internal.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
+
+/**
+ * Append to an open session, and store blocks with the notes that name them. Once these notes are erased or removed and
+ * nothing else names a block, it is removed. The blocks are stored as they are, without redaction.
+ */
+export const appendWithBlocks = (
+  session: Session,
+  input: MessagesAndNotes,
+  blocks: readonly Uint8Array[],
+  options: AppendOptions = noOptions,
+): Task<WriteFault, AppendedMessages> => {
+  const { open, store } = partsOf(session) ?? {}
+  if (open === undefined || store === undefined) throw new TypeError('appendWithBlocks takes an open session')
+  const stored = blocks.map((bytes) => ({ id: blockIdOf(bytes, store.hash), bytes }))
+  return sessionTask(() => open.append(input, ownFields(options), stored), 'session.append')
+}
 
 export class Appending {
   readonly #store: Store
@@ -51,14 +71,19 @@ export class Appending {
     this.#writer = writer
   }
 
-  async append(input: AppendInput, options: AppendOptions): Promise<WriteAnswer<AppendedMessages>> {
+  /** @param stored blocks to store with the notes that name them */
+  async append(
+    input: AppendInput,
+    options: AppendOptions,
+    stored: readonly NoteBlock[] = [],
+  ): Promise<WriteAnswer<AppendedMessages>> {
     const given = notesOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
     const rows = messageRows(this.#mirror, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
     if (isLeft(rows)) return rows
     const notes: NoteInput[] = []
     for (const note of given) {
-      const checked = checkNoteInput(note, this.#mirror, this.#store)
+      const checked = checkNoteInput(note, this.#mirror, this.#store, stored)
       if (isLeft(checked)) return checked
       notes.push(checked.right)
     }
@@ -86,7 +111,7 @@ export class Appending {
 
   /** Appends a step. The rows of an encrypted session can't have the blocks of notes, which are stored before them. */
   async #append(step: Step, notes: readonly NoteInput[]): Promise<WriteAnswer<AppendedMessages>> {
-    const blocks = this.#mirror.encrypted ? notes.flatMap(({ block }) => block?.bytes ?? []) : []
+    const blocks = this.#mirror.encrypted ? notes.flatMap((note) => note.blocks.map(({ bytes }) => bytes)) : []
     if (blocks.length === 0) return this.#writer.append(step)
     const stored = this.#writer.alone(() => this.#store.putBlocks(blocks)())
     const appended = this.#writer.append(step) // called at once, so that it keeps its place among the appends
@@ -173,7 +198,7 @@ export class Appending {
   }
 
   /** @param make returns the note when its turn comes */
-  #noteStep(make: () => WritableNote, options: NoteOptions, { block }: Partial<NoteInput> = {}): Step {
+  #noteStep(make: () => WritableNote, options: NoteOptions, { blocks }: Partial<NoteInput> = {}): Step {
     const { expectedHead, expectedLen } = options
     const continues: Continues =
       expectedHead !== undefined
@@ -183,7 +208,7 @@ export class Appending {
           : { type: 'end' }
     return step(continues, options, { messages: 0, notes: 1 }, () => {
       const note = make()
-      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right, block))
+      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right, blocks))
     })
   }
 }

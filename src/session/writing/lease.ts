@@ -127,7 +127,8 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   }
 }
 
-const defaultTtl = 30_000
+/** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
+export const defaultTtl = 10_000
 
 /** The pause between two attempts while another holder has the lease, in milliseconds: the first, and the longest. */
 const firstRetryMs = 10

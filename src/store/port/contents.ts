@@ -52,8 +52,8 @@ const listedValues: ReadonlySet<string> = new Set([
 /** Members of a typed object that name it. An erasure keeps the ids of calls, so that results find them. */
 const idNames: ReadonlySet<string> = new Set(['id', 'callId', 'step'])
 
-/** Members of a typed object with a short technical value. */
-const technicalNames: ReadonlySet<string> = new Set(['mediaType'])
+/** A media type without parameters, such as a file's name. */
+const plainMediaType = /^[a-z]{1,20}\/[a-zA-Z0-9.+*-]{1,80}$/
 
 /** Members with data of an application, a tool or a provider, in which ids and types are content like all else. */
 const foreignNames: ReadonlySet<string> = new Set([
@@ -88,7 +88,7 @@ export const contentsOf = (value: unknown, isForeign = false): readonly Content[
       if (typeof item !== 'string')
         collect(item, foreign || foreignNames.has(name) || (name === 'content' && type === 'application'))
       else if (listedNames.has(name) && listedValues.has(item)) continue
-      else if (isTyped && technicalNames.has(name)) continue
+      else if (isTyped && name === 'mediaType' && plainMediaType.test(item)) continue
       else found.push({ what: isTyped && idNames.has(name) ? 'id' : 'text', text: item })
     }
   }

@@ -10,7 +10,7 @@ import type { StoreFault } from '../fault.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseAnswer, LeaseClaim, LeaseChange } from './lease.ts'
-import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
+import type { PlaceQuery, PlacesFound, RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import type { Plan } from './plan.ts'
@@ -152,6 +152,12 @@ export interface IndexDriver {
     logs: readonly string[],
     term: string,
   ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
+  /** `RowIndex.places`. Without it, `logsAt` and `segmentsOf`, questions are answered by reading messages. */
+  readonly places?: (scope: string, query: PlaceQuery) => Answer<PlacesFound | undefined>
+  /** `RowIndex.logsAt`. */
+  readonly logsAt?: (scope: string, places: readonly number[]) => Answer<readonly (readonly string[])[]>
+  /** `RowIndex.segmentsOf`. */
+  readonly segmentsOf?: (scope: string, logs: readonly string[]) => Answer<readonly number[]>
   /** `RowIndex.encrypted`. Without it, no logs are reported. */
   readonly encrypted?: (scope: string) => Answer<readonly string[]>
   /** `RowIndex.make`. */

@@ -67,6 +67,28 @@ export interface RowsFound {
   readonly behind: number
 }
 
+/** A search for the places of several words. */
+export interface PlaceQuery extends Pick<RowQuery, 'log' | 'since' | 'until'> {
+  /** For each word, its terms: a row with one of them has the word. */
+  readonly words: readonly (readonly WantedTerm[])[]
+  /** Terms that a row must have as well. Default: none. */
+  readonly all?: readonly WantedTerm[]
+  /** The maximum number of places of each word. */
+  readonly most: number
+  /** Only rows of these segments. Default: all. */
+  readonly segments?: readonly number[]
+}
+
+/** The places of words. */
+export interface PlacesFound {
+  /** For each word, the segments and positions of its rows in turn: newest segment first, then last position first. */
+  readonly places: readonly (readonly number[])[]
+  /** The number of messages of the scope, those of forks counted with each. */
+  readonly messages: number
+  /** The number of rows, in all scopes, that the index still lacks. */
+  readonly behind: number
+}
+
 /** The result of indexing. */
 export interface RowsIndexed {
   /** The number of rows indexed by this call. */
@@ -97,6 +119,26 @@ export interface RowIndex {
     logs: readonly string[],
     term: string,
   ) => Task<LogFault | StoreFaultOf<'DamagedIndex'>, ReadonlyMap<string, readonly StoredRow[]>>
+  /**
+   * Find where several words are, without reading the rows.
+   *
+   * @returns their places; undefined if the store has no index
+   */
+  readonly places: (query: PlaceQuery) => Task<LogFault | StoreFaultOf<'DamagedIndex'>, PlacesFound | undefined>
+  /**
+   * Find the logs that have rows.
+   *
+   * @param places segments and positions, in turn
+   * @returns for each place its logs, oldest first, at most 16
+   */
+  readonly logsAt: (places: readonly number[]) => Task<MediumFault, readonly (readonly string[])[]>
+  /**
+   * Find the segments that rows were appended to by these logs, or by a removed log whose fork is among them.
+   *
+   * @param logs the ids of the logs; a missing log has none
+   * @returns the segments, in any order
+   */
+  readonly segmentsOf: (logs: readonly string[]) => Task<MediumFault, readonly number[]>
   /**
    * List the encrypted logs of this scope, which an index can't cover.
    *

@@ -411,8 +411,8 @@ export interface Store extends BlockStore {
   readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
   /**
    * Erase rows: stubs replace them, the leaves remain, and the scope's ledger records what was
-   * erased, why, by whom and when. Every log that shares a row shows the stub. Everything is stored
-   * in one step, or nothing is. `eraseMessages` selects the rows of a session.
+   * erased, why, by whom and when. Every log that shares a row shows the stub. Up to 256 rows are
+   * erased in one step, or none of them is. `eraseMessages` selects the rows of a session.
    *
    * Cost    a transaction; the rows of the ledger, once. SQLite then empties its write-ahead log and scans the file
    *

@@ -437,6 +437,9 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
         return run('index.find', () => index.find(scope, { ...query, limit }))
       },
       findIn: (logs, term) => run('index.findIn', () => index.findIn(scope, [...new Set(logs)], term)),
+      places: (query) => run('index.places', async () => index.places?.(scope, query) ?? right(undefined)),
+      logsAt: (places) => run('index.logsAt', async () => index.logsAt?.(scope, places) ?? right([])),
+      segmentsOf: (logs) => run('index.segmentsOf', async () => index.segmentsOf?.(scope, logs) ?? right([])),
       encrypted: () => run('index.encrypted', async () => index.encrypted?.(scope) ?? right(Object.freeze([]))),
       make: () => run('index.make', () => index.make()),
       add: (terms, most) => run('index.add', () => index.add(termsOfIntactBlocks(terms, driver.hash), most)),

@@ -71,6 +71,19 @@ export class Blocks {
     return found
   }
 
+  /** Like `soundIn`, but other work gets turns. */
+  async soundInSlices(scope: number, ids: readonly BlockId[], hash: Hash): Promise<ReadonlySet<BlockId>> {
+    const sound = new Set<BlockId>()
+    const slices = new Slices()
+    for (const id of ids) {
+      const bytes = this.get(scope, [id]).get(id)
+      if (bytes !== undefined && blockIdOf(bytes, hash) === id) sound.add(id)
+      const turn = slices.next(bytes?.length)
+      if (turn !== undefined) await turn
+    }
+    return sound
+  }
+
   /** The blocks that exist and match their ids. */
   soundIn(scope: number, ids: readonly BlockId[], hash: Hash): ReadonlySet<BlockId> {
     return new Set([...this.get(scope, ids)].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))

@@ -1,54 +1,50 @@
-/** The state of a check of a store file: its scopes, segments and logs, and functions that read the rest. */
-import type { DatabaseSync } from 'node:sqlite'
+/** What a check of a store file knows: its scopes, segments and logs; and functions that read and repair its tables. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { CompactRange, Hash } from '../../proof/internal.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { KindIndex } from '../rules/rules.ts'
-import { isDamage } from './fault.ts'
-import type { LogRow } from './log.ts'
-import { Rows } from './rows.ts'
+import type { LogRow, RawLog } from './log.ts'
 
 /** A finding and, if it can be repaired, the repair, which returns a description of its action. */
 export interface Finding extends Omit<StoreFinding, 'repairable'> {
   readonly rebuild?: (() => string) | undefined
 }
 
-export type Raw = Readonly<Record<string, unknown>>
+/** At each `undefined` other work may run; no read of the file is open then. */
+export type Findings = Generator<Finding | undefined>
+
+/** A row of a table, with integers as bigints: a damaged one may be too large for a number. */
+export type Raw = RawLog
 
 export interface Segment {
   readonly key: number
-  /** As stored; or as its checksum proves them, if they were altered. */
-  parent: number | null
-  base: number
   readonly scope: number
   readonly orphan: number
   readonly forks: number
-  readonly isSound: boolean
-  readonly sum: number | null
-  /** The tree and the number of entries before its rows; undefined until its parent's rows were read. */
-  start: SegmentStart | undefined
-  /** The number of segments whose parent it is. */
+  /** As stored; or as the check sum proves them, if they were altered. */
+  parent: number | null
+  base: number
+  /** The number of segments whose parent it is, and of logs that have it. */
   children: number
-  /** The number of logs whose segment it is. */
   logs: number
+  /** The totals of the rows before its own; undefined if those can't be read. */
+  start: Totals | undefined
+  /** The totals of all its rows; undefined without `start`. */
   rows: SegmentRows | undefined
 }
 
-export interface SegmentStart {
+export interface Totals {
   readonly range: CompactRange
   readonly entries: number
 }
 
-/** The totals of a segment's rows. */
-export interface SegmentRows {
-  readonly range: CompactRange
-  readonly entries: number
-  /** The tokens that the rows report. */
+export interface SegmentRows extends Totals {
+  /** The tokens that its own rows report, and the time of the last one; null without rows. */
   readonly tokens: number
-  /** The time of the last row; null without rows. */
   readonly appended: number | null
-  /** The first damaged row, if any. */
-  readonly damage: Finding | undefined
-  /** Nodes and places that differ from those computed from the rows. */
+  /** Why its rows can be read only up to here. */
+  readonly damage: string | undefined
+  /** The rows whose node or place is not what the rows give. */
   readonly beside: readonly Beside[]
 }
 
@@ -60,28 +56,17 @@ export interface Beside extends KindIndex {
 export class Facts {
   readonly db: DatabaseSync
   readonly hash: Hash
-  readonly rows: Rows
   readonly scopes: Map<number, string> = new Map()
   readonly segments: Map<number, Segment> = new Map()
-  readonly logs: Map<number, LogRow> = new Map()
+  readonly logs: Map<number, { readonly log: LogRow; readonly raw: RawLog }> = new Map()
   /** Blocks whose mention was lost, and can be made again. */
   readonly lostBlocks: Set<bigint> = new Set()
+
+  readonly #statements = new Map<string, StatementSync>()
 
   constructor(db: DatabaseSync, hash: Hash) {
     this.db = db
     this.hash = hash
-    this.rows = new Rows(db, undefined)
-  }
-
-  /** Whether nodes of a segment, or of those before it, differ from its rows, or its rows are damaged. */
-  hasRepairs(key: number): boolean {
-    for (let segment = this.segments.get(key), below = Infinity; segment !== undefined;) {
-      const { rows, parent, base } = segment
-      if (base >= below || rows?.damage !== undefined || (rows?.beside.length ?? 0) > 0) return true
-      below = base
-      segment = parent === null ? undefined : this.segments.get(parent)
-    }
-    return false
   }
 
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {
@@ -89,62 +74,51 @@ export class Facts {
     return `${quoteValue(id)} of scope ${name === undefined ? String(scope) : quoteValue(name)}`
   }
 
-  /** All rows of a query at once. Only for tables with at most one row for each log. */
-  all(sql: string): readonly Raw[] {
-    const statement = this.db.prepare(sql)
+  all(sql: string, ...parameters: readonly (bigint | number | string | null)[]): readonly Raw[] {
+    const known = this.#statements.get(sql)
+    const statement = known ?? this.db.prepare(sql)
+    if (known === undefined) this.#statements.set(sql, statement)
     statement.setReadBigInts(true)
-    return statement.all() as unknown as readonly Raw[]
+    return statement.all(...parameters) as unknown as readonly Raw[]
   }
 
-  /**
-   * The rows of a table in key order, in pieces. Between two pieces no read is open, so that the
-   * write-ahead log can be emptied.
-   *
-   * @param sql a select without a condition
-   * @param key the key columns, with their names in the select
-   */
-  *each(sql: string, key: Readonly<Record<string, string>>): Generator<Raw> {
-    const [columns, names] = [Object.keys(key), Object.values(key)]
-    const order = `order by ${columns.join(', ')} limit ${piece}`
-    let rows = this.all(`${sql} ${order}`)
-    const following = this.db.prepare(
-      `${sql} where (${columns.join(', ')}) > (${columns.map(() => '?').join(', ')}) ${order}`,
-    )
-    following.setReadBigInts(true)
-    for (;;) {
+  /** The rows of a table in the order of its key columns, in pieces: between two pieces, no read is open. */
+  *each(select: string, ...key: readonly string[]): Generator<Raw> {
+    for (let [after, rows] = ['', this.all(`${select} order by ${key.join()} limit ${piece}`)]; ;) {
       yield* rows
       const last = rows.at(-1)
       if (last === undefined || rows.length < piece) return
-      rows = following.all(...names.map((name) => last[name] as bigint | string)) as unknown as readonly Raw[]
+      after ||= `${select} where (${key.join()}) > (${key.map(() => '?').join()}) order by ${key.join()} limit ${piece}`
+      rows = this.all(after, ...key.map((name) => last[name.slice(name.lastIndexOf('.') + 1)] as bigint | string))
     }
   }
 
-  one(sql: string, ...parameters: readonly number[]): Raw {
-    const statement = this.db.prepare(sql)
-    statement.setReadBigInts(true)
-    return statement.get(...parameters) as Raw // an aggregate always returns a row
+  /** The repair that writes columns of the row with this key. */
+  set(
+    table: string,
+    key: number | bigint,
+    columns: Readonly<Record<string, number | bigint | null | Uint8Array>>,
+    done: string,
+    keyColumn = 'key',
+  ): () => string {
+    return () => {
+      const names = Object.keys(columns).map((name) => `${name} = ?`)
+      const update = `update ${table} set ${names.join(', ')} where ${keyColumn} = ?`
+      this.db.prepare(update).run(...Object.values(columns), key)
+      return done
+    }
   }
 }
 
 /** The number of rows in one read. */
-const piece = 500
+export const piece = 500
 
-export const findingsOf = (
+export const findingOf = (
   table: string,
   where: string | undefined,
   what: string,
   rebuild?: (() => string) | undefined,
-): Finding => ({
-  table,
-  where,
-  what,
-  rebuild,
-})
+): Finding => ({ table, where, what, rebuild })
 
 export const quoteValue = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value) : String(value)
-
-export const numberIn = (value: unknown): number => (typeof value === 'bigint' ? Number(value) : Number.NaN)
-
-export const isUnreadable = (error: unknown): error is Error =>
-  error instanceof Error && (isDamage(error) || (error as NodeJS.ErrnoException).code === 'ERR_SQLITE_ERROR')

@@ -2,170 +2,82 @@
  * Reads the rows of a store file, segment by segment, and computes from them what is stored beside them. A fork's
  * tree starts with what its parent's rows give, not with stored nodes: one pass finds what all of them hide.
  */
-import { appendLeaf, emptyRange, equalBytes, type CompactRange, type Hash } from '../../proof/internal.ts'
+import { appendLeaf, emptyRange, equalBytes } from '../../proof/internal.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
-import { placeOf } from '../rules/rules.ts'
-import { rowIn } from '../rules/read-columns.ts'
 import type { RowKind } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
-import { bodyColumn } from './rows.ts'
 import { rowLeaf } from '../port/tree.ts'
-import {
-  findingsOf,
-  numberIn,
-  type Beside,
-  type Facts,
-  type Finding,
-  type Raw,
-  type Segment,
-  type SegmentRows,
-  type SegmentStart,
-} from './check-facts.ts'
+import { rowIn } from '../rules/read-columns.ts'
+import { placeOf } from '../rules/rules.ts'
+import { findingOf, piece, type Beside, type Facts, type Findings, type Raw, type Segment } from './check-facts.ts'
+import { bodyColumn } from './rows.ts'
 
-/** The number of rows in one read. */
-const piece = 256
+/** Reads all rows. A parent has a smaller key than its forks, so its rows come first. */
+export function* checkRows(facts: Facts): Findings {
+  const forks = Map.groupBy(facts.segments.values(), ({ parent, base }) => `${parent} ${base}`)
+  let next = -(2n ** 63n)
+  for (const segment of facts.segments.values()) {
+    const key = BigInt(segment.key)
+    yield* strayRows(facts, next, (key << 32n) - 1n)
+    next = (key + 1n) << 32n
+    if (segment.parent === null && segment.base === 0) segment.start = { range: emptyRange, entries: 0 }
+    yield* readSegment(facts, segment, forks)
+  }
+  yield* strayRows(facts, next, 2n ** 63n - 1n)
+}
 
-/** Reads all rows, segment by segment. A parent has a smaller key than its forks, so it comes first. */
-export function* checkRows(facts: Facts): Generator<Finding | undefined> {
-  const read = facts.db.prepare(
-    `select id, place, node, ${bodyColumn(facts.db)}, at, salt, erased from row where id > ? order by id limit ${piece}`,
-  )
-  read.setReadBigInts(true)
-  let walk: Walk | undefined
-  for (let last = -(2n ** 63n); ;) {
-    const rows = read.all(last) as unknown as readonly Raw[]
-    for (const raw of rows) {
-      const id = raw['id'] as bigint
-      const key = Number(id >> 32n)
-      if (walk?.key !== key) {
-        yield* endOf(facts, walk)
-        walk = walkOf(facts, key)
-      }
-      walk.take(Number(id & 0xffffffffn), raw)
-      last = id
+function* strayRows(facts: Facts, from: bigint, to: bigint): Findings {
+  const stray = 'select id >> 32 as segment, count(*) as rows from row where id between ? and ? group by 1'
+  for (const { segment, rows } of facts.all(stray, from, to))
+    yield findingOf('row', `segment ${String(segment)}`, `${String(rows)} rows of a segment that is missing`)
+}
+
+/** Computes the totals of a segment's rows, and the start of each fork. */
+function* readSegment(facts: Facts, segment: Segment, forks: ReadonlyMap<string, readonly Segment[]>): Findings {
+  if (segment.start === undefined) return
+  let { range, entries } = segment.start
+  let tokens = 0
+  let appended: number | null = null
+  const beside: Beside[] = []
+  const startForks = (): void => {
+    for (const fork of forks.get(`${segment.key} ${range.size}`) ?? []) fork.start = { range, entries }
+  }
+  /** Returns the damage of the row, if any. */
+  const take = ({ position, place, node, body, at, salt, erased }: Raw): string | undefined => {
+    if (position !== BigInt(range.size)) return `damaged at row ${range.size}: its row is missing`
+    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
+    const [placed, time] = [place, at].map((column) => (typeof column === 'bigint' ? Number(column) : Number.NaN))
+    const row = orDamage(() => rowIn(range.size, placed, text, time, salt, erased))
+    if (row instanceof Damaged) return `damaged at row ${range.size}: ${row.reason}`
+    const grownAs = (kind: RowKind) => {
+      const grown = appendLeaf(range, rowLeaf({ ...row, kind }, facts.hash), facts.hash)
+      const own = grown.peaks.at(-1) as Uint8Array // a leaf was just appended
+      return { kind, grown, own, isStored: node instanceof Uint8Array && equalBytes(own, node) }
+    }
+    const stored = grownAs(row.kind)
+    const other = stored.isStored ? stored : grownAs(row.kind === 'entry' ? 'note' : 'entry')
+    const { kind, grown, own, isStored } = other.isStored ? other : stored // the node proves the kind
+    const index = kind === 'entry' ? entries : range.size - entries
+    if (!isStored || place !== BigInt(placeOf({ kind, index }))) beside.push({ position: range.size, kind, index, node: own }) // oxfmt-ignore
+    if (kind === 'entry') entries += 1
+    else tokens += tokensIn({ ...row, kind })
+    appended = row.at
+    range = grown
+    return undefined
+  }
+  const read = `select id, id & 4294967295 as position, place, node, ${bodyColumn(facts.db)}, at, salt, erased
+    from row where id between ? and ? order by id limit ${piece / 2}`
+  const first = BigInt(segment.key) << 32n
+  let damage: string | undefined
+  startForks()
+  for (let [from, count] = [first, piece / 2]; count === piece / 2 && damage === undefined;) {
+    const rows = facts.all(read, from, first + 0xffff_ffffn)
+    for (const row of rows) {
+      damage ??= take(row)
+      if (damage === undefined) startForks()
       yield undefined
     }
-    if (rows.length < piece) break
+    ;[from, count] = [((rows.at(-1)?.['id'] as bigint | undefined) ?? from) + 1n, rows.length]
   }
-  yield* endOf(facts, walk)
-}
-
-/** The totals of a segment's rows, even if it has none yet. Undefined if the rows before it can't be read. */
-export const rowsOf = (facts: Facts, segment: Segment): SegmentRows | undefined =>
-  segment.rows ?? walkOf(facts, segment.key).end()
-
-/** The forks of each segment, by the position at which they start. */
-const forksOf = (facts: Facts, key: number): ReadonlyMap<number, readonly Segment[]> => {
-  const forks = new Map<number, Segment[]>()
-  for (const segment of facts.segments.values()) {
-    if (segment.parent !== key || segment.key <= key) continue
-    const known = forks.get(segment.base)
-    if (known === undefined) forks.set(segment.base, [segment])
-    else known.push(segment)
-  }
-  return forks
-}
-
-function walkOf(facts: Facts, key: number): Walk {
-  const segment = facts.segments.get(key)
-  const isFirst = segment?.parent === null && segment.base === 0
-  const start = isFirst ? { range: emptyRange, entries: 0 } : startOf(facts, segment)
-  return new Walk(key, segment?.base ?? 0, start, forksOf(facts, key), facts.hash)
-}
-
-/** The start of a fork. A parent without rows of its own is not walked before its forks. */
-function startOf(facts: Facts, segment: Segment | undefined): SegmentStart | undefined {
-  if (segment === undefined || segment.start !== undefined) return segment?.start
-  const parent = segment.parent === null ? undefined : facts.segments.get(segment.parent)
-  if (parent !== undefined && parent.key < segment.key && parent.rows === undefined) walkOf(facts, parent.key).end()
-  return segment.start
-}
-
-function* endOf(facts: Facts, walk: Walk | undefined): Generator<Finding | undefined> {
-  if (walk === undefined) return
-  const segment = facts.segments.get(walk.key)
-  if (segment === undefined)
-    yield findingsOf('row', `segment ${walk.key}`, `${walk.count} rows of a segment that is missing`)
-  else segment.rows = walk.end()
-}
-
-/** Computes the totals of one segment, row by row. */
-class Walk {
-  readonly key: number
-  readonly #hash: Hash
-  readonly #beside: Beside[] = []
-  readonly #forks: ReadonlyMap<number, readonly Segment[]>
-  #range: CompactRange | undefined
-  #next: number
-  #entries: number
-  #tokens = 0
-  #damage: Finding | undefined
-  #appended: number | null = null
-  count = 0
-
-  constructor(
-    key: number,
-    base: number,
-    start: SegmentStart | undefined,
-    forks: ReadonlyMap<number, readonly Segment[]>,
-    hash: Hash,
-  ) {
-    this.key = key
-    this.#next = base
-    this.#range = start?.range
-    this.#entries = start?.entries ?? 0
-    this.#forks = forks
-    this.#hash = hash
-    this.#startForks()
-  }
-
-  #startForks(): void {
-    if (this.#range === undefined || this.#damage !== undefined) return
-    for (const fork of this.#forks.get(this.#next) ?? []) fork.start = { range: this.#range, entries: this.#entries }
-  }
-
-  take(position: number, { place, node, body, at, salt, erased }: Raw): void {
-    this.count += 1
-    if (this.#range === undefined || this.#damage !== undefined) return
-    if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
-    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
-    const placed = typeof place === 'bigint' ? Number(place) : place
-    const row = orDamage(() => rowIn(position, placed, text, numberIn(at), salt, erased))
-    if (row instanceof Damaged) return this.#damaged(position, row.reason)
-    const range = this.#range
-    const rangeAs = (kind: RowKind): CompactRange =>
-      appendLeaf(range, rowLeaf({ ...row, kind }, this.#hash), this.#hash)
-    const marked = row.kind
-    const other: RowKind = marked === 'entry' ? 'note' : 'entry'
-    const matchesNode = (grown: CompactRange): boolean =>
-      node instanceof Uint8Array && equalBytes(grown.peaks.at(-1) as Uint8Array, node)
-    const kind = !matchesNode(rangeAs(marked)) && matchesNode(rangeAs(other)) ? other : marked
-    const grown = rangeAs(kind)
-    const index = kind === 'entry' ? this.#entries : position - this.#entries
-    if (!matchesNode(grown) || place !== BigInt(placeOf({ kind, index })))
-      this.#beside.push({ position, kind, index, node: grown.peaks.at(-1) as Uint8Array }) // a leaf was just appended
-    this.#range = grown
-    this.#next += 1
-    if (kind === 'entry') this.#entries += 1
-    else this.#tokens += tokensIn({ ...row, kind })
-    this.#appended = row.at
-    this.#startForks()
-  }
-
-  /** Undefined if the rows before the segment can't be read. */
-  end(): SegmentRows | undefined {
-    if (this.#range === undefined) return undefined
-    return {
-      range: this.#range,
-      entries: this.#entries,
-      tokens: this.#tokens,
-      appended: this.#appended,
-      damage: this.#damage,
-      beside: this.#beside,
-    }
-  }
-
-  #damaged(position: number, what: string): void {
-    this.#damage = findingsOf('row', undefined, `damaged at row ${position}: ${what}`)
-  }
+  segment.rows = { range, entries, tokens, appended, damage, beside }
 }

@@ -69,7 +69,7 @@ export const sqliteDriver = (
     lease: (scope, id, change) => leases.change(scope, id, change),
     putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),
     getBlocks: async (scope, ids) => right(await blocks.getInSlices(scopes.keyOf(scope), ids)),
-    hasBlocks: async (scope, ids) => right(blocks.soundIn(scopes.keyOf(scope), ids, hash)),
+    hasBlocks: async (scope, ids) => right(await blocks.soundInSlices(scopes.keyOf(scope), ids, hash)),
     scopes: async () => right(scopes.withLogs()),
     erasing: {
       erase: (scope, erasure) => eraser.erase(scope, erasure),

@@ -29,7 +29,7 @@ import { Needles } from './needles.ts'
 import { residueIn } from './residue.ts'
 import { bodyColumn, type Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
-import { forgetRow } from './search.ts'
+import { forgetRow, purgeIndex } from './search.ts'
 import type { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -208,16 +208,21 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
+    let indexed = 0
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
       for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
         needles.addContent(content)
-      if (forgetRow(this.#db, segment, position)) needles.addUnknown()
+      if (forgetRow(this.#db, segment, position)) indexed += 1
       rows.erase(segment, position, stub, leaf)
       const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
+    }
+    if (indexed > 0) {
+      purgeIndex(this.#db)
+      needles.addUnknown()
     }
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {

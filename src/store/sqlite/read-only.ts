@@ -55,6 +55,9 @@ export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isS
     index: {
       find: withFreshRead(index.find.bind(index)),
       findIn: withFreshRead(index.findIn.bind(index)),
+      places: withFreshRead(index.places.bind(index)),
+      logsAt: withFreshRead(index.logsAt.bind(index)),
+      segmentsOf: withFreshRead(index.segmentsOf.bind(index)),
       encrypted: withFreshRead(index.encrypted.bind(index)),
       make: refuse,
       add: refuse,

@@ -94,9 +94,9 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const driver: SqliteDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         // Loaded when it is first called: most processes never check a file.
-        check: async () => (await import('./check-store.ts')).checkStore(again),
+        check: async () => (await import('./check.ts')).checkStore(again),
         repair: async () => {
-          const { repairStore } = await import('./check-store.ts')
+          const { repairStore } = await import('./check.ts')
           return writer.write(() => right(repairStore(db)))
         },
       }

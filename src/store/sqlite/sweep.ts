@@ -9,6 +9,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
+import { nextTurn } from '../port/slices.ts'
 import { namingPiece, namingRowsAfter, prepareMentions, restoreMention } from './mentions.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Base, Rows } from './rows.ts'
@@ -62,6 +63,7 @@ export class Sweeper {
       const swept: Either<StoreFault, number | undefined> = await this.#writer.write(() => right(this.#piece(segment)))
       if (isLeft(swept)) return swept
       next = swept.right
+      if (next !== undefined) await nextTurn() // a write alone gives no turn
     }
     return right(undefined)
   }
@@ -92,7 +94,7 @@ export class Sweeper {
       const end = rows.at(-1)
       if (end === undefined || rows.length < namingPiece) break
       last = end.id
-      await new Promise(setImmediate)
+      await nextTurn()
     }
     this.#compared = true
     return right(undefined)

@@ -1,4 +1,5 @@
 /** `indelible import FILE…`: imports recorded conversations as sessions. */
+import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isLeft } from 'indelible/internal/json'
 import { type SessionInfo } from 'indelible/session'
@@ -144,7 +145,11 @@ const importOne = async (
   const rows = transcript.messages.length + transcript.notes.length
   const importAs = async (id: string): Promise<SessionInfo> => {
     const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')
-    const imported = await importTranscript(store, transcript, { id, ...(bar && { progress: bar.at }) })()
+    const imported = await importTranscript(store, transcript, {
+      id,
+      ...(bar && { progress: bar.at }),
+      ...(path !== '-' && { time: Math.round(statSync(terminal.path(path)).mtimeMs) }),
+    })()
     bar?.end()
     // Another process took the free id: try the next one, unless the user chose the id.
     if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)

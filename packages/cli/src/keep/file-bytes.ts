@@ -22,8 +22,10 @@ export interface KeepingSession {
   /** Its head; undefined as long as it does not exist. */
   head: Head | undefined
   /** The latest version of each of its files. */
-  readonly versions: Map<string, Pick<KeptVersion, 'to' | 'digest'>>
+  readonly versions: Map<string, KeepingVersion>
 }
+
+type KeepingVersion = Pick<KeptVersion, 'to' | 'digest'>
 
 /** What became of a file since it was last kept. */
 export type FileChange = 'new' | 'grown' | 'rewritten' | 'truncated' | 'same' | 'empty'
@@ -46,19 +48,30 @@ interface Content {
  * @throws Unreadable if it can't be read, or if it is rewritten again and again
  */
 export const keepBytes = async (session: KeepingSession, program: string, found: FoundFile): Promise<FileChange> => {
+  return withContent(found, (content) => keepContent(session, program, found, content))
+}
+
+/** Whether a file has exactly the bytes of a kept version. */
+export const isKeptWhole = async (found: FoundFile, kept: KeepingVersion | undefined): Promise<boolean> =>
+  kept !== undefined &&
+  withContent(
+    found,
+    async (content) => (await content.size()) === kept.to && (await hashOf(content, kept.to)) === kept.digest,
+  )
+
+const withContent = async <T>(found: FoundFile, work: (content: Content) => Promise<T>): Promise<T> => {
   if (found.rows !== undefined) {
     const bytes = found.rows()
-    const content = {
+    return work({
       size: async () => bytes.length,
       stamp: async () => '',
       read: async (from: number, to: number) => bytes.subarray(from, to),
-    }
-    return keepContent(session, program, found, content)
+    })
   }
   // A pipe or a device with the name of a session must not stop the run.
   const handle = await open(found.path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    return await keepContent(session, program, found, contentOf(handle))
+    return await work(contentOf(handle))
   } finally {
     await handle.close()
   }

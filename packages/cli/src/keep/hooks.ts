@@ -1,27 +1,11 @@
 /** The hooks by which programs run `keep` when an answer or a session ends, as changes of their settings files. */
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { isArray, isLeft, isObject, ownField, parseJson, type Json, type JsonObject } from 'indelible/internal/json'
-import { folderOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { isArray, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
+import { hasClaudePlugin } from '../install/claude-plugin.ts'
+import { editOf, settingsEdit, textOf, type FileEdit, type Refused } from '../install/edits.ts'
+import { folderOf, piAgentFolder } from '../sources/agent-sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
-
-/** A change of one file. */
-export interface FileEdit {
-  readonly program: string
-  readonly path: string
-  /** The text now; undefined if there is no file. */
-  readonly before: string | undefined
-  /** The text afterwards; undefined removes the file. */
-  readonly after: string | undefined
-  /** What the user should know. */
-  readonly remark?: string
-}
-
-/** A program whose settings can't be changed, with the reason. */
-export interface Refused {
-  readonly program: string
-  readonly reason: string
-}
 
 interface Hook {
   readonly path: (env: Terminal['env']) => string
@@ -101,29 +85,16 @@ export const hookEdit = (
     }
     return editOf(program, path, command === undefined ? undefined : `${JSON.stringify(own, null, 2)}\n`)
   }
-  const before = textOf(path)
-  const parsed = before === undefined ? undefined : parseJson(before)
-  if (parsed !== undefined && (isLeft(parsed) || !isObject(parsed.right)))
-    return command === undefined && before?.includes(hookMark) !== true
-      ? undefined
-      : { program, reason: `${path} is not plain JSON, so it was not changed` }
-  const settings = (parsed === undefined || isLeft(parsed) ? {} : parsed.right) as JsonObject
-  const changed = withHooks(settings, hook, command)
-  if (changed === undefined)
-    return { program, reason: `the hooks in ${path} have another form, so they were not changed` }
-  if (JSON.stringify(changed) === JSON.stringify(settings)) return undefined
-  const isEmpty = Object.keys(changed).length === 0
-  const indent = /^[[{]\n([ \t]+)/.exec(before ?? '')?.[1] ?? '  '
-  const text = `${JSON.stringify(changed, null, indent)}${before?.endsWith('\n') === false ? '' : '\n'}`
-  return editOf(program, path, isEmpty && command === undefined ? undefined : text, hook.remark)
+  const changed = (settings: JsonObject): JsonObject | string =>
+    withHooks(settings, hook, command) ?? `the hooks in ${path} have another form, so they were not changed`
+  // What is no longer plain JSON has nothing of ours to remove.
+  if (command === undefined && textOf(path)?.includes(hookMark) !== true) return undefined
+  const remark =
+    program === 'claude-code' && hasClaudePlugin(env)
+      ? 'then the hooks of the plugin indelible do nothing'
+      : hook.remark
+  return settingsEdit(program, path, changed, { removesEmpty: command === undefined, remark })
 }
-
-const editOf = (program: string, path: string, after: string | undefined, remark?: string): FileEdit | undefined => {
-  const before = textOf(path)
-  return before === after ? undefined : { program, path, before, after, ...(remark !== undefined && { remark }) }
-}
-
-export const textOf = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
 
 /** The settings with our entries, or without them; undefined if the hooks have another form. */
 const withHooks = (settings: JsonObject, hook: Hook, command: string | undefined): JsonObject | undefined => {
@@ -157,14 +128,3 @@ export default (pi) => {
   pi.on('session_shutdown', keep)
 }
 `
-
-/** The file that a path leads to: settings may be links into a folder of one's own. */
-export const realPathOf = (path: string): string => {
-  if (existsSync(path)) return realpathSync(path)
-  const folder = dirname(path)
-  return existsSync(folder) ? join(realpathSync(folder), path.slice(folder.length + 1)) : path
-}
-
-/** A line about an edit. */
-export const editText = ({ program, path, before, after, remark }: FileEdit): string =>
-  `${titleOf(program)}: ${after === undefined ? 'removes' : before === undefined ? 'creates' : 'changes'} ${path}${remark === undefined ? '' : ` (${remark})`}`

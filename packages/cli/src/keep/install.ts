@@ -1,24 +1,19 @@
 /** `indelible keep --install` and `--uninstall`: hooks of the programs on this machine, and a timer. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { randomUUID } from 'node:crypto'
 import { platform } from 'node:os'
-import { dirname, join } from 'node:path'
-import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/internal/json'
-import { homeOf, titleOf } from '../sources/agent-sessions.ts'
-import { unwritable } from '../sources/input.ts'
-import { defaultStorePath, storeFile } from '../sources/store.ts'
-import { ownProgram } from '../terminal/program.ts'
-import { confirm, mustConfirm, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import {
+  cachedCommandText,
   editText,
-  hookEdit,
-  hookMark,
-  programsWithHooks,
-  realPathOf,
+  InstalledEdits,
+  isEdit,
+  isRefused,
   textOf,
   type FileEdit,
-  type Refused,
-} from './hooks.ts'
+} from '../install/edits.ts'
+import { homeOf, titleOf } from '../sources/agent-sessions.ts'
+import { defaultStorePath, storeFile } from '../sources/store.ts'
+import { ownProgram } from '../terminal/program.ts'
+import { confirm, mustConfirm, Unreadable, type Call } from '../terminal/command.ts'
+import { hookEdit, hookMark, programsWithHooks } from './hooks.ts'
 import { quotedForShell, timerFor, type Timer } from './timer.ts'
 
 /** The variables that say where programs keep their sessions: a hook has no environment of its own. */
@@ -63,22 +58,10 @@ export const install = async (call: Call): Promise<number | void> => {
       ? 'no timer: this system has neither systemd for users nor cron'
       : `timer: ${timer.name}, every 15 minutes`,
     `each hook runs: ${command}`,
-    ...(argv.some((one) => one.includes(`${join('_npx', '')}`))
-      ? ['this command is in the cache of npx, which may be emptied: install indelible to keep it']
-      : []),
+    ...cachedCommandText(argv),
   ])
   if (asks) await confirm(terminal, 'Make these changes?', 'nothing was changed')
-  const before = readRecord(terminal.env)
-  for (const edit of edits) write(edit)
-  writeRecord(terminal.env, {
-    ...before,
-    ...Object.fromEntries(
-      edits.map(({ path, before: text, after }) => [
-        path,
-        { before: before[path]?.before ?? text ?? null, after: after ?? null },
-      ]),
-    ),
-  })
+  new InstalledEdits('keep', terminal.env).make(edits)
   const problem = timer?.start()
   if (problem !== undefined)
     throw new Unreadable(`the hooks are installed, but the timer (${timer?.name}) did not start: ${problem}`)
@@ -92,15 +75,9 @@ export const uninstall = async (call: Call): Promise<number | void> => {
   const { terminal } = call
   const { env } = terminal
   const asks = mustConfirm('keep --uninstall', call)
-  const record = readRecord(env)
+  const installed = new InstalledEdits('keep', env)
   const found = programsWithHooks(env).map((program) => hookEdit(program, undefined, env))
-  const own = found.filter(isEdit).map((edit): FileEdit => {
-    const known = record[edit.path]
-    // Nobody changed the file since: it gets the text that it had.
-    return known !== undefined && known.after === edit.before
-      ? Object.assign({}, edit, { after: known.before ?? undefined })
-      : edit
-  })
+  const own = found.filter(isEdit).map((edit) => installed.undone(edit))
   const { argv, variables } = commandOf(call, defaultStorePath(env))
   const timer = timerFor(argv, variables, env)
   const timers = (timer?.files ?? []).flatMap(({ path }): readonly FileEdit[] => {
@@ -114,8 +91,7 @@ export const uninstall = async (call: Call): Promise<number | void> => {
   ])
   if (asks) await confirm(terminal, 'Make these changes?', 'nothing was changed')
   timer?.stop()
-  for (const edit of edits) write(edit)
-  rmSync(recordPath(env), { force: true })
+  installed.undo(edits)
   await terminal.print([
     edits.length === 0
       ? 'nothing was installed'
@@ -123,9 +99,6 @@ export const uninstall = async (call: Call): Promise<number | void> => {
     `the kept sessions stay in ${storeFile(call.values, terminal, 'keep --uninstall takes no server')}`,
   ])
 }
-
-const isEdit = (found: FileEdit | Refused | undefined): found is FileEdit => found !== undefined && 'path' in found
-const isRefused = (found: FileEdit | Refused | undefined): found is Refused => found !== undefined && 'reason' in found
 
 /** The command of a run, with absolute paths, and the variables that it needs. */
 const commandOf = (
@@ -170,36 +143,3 @@ const timerEdits = (timer: Timer | undefined): readonly FileEdit[] =>
     const before = textOf(path)
     return before === text ? [] : [{ program: 'timer', path, before, after: text }]
   })
-
-/** Replace a file at once, also behind a link, with the mode that it had. */
-const write = ({ path, after }: FileEdit): void => {
-  const real = realPathOf(path)
-  try {
-    if (after === undefined) return rmSync(real, { force: true })
-    mkdirSync(dirname(real), { recursive: true, mode: 0o700 })
-    const mode = statSync(real, { throwIfNoEntry: false })?.mode ?? 0o600
-    const partial = `${real}.${randomUUID()}.indelible`
-    writeFileSync(partial, after, { mode: mode & 0o777 })
-    renameSync(partial, real)
-  } catch (error) {
-    throw unwritable(path, error)
-  }
-}
-
-/** The texts of changed files, before and after. */
-interface InstallRecord {
-  readonly [path: string]: { readonly before: string | null; readonly after: string | null } | undefined
-}
-
-const recordPath = (env: Terminal['env']): string => join(dirname(defaultStorePath(env)), 'keep-install.json')
-
-const readRecord = (env: Terminal['env']): InstallRecord => {
-  if (!existsSync(recordPath(env))) return {}
-  const parsed = parseJson(readFileSync(recordPath(env), 'utf8'))
-  return isLeft(parsed) || !isObject(parsed.right) ? {} : (parsed.right as JsonObject as unknown as InstallRecord)
-}
-
-const writeRecord = (env: Terminal['env'], record: InstallRecord): void => {
-  mkdirSync(dirname(recordPath(env)), { recursive: true, mode: 0o700 })
-  writeFileSync(recordPath(env), JSON.stringify(record), { mode: 0o600 })
-}

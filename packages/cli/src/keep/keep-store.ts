@@ -1,4 +1,5 @@
 /** Keeps the sessions of this machine in a store: bytes first, rows after. */
+import { dirname } from 'node:path'
 import { isLeft, type JsonObject } from 'indelible/internal/json'
 import { isErased } from 'indelible/message'
 import type { Redactor } from 'indelible/redact'
@@ -6,7 +7,7 @@ import { openSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { faultMessage } from 'indelible'
 import { redactTranscript, type Transcript } from '@indelible/transcripts'
-import { deletesAfter, sourcesOf, type FoundFile, type Source } from '../sources/agent-sessions.ts'
+import { deletesAfter, projectRoot, sourcesOf, type FoundFile, type Source } from '../sources/agent-sessions.ts'
 import { unreadable } from '../sources/input.ts'
 import { faultText } from '../sources/place.ts'
 import { allSessions } from '../sources/sessions.ts'
@@ -14,8 +15,8 @@ import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
 import { version } from '../terminal/version.ts'
 import { erasedIn, type ErasedMessages } from './erased-messages.ts'
-import { keepBytes, SessionGrew, type FileChange, type KeepingSession } from './file-bytes.ts'
-import { versionsIn } from './kept-files.ts'
+import { isKeptWhole, keepBytes, SessionGrew, type FileChange, type KeepingSession } from './file-bytes.ts'
+import { keyOf, versionsIn } from './kept-files.ts'
 import type { KeptState, RunFile } from './run-file.ts'
 import { sessionIdIn, usableId } from './session-ids.ts'
 import { bringRows, type RowsResult } from './session-rows.ts'
@@ -186,6 +187,7 @@ const keepProgram = async (
     await remember(store, run, work, options)
   }
   const states = options.isDry ? before : run.files(store.scope)
+  const touched = options.isDry ? await touchedOnly(store, news, before) : new Set<string>()
   const gone = goneFiles(program, sessions, states, options)
   if (!options.isDry)
     run.put(
@@ -202,12 +204,18 @@ const keepProgram = async (
     bytes: sessions.reduce((sum, { files }) => sum + files.reduce((all, { size }) => all + size, 0), 0),
     keptBytes: sessions.reduce(
       (sum, { files }) =>
-        sum + files.reduce((all, one) => all + (states.get(one.path)?.stamp === one.stamp ? one.size : 0), 0),
+        sum +
+        files.reduce(
+          (all, one) => all + (states.get(one.path)?.stamp === one.stamp || touched.has(one.path) ? one.size : 0),
+          0,
+        ),
       0,
     ),
     changes: countOf(
       options.isDry
-        ? news.map((one) => (before.has(own(one).path) ? 'grown' : 'new'))
+        ? news
+            .filter(({ files }) => !files.every((one) => isKept(one) || touched.has(one.path)))
+            .map((one) => (before.has(own(one).path) ? 'grown' : 'new'))
         : work.flatMap(({ changes }) => changes.filter((change, at) => at === 0 || change !== 'new')),
     ),
     unread: work.flatMap(({ unread }) => unread ?? []),
@@ -226,6 +234,27 @@ const keepProgram = async (
     unreadPlaces,
     stored: work.flatMap(({ results }) => results),
   }
+}
+
+/** The files that have another time than when they were kept, as after `restore`, and the same bytes. */
+const touchedOnly = async (
+  store: Store,
+  sessions: readonly SessionFiles[],
+  before: ReadonlyMap<string, KeptState>,
+): Promise<ReadonlySet<string>> => {
+  const same = new Set<string>()
+  await inParallel(sessions, async ({ program, files }) => {
+    const id = before.get(files[0]?.path ?? '')?.session
+    if (id === undefined) return
+    try {
+      const { versions } = await keepingSession(store, { id, program, files })
+      for (const found of files)
+        if (await isKeptWhole(found, versions.get(keyOf({ program, file: found.file })))) same.add(found.path)
+    } catch {
+      // The run that keeps them reports it.
+    }
+  })
+  return same
 }
 
 /** The stamp to remember. Bytes that a redaction left out are kept by the next run without one. */
@@ -308,8 +337,17 @@ const reasonOf = (error: unknown): string => {
     : unreadable('', error).message.replace(/^: /, '')
 }
 
-const keepingSession = async (store: Store, { id, program, files }: Work): Promise<KeepingSession> => {
-  const metadata: JsonObject = { import: { program, path: files[0]?.path ?? '' } }
+/** The metadata of a new session; with its project's folder, if a file beside it names that (Gemini CLI). */
+const importMetadata = (program: string, path: string): JsonObject => {
+  const cwd = projectRoot(dirname(dirname(path)))
+  return { import: { program, path }, ...(cwd !== undefined && { cwd }) }
+}
+
+const keepingSession = async (
+  store: Store,
+  { id, program, files }: Pick<Work, 'id' | 'program' | 'files'>,
+): Promise<KeepingSession> => {
+  const metadata = importMetadata(program, files[0]?.path ?? '')
   const opened = await openSession(store, id)()
   if (isLeft(opened)) {
     if (opened.left._tag !== 'NoSuchLog') throw new Unreadable(faultText(opened.left))
@@ -374,8 +412,14 @@ export const rowsOfSource = async (
       if (pick === 0 && transcript.damage.length > 0) throw new UnreadFormat('none of its lines can be read')
       continue
     }
-    const metadata = { import: { program, path: source.path } }
-    const done = await bringRows(store, pick === 0 ? id : `${id}.${pick}`, transcript, metadata, erased)
+    const done = await bringRows(
+      store,
+      pick === 0 ? id : `${id}.${pick}`,
+      transcript,
+      importMetadata(program, source.path),
+      erased,
+      Math.round(source.changed),
+    )
     if (done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal as Terminal)
     results.push(done)
   }

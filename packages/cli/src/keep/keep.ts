@@ -4,7 +4,7 @@ import { dirname, sep } from 'node:path'
 import { isArray } from 'indelible/internal/json'
 import { memoryStore } from 'indelible/store'
 import { folderOf, homeOf, programs, titleOf } from '../sources/agent-sessions.ts'
-import { tellLastFailure } from './last-result.ts'
+import { tellLastResult } from './last-result.ts'
 import { storeOption, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
@@ -76,7 +76,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
       run.lock()
       return printReports(await keepSessions(memoryStore(), run, options, terminal), call, options)
     }
-    await tellLastFailure(call)
+    await tellLastResult(call)
     const before = sizeOf(file)
     return withStore(call, { make: !options.isDry }, async (store) => {
       if (file !== undefined && !options.isDry) makePrivate(file, terminal)

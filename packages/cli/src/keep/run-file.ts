@@ -117,16 +117,15 @@ const busy = 5
 /** The path of the file for a store file. */
 export const runFilePath = (store: string): string => `${store}.keep`
 
-/** What the last run did not keep; undefined if it kept everything, or if none ran. */
-export const lastFailure = (store: string): RunResult | undefined => {
+/** The result of the last run; undefined if none ended. */
+export const lastResult = (store: string): RunResult | undefined => {
   const path = runFilePath(store)
   if (!existsSync(path)) return undefined
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 200 })
     const value: unknown = db.prepare('select value from result').get()?.['value']
-    const result = typeof value === 'string' ? (JSON.parse(value) as RunResult) : undefined
-    return result === undefined || result.failures.length === 0 ? undefined : result
+    return typeof value === 'string' ? (JSON.parse(value) as RunResult) : undefined
   } catch {
     return undefined // it is not written yet, or locked: the next run reports
   } finally {

@@ -26,6 +26,7 @@ export interface RowsResult {
  * with a number. Messages that were erased in this store are not stored again.
  *
  * @param metadata that of a new session, beside the transcript's own
+ * @param time that of messages whose source has no times, in milliseconds since 1970
  */
 export const bringRows = async (
   store: Store,
@@ -33,6 +34,7 @@ export const bringRows = async (
   transcript: Transcript,
   metadata: JsonObject,
   erased: ErasedMessages,
+  time: number = Date.now(),
 ): Promise<RowsResult> => {
   let best: { readonly id: string; readonly shared: number; readonly from: number } | undefined
   for (let number = 1; ; number++) {
@@ -42,7 +44,7 @@ export const bringRows = async (
     if (isMissing && erased.isRemoved(name)) return { id: name, done: 'removed', messages: 0, len: 0 }
     if (isMissing) {
       if (best === undefined) {
-        const rows = rowsFrom(transcript, 0, [], erased)
+        const rows = rowsFrom(transcript, 0, [], erased, time)
         const created = await appendRows(store, name, {
           head: undefined,
           rows: [],
@@ -50,26 +52,31 @@ export const bringRows = async (
           metadata: { ...recordOf(transcript).metadata, ...metadata },
         })()
         if (isLeft(created) && created.left._tag === 'LogExists')
-          return bringRows(store, id, transcript, metadata, erased)
+          return bringRows(store, id, transcript, metadata, erased, time)
         const head = await valueOrUnreadable(async () => created)
         const stored = await appendRows(store, name, { head, metadata: undefined, rows, blocks: new Map() })()
-        if (isLeft(stored) && stored.left._tag === 'Conflict') return bringRows(store, id, transcript, metadata, erased)
+        if (isLeft(stored) && stored.left._tag === 'Conflict')
+          return bringRows(store, id, transcript, metadata, erased, time)
         await valueOrUnreadable(async () => stored)
         const messages = rows.filter((row) => 'message' in row).length
         return { id: name, done: 'stored', messages, len: messages }
       }
       const forked = await forkSession(store, best.id, { at: best.shared, id: name })()
-      if (isLeft(forked) && forked.left._tag === 'LogExists') return bringRows(store, id, transcript, metadata, erased)
+      if (isLeft(forked) && forked.left._tag === 'LogExists')
+        return bringRows(store, id, transcript, metadata, erased, time)
       await valueOrUnreadable(async () => forked)
-      return bringRows(store, id, transcript, metadata, erased).then((done) => ({ ...done, done: 'branched' as const }))
+      return bringRows(store, id, transcript, metadata, erased, time).then((done) => ({
+        ...done,
+        done: 'branched' as const,
+      }))
     }
     const session = await openToAppend(store, name)
     try {
       const place = commonPlace(session, transcript, erased)
       const { shared, from, isWhole } = place
       if (isWhole || from === transcript.messages.length || place.grown !== undefined) {
-        const done = await append(store, session, transcript, place, erased)
-        if (done === undefined) return await bringRows(store, id, transcript, metadata, erased)
+        const done = await append(store, session, transcript, place, erased, time)
+        if (done === undefined) return await bringRows(store, id, transcript, metadata, erased, time)
         if (done > 0 && place.len > 0) await describeFile(store, id, transcript)
         const kind = done === 0 ? 'unchanged' : place.len === 0 ? 'stored' : 'continued'
         return { id: name, done: kind, messages: done, len: session.len + done }
@@ -152,7 +159,9 @@ const textOf = (part: Message['content'][number] | undefined): string | undefine
 /** The first session of a file has the file's own data, such as the tokens of all its calls: they grow with the file. */
 const describeFile = async (store: Store, id: string, transcript: Transcript): Promise<void> => {
   const { from } = recordOf(transcript).metadata
-  const session = await openToAppend(store, id)
+  // The time of the last row: the session is as old as its conversation.
+  const { appended: at } = await valueOrUnreadable(store.info(id))
+  const session = await openToAppend({ ...store, now: () => at }, id)
   const before = session.metadata()['from']
   if (isObject(before) && isObject(from) && !jsonEqual(before, from)) {
     const updated = await session.update((metadata) => {
@@ -166,22 +175,27 @@ const describeFile = async (store: Store, id: string, transcript: Transcript): P
 type Rows = ReturnType<typeof rowsFrom>
 
 /** The rows from a message on, with the notes between them. Notes that are stored already are left out. */
-const rowsFrom = (transcript: Transcript, from: number, there: Iterable<unknown>, erased: ErasedMessages) => {
+const rowsFrom = (
+  transcript: Transcript,
+  from: number,
+  there: Iterable<unknown>,
+  erased: ErasedMessages,
+  time: number,
+) => {
   const stored = new Set(Array.from(there, (note) => JSON.stringify(note)))
   let position = 0
-  const now = Date.now()
   const rows = []
-  for (const row of recordOf(transcript).rows) {
+  for (const row of recordOf(transcript, time).rows) {
     if ('message' in row) {
       const isNew = position++ >= from
-      if (isNew && !erased.has(row.message)) rows.push({ ...row, at: row.at ?? now })
+      if (isNew && !erased.has(row.message)) rows.push({ ...row, at: row.at ?? time })
     } else if (
       position >= from &&
       row.note.type !== 'seal' &&
       row.note.type !== 'metadata' &&
       !stored.has(JSON.stringify(row.note))
     )
-      rows.push({ ...row, at: row.at ?? now })
+      rows.push({ ...row, at: row.at ?? time })
   }
   return rows
 }
@@ -193,13 +207,11 @@ const append = async (
   transcript: Transcript,
   { from, grown }: CommonPlace,
   erased: ErasedMessages,
+  time: number,
 ): Promise<number | undefined> => {
-  let rows: Rows = rowsFrom(transcript, from, session.notes(), erased)
+  let rows: Rows = rowsFrom(transcript, from, session.notes(), erased, time)
   if (grown !== undefined)
-    rows = [
-      { note: { type: 'retraction', from: grown, to: grown + 1 } as const, at: rows[0]?.at ?? Date.now() },
-      ...rows,
-    ]
+    rows = [{ note: { type: 'retraction', from: grown, to: grown + 1 } as const, at: rows[0]?.at ?? time }, ...rows]
   const messages = rows.filter((row) => 'message' in row).length
   if (messages === 0) return 0
   const isNew = session.len === 0 && ![...session.notes()].some(({ type }) => type === 'metadata')

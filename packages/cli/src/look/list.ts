@@ -1,6 +1,6 @@
 /** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
 import { isLeft } from 'indelible/internal/json'
-import { tellLastFailure } from '../keep/last-result.ts'
+import { tellLastResult } from '../keep/last-result.ts'
 import type { SessionInfo } from 'indelible/session'
 import { readUsage } from 'indelible/internal/session'
 import type { ListQuery, Store } from 'indelible/store'
@@ -93,7 +93,7 @@ const listStore = async (call: Call): Promise<void> => {
     )
   const passes = filterOf(values)
   const limit = wholeNumber('--limit', values['limit'], undefined, 0)
-  await tellLastFailure(call)
+  await tellLastResult(call)
   await withScopes(call, async (scopes, all) => {
     const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
     const found: ListedSession[] = []

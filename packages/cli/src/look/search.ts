@@ -8,17 +8,10 @@ import {
   type SearchHit,
   type SearchOptions,
   type SearchPage,
+  type SessionsFound,
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
-import {
-  parseAge,
-  Misuse,
-  Unreadable,
-  wholeNumber,
-  type Call,
-  type Command,
-  type Terminal,
-} from '../terminal/command.ts'
+import { Misuse, timeOf, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { describeSession } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
@@ -37,8 +30,8 @@ import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 export const search: Command = {
   name: 'search',
   synopsis: 'search WORDS',
-  purpose: 'find messages in all sessions of a store',
-  usage: ['search WORDS [options]'],
+  purpose: 'find messages in all sessions of a store, or the sessions that a question is about',
+  usage: ['search WORDS [options]', 'search "A QUESTION?" [options]'],
   about: `Prints the messages that have all of the words, as SESSION:POSITION
 and the text around them. The best matches come first: words close together, in
 text of a person. "indelible show SESSION POSITION" prints a whole message. Case
@@ -50,6 +43,13 @@ shell leaves them as they are. Put words that begin with a dash after --:
 
   indelible search '"rate limit" retr* -test'
   indelible search -- -test deploy
+
+A text that ends with a question mark is a question; --question makes one of any
+text. It finds the sessions that it may be about, the best first, each with its
+best messages. No message needs all words, and English words are compared by
+their stems: "decide" finds "decided".
+
+  indelible search "when did we decide on SQLite?"
 
 In Chinese, Japanese, Korean and Thai, any characters that follow each other are
 found. With an index ("indelible index") a search takes milliseconds; without
@@ -63,13 +63,17 @@ its messages were searched, the exit code is 1.`,
     role: { value: 'ROLE', help: `only messages of this role: ${roles.join(', ')}` },
     since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
     until: { value: 'TIME', help: 'only messages appended before' },
-    limit: { value: 'N', help: 'print at most N messages (default: 20)' },
-    json: { help: 'one JSON object for each message, and for each session that is damaged or was notSearched' },
+    question: { help: 'find sessions by a question, even if it does not end with a question mark' },
+    limit: { value: 'N', help: 'print at most N messages (default: 20), or N sessions of a question (default: 5)' },
+    json: {
+      help: 'one JSON object for each message, or each session of a question, and for each session that is damaged or was notSearched',
+    },
     index: { help: 'first create the index, if the store has none' },
     ...storeOption,
     ...allScopesOption,
   },
   examples: [
+    'indelible search "when did we decide on SQLite?"',
     'indelible search "deploy failed" --in tools',
     `indelible search '"rate limit" -test' --role user --since 7d`,
   ],
@@ -78,7 +82,10 @@ its messages were searched, the exit code is 1.`,
     const query = positionals.join(' ')
     if (query.trim() === '') throw new Misuse('search needs WORDS')
     const options = optionsIn(values)
-    const limit = wholeNumber('--limit', values['limit'], 20, 1)
+    const isQuestion = values['question'] === true || (/[?？؟]\s*$/.test(query) && values['sort'] === undefined)
+    if (isQuestion && values['sort'] !== undefined)
+      throw new Misuse('--sort orders messages, and a question finds sessions')
+    const limit = wholeNumber('--limit', values['limit'], isQuestion ? 5 : 20, 1)
     await withScopes(call, async (scopes, all) => {
       const [first] = scopes
       if (values['index'] === true && first !== undefined) await buildIndex(first.encryption?.bare ?? first, terminal)
@@ -86,11 +93,17 @@ its messages were searched, the exit code is 1.`,
         hits: 0,
         more: false,
         behind: 0,
+        unread: 0,
         indexed: true,
         damaged: new Set(),
         encrypted: new Set(),
       }
       const began = Date.now()
+      if (isQuestion) {
+        await answer(call, scopes, all, query, options, limit, totals)
+        await end(totals, limit, scopes.length, began, call, 'session')
+        return
+      }
       const print = async (found: readonly Found[]): Promise<void> => {
         if (values['json'] === true)
           await terminal.printJson(found.map(({ scope, hit }) => ({ ...(all && { scope }), ...hit })))
@@ -105,16 +118,80 @@ its messages were searched, the exit code is 1.`,
         })
       if (found.length > limit) totals.more = true
       await print(found.toSorted(({ hit: a }, { hit: b }) => compareHits(a, b, options.sort)).slice(0, limit))
-      if (values['json'] === true)
-        await terminal.printJson([
-          ...[...totals.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
-          ...[...totals.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
-        ])
-      await tell(totals, limit, scopes.length, began, call)
-      if (typeof values['session'] === 'string' && totals.encrypted.size > 0)
-        throw new Unreadable(`${values['session']}: was not searched`)
+      await end(totals, limit, scopes.length, began, call, 'message')
     })
   },
+}
+
+/** Reports sessions that were not searched, and prints the closing lines. */
+const end = async (
+  totals: SearchTotals,
+  limit: number,
+  scopes: number,
+  began: number,
+  call: Call,
+  what: 'message' | 'session',
+): Promise<void> => {
+  const { values, terminal } = call
+  if (values['json'] === true)
+    await terminal.printJson([
+      ...[...totals.damaged].map((id) => ({ session: id, damaged: 'not all of its messages were searched' })),
+      ...[...totals.encrypted].map((id) => ({ session: id, notSearched: 'encrypted' })),
+    ])
+  await tell(totals, limit, scopes, began, call, what)
+  if (typeof values['session'] === 'string' && totals.encrypted.size > 0)
+    throw new Unreadable(`${values['session']}: was not searched`)
+}
+
+type FoundSession = SessionsFound['sessions'][number]
+
+/** Prints the sessions that a question may be about, the best of all scopes first. */
+const answer = async (
+  { values, terminal }: Call,
+  scopes: readonly Store[],
+  all: boolean,
+  question: string,
+  { in: where, retracted, role, since, until }: SearchOptions,
+  limit: number,
+  totals: SearchTotals,
+): Promise<void> => {
+  const found: { readonly store: Store; readonly session: FoundSession }[] = []
+  for (const store of scopes) {
+    const only = values['session']
+    const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
+    const filters = present({ in: where, retracted, role, since, until, session })
+    const one = await terminal.waiting('searching', () =>
+      valueOrUnreadable(searchStore(store, { question, ...filters, limit: Math.min(100, limit) })),
+    )
+    for (const each of one.sessions) found.push({ store, session: each })
+    if (one.more > 0) totals.more = true
+    totals.behind = Math.max(totals.behind, one.behind ?? 0)
+    totals.unread += one.unread ?? 0
+    totals.indexed &&= one.indexed
+    for (const id of one.damaged ?? []) totals.damaged.add(id)
+    for (const id of one.encrypted ?? []) totals.encrypted.add(id)
+  }
+  const best = found.toSorted((a, b) => b.session.score - a.session.score).slice(0, limit)
+  totals.hits = best.length
+  if (best.length < found.length) totals.more = true
+  if (values['json'] === true)
+    return terminal.printJson(best.map(({ store, session }) => ({ ...(all && { scope: store.scope }), ...session })))
+  const lines: string[] = []
+  for (const { store, session } of best) {
+    const info = await valueOrUnreadable(describeSession(store, session.session))
+    const scope = all ? `${oneLine(store.scope)}  ` : ''
+    const more = session.more === 0 ? '' : `  ${groupedNumber(session.more)} more`
+    const id = (await shortIdsIn(store, [session.session], terminal))(session.session)
+    const day = new Date(info.appended).toISOString().slice(0, 10)
+    lines.push(`${scope}${terminal.paint('cyan', id)}  ${terminal.paint('dim', `${day}${more}`)}`)
+    for (const { position, role: speaker, excerpt } of session.passages) {
+      const head = `  ${padEnd(`${position}`, 5)} ${speaker}  `
+      lines.push(
+        `${terminal.paint('dim', head)}${excerptOf(excerpt, Math.max(20, terminal.columns - widthOf(head)), terminal.paint)}`,
+      )
+    }
+  }
+  return terminal.print(lines)
 }
 
 const shortIdsOf = async (
@@ -147,26 +224,46 @@ interface SearchTotals {
   hits: number
   more: boolean
   behind: number
+  /** The rows that a question left unread. */
+  unread: number
   indexed: boolean
   readonly damaged: Set<string>
   readonly encrypted: Set<string>
 }
 
-const tell = async (totals: SearchTotals, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
+const tell = async (
+  totals: SearchTotals,
+  limit: number,
+  scopes: number,
+  began: number,
+  call: Call,
+  what: 'message' | 'session',
+): Promise<void> => {
   const { terminal } = call
   const lines: string[] = []
   if (totals.hits === 0 && !totals.more)
-    lines.push(`no message in ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
+    lines.push(
+      `no ${what} in ${scopes === 1 ? 'this scope' : 'these scopes'} has ${what === 'message' ? 'all' : 'any'} of these words`,
+    )
   if (totals.more) lines.push(`there may be more; try --limit ${limit * 10}`)
   if (totals.behind > 0)
     lines.push(
       `${countText(totals.behind, 'row')} of the store ${totals.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
+  if (totals.unread > 0)
+    lines.push(
+      `there is no index, so only the newest messages were read, and ${countText(totals.unread, 'row')} were not: "indelible index" makes them searchable`,
+    )
   if (totals.encrypted.size > 0)
     lines.push(
       `${countText(totals.encrypted.size, 'encrypted session')} ${totals.encrypted.size === 1 ? 'was' : 'were'} not searched: ${sessionNames(totals.encrypted)}; ${keyAdvice(call, totals.encrypted.size)}`,
     )
-  if (!totals.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slowMs)
+  if (
+    !totals.indexed &&
+    totals.unread === 0 &&
+    keyFileOf(call.values, terminal) === undefined &&
+    Date.now() - began > slowMs
+  )
     lines.push(`there is no index, so every message was scanned; "indelible index" creates one`)
   if (totals.damaged.size > 0) terminal.tellDamage([damagedText(totals.damaged)])
   terminal.tell(lines)
@@ -314,16 +411,6 @@ const optionsIn = (values: Call['values']): SearchOptions => {
     retracted: values['all'] === true,
     ...present({ role, since, until }),
   }
-}
-
-const timeOf = (option: string, given: unknown): number | undefined => {
-  if (typeof given !== 'string') return undefined
-  const age = parseAge(given)
-  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
-  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
-  if (Number.isNaN(time))
-    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
-  return time
 }
 
 export const index: Command = {

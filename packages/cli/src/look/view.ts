@@ -6,7 +6,7 @@ import { startView, type View, type ViewOptions } from '@indelible/view'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { valueOrUnreadable, storeOption, withStore } from '../sources/place.ts'
 import { onStop, openInBrowser } from '../terminal/program.ts'
-import { tellLastFailure } from '../keep/last-result.ts'
+import { tellLastResult } from '../keep/last-result.ts'
 import { scopesBeside, sessionOrAdvice } from '../sources/sessions.ts'
 import { defaultStorePath, storeName, storeOptionOf } from '../sources/store.ts'
 import { trustOf, trustOptions } from '../sources/trust.ts'
@@ -53,7 +53,7 @@ without it, you can paste keys in the proof's window.`,
     const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
     const trust = trustOf(values, terminal)
     const given = storeOptionOf(values, terminal)
-    await tellLastFailure(call)
+    await tellLastResult(call)
     const serve: Serve = (store, name, id) =>
       serveUntilStopped({ store, name, version: version(), host, port, ...(trust && { trust }) }, id, call)
     if (given === undefined && values['scope'] === undefined && (await isNewStore(call))) {

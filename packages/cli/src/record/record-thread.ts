@@ -4,7 +4,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { FrameReader, framesIn } from '@indelible/recorder/internal/proxy'
 import { Misuse, Unreadable, wholeNumber, type Call } from '../terminal/command.ts'
 import { terminalOf } from '../terminal/output.ts'
-import { withStore } from '../sources/place.ts'
+import { scopeOf, withStore } from '../sources/place.ts'
+import { noteRecordedHere } from './recorded-here.ts'
 import { Recorders, type ScopeSummary } from './recorders.ts'
 import { recordLeftSpools, spoolPathPrefix } from './spools.ts'
 
@@ -80,7 +81,10 @@ try {
     await recorders.settled()
     recorders.tellRedacted()
     tell({ over: finishedCalls })
-    tell({ summaries: recorders.summaries() })
+    const summaries = recorders.summaries()
+    for (const { scope, sessions } of summaries)
+      await noteRecordedHere(scope === undefined ? store : scopeOf(store, scope), sessions, env)
+    tell({ summaries })
   })
   parentPort?.close()
 } catch (cause) {

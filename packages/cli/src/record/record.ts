@@ -2,28 +2,16 @@
 import { randomBytes } from 'node:crypto'
 import { isLoopback } from '@indelible/recorder/internal/proxy'
 import { startProxy, type Proxy } from '@indelible/recorder/proxy'
-import { vertexUrl } from '@indelible/recorder/internal/proxy'
 import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from '../terminal/command.ts'
 import { storeOption } from '../sources/place.ts'
 import { onStop, runProgram } from '../terminal/program.ts'
+import { environment, fillAddresses, providerNames, upstreamsOf } from './providers.ts'
 import { beginRecording } from './recording.ts'
 import type { ScopeSummary } from './recorders.ts'
 import { dollarsText, share } from '@indelible/view/internal'
 import { countText, shellWord } from '../terminal/screen.ts'
 import type { RecorderSummary } from '@indelible/recorder/internal'
 import type { Upstream } from '@indelible/recorder/internal/proxy'
-
-/** For each provider: the URL of its API, and the variables that override it in programs. */
-const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
-  { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
-  { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
-  { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
-  { name: 'vertex', url: 'https://aiplatform.googleapis.com', urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
-  // The API that Gemini CLI calls for users who log in with Google.
-  { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
-]
-
-const names = providers.map(({ name }) => name).join(', ')
 
 export const record: Command = {
   name: 'record',
@@ -74,7 +62,7 @@ machine's, such as a container's name for it. Give a token for these.`,
     upstream: {
       value: 'NAME=URL',
       many: true,
-      help: `send the calls of a provider (${names}) to this address; repeatable`,
+      help: `send the calls of a provider (${providerNames}) to this address; repeatable`,
     },
     'scope-header': {
       value: 'NAME',
@@ -146,27 +134,6 @@ const parseListenOption = (given: unknown): Place | undefined => {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => {
-  const named = new Map<string, string>()
-  for (const one of (Array.isArray(given) ? given : []) as readonly string[]) {
-    const [, name, url] = /^([a-z]+)=(https?:\/\/.+)$/.exec(one) ?? []
-    if (
-      name === undefined ||
-      url === undefined ||
-      !URL.canParse(url) ||
-      !providers.some((known) => known.name === name)
-    )
-      throw new Misuse(`--upstream takes NAME=URL, where NAME is one of ${names}; not "${one}"`)
-    named.set(name, url)
-  }
-  return providers.map(({ name, url, urlOf, variables }) => {
-    const address = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
-    return address === undefined
-      ? { name, url, ...(urlOf !== undefined && { urlOf }) }
-      : { name, url: address.replace(/\/+$/, '') }
-  })
-}
-
 const startListening = async (options: Parameters<typeof startProxy>[0]): Promise<Proxy> => {
   try {
     return await startProxy(options)
@@ -174,23 +141,6 @@ const startListening = async (options: Parameters<typeof startProxy>[0]): Promis
     throw new Unreadable(`can't listen on ${options.host}:${options.port}: ${(cause as Error).message}`)
   }
 }
-
-const environment = (proxy: Proxy, { env }: Terminal): { readonly [name: string]: string | undefined } => ({
-  ...env,
-  ...Object.fromEntries(
-    providers.flatMap(({ name, variables }) => variables.map((variable) => [variable, proxy.urlOf(name)])),
-  ),
-  // The proxy itself is reached directly.
-  NO_PROXY: [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter(Boolean).join(','),
-})
-
-/** The arguments, with each `{VARIABLE}` replaced by its address: for programs that read no variables. */
-const fillAddresses = (args: readonly string[], proxy: Proxy): readonly string[] =>
-  providers.reduce(
-    (all, { name, variables }) =>
-      variables.reduce((some, variable) => some.map((arg) => arg.replaceAll(`{${variable}}`, proxy.urlOf(name))), all),
-    args,
-  )
 
 /** A URL for display. */
 const withoutPassword = (url: string): string => {

@@ -62,6 +62,8 @@ interface Place {
   readonly roots?: readonly string[]
   /** Files that lie beside a session: what matches them, and the path of the session, or the start of several paths. */
   readonly beside?: readonly (readonly [file: RegExp, owner: string])[]
+  /** Files that the program makes again from its sessions, such as an index. */
+  readonly ignored?: RegExp
   /** After how many days without a change the program deletes a session. */
   readonly deletesAfter?: (env: Env) => number | undefined
 }
@@ -118,13 +120,25 @@ const places: { readonly [program: string]: Place } = {
     roots: ['saoudrizwan.claude-dev/tasks', 'rooveterinaryinc.roo-cline/tasks', 'kilocode.kilo-code/tasks'],
     beside: [[/^([^/]+\/tasks\/[^/]+\/).+$/, '$1api_conversation_history.json']],
   },
+  // Cline 3, whose sessions are apart from those of the extension.
+  'cline-cli': {
+    folder: inHome('CLINE_DIR', '.cline'),
+    files: /^data\/sessions\/[^/]+\/[^/]+\.messages\.json$/,
+    roots: ['data/sessions'],
+    beside: [[/^(data\/sessions\/[^/]+\/)([^/]+)\.json$/, '$1$2.messages.json']],
+  },
   copilot: {
     folder: inHome('COPILOT_HOME', '.copilot'),
     files: /^session-state\/(?:[^/]+\/events|[^/]+)\.jsonl$/,
     roots: ['session-state'],
     beside: [[/^(session-state\/[^/]+\/).+$/, '$1events.jsonl']],
   },
-  droid: { folder: (env) => join(homeOf(env), '.factory'), files: /^sessions\/.+\.jsonl$/, roots: ['sessions'] },
+  droid: {
+    folder: (env) => join(homeOf(env), '.factory'),
+    files: /^sessions\/.+\.jsonl$/,
+    roots: ['sessions'],
+    beside: [[/^(sessions\/.+)\.settings\.json(?:\.bak)?$/, '$1.jsonl']],
+  },
   goose: {
     folder: inData('goose'),
     files: /^sessions\/[^/]+\.jsonl$/,
@@ -135,6 +149,8 @@ const places: { readonly [program: string]: Place } = {
     folder: inHome('KIMI_CODE_HOME', '.kimi-code'),
     files: /^sessions\/.+\/(?:wire|context)\.jsonl$/,
     roots: ['sessions'],
+    beside: [[/^(sessions\/[^/.][^/]*\/[^/]+\/)(?!agents\/).+$/, '$1agents/main/wire.jsonl']],
+    ignored: /^sessions\/\.index-/,
   },
   qwen: {
     folder: inHome('QWEN_HOME', '.qwen'),
@@ -208,6 +224,7 @@ const titles: { readonly [program: string]: string } = {
   gemini: 'Gemini CLI',
   amp: 'Amp',
   cline: 'Cline',
+  'cline-cli': 'Cline CLI',
   copilot: 'Copilot CLI',
   droid: 'Droid',
   goose: 'Goose',
@@ -267,7 +284,7 @@ const databasesIn = async (folder: string, env: Env, unread: string[]): Promise<
 const filesIn = async (
   program: string,
   folder: string,
-  { files, databases, roots = ['.'], beside = [] }: Place,
+  { files, databases, roots = ['.'], beside = [], ignored }: Place,
   unread: string[],
 ): Promise<Pick<Found, 'sources' | 'others'>> => {
   const sources: Source[] = []
@@ -311,6 +328,7 @@ const filesIn = async (
       unread.push(`${join(folder, root)}: is a link to something that can't be read`)
   }
   for (const { path, file, stats } of found) {
+    if (ignored?.test(file) === true) continue
     const { size, mtimeMs: changed } = stats
     const own = { path, file, stamp: stampOf(stats), changed, size }
     if (databases?.test(file) === true)

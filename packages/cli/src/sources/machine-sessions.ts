@@ -37,8 +37,12 @@ export const importAdvice = async (env: Terminal['env']): Promise<string | undef
 }
 
 /** The id at the end of a session file's name, or from the database. For Gemini CLI it is the first part of the id. */
-export const idOf = ({ path: named }: Pick<Source, 'path'>): string =>
-  idIn(named.replace(/[/\\](?:events|wire|context|api_conversation_history)\.jsonl?$/, ''))
+export const idOf = ({ path: named }: Pick<Source, 'path'>): string => {
+  // Kimi has a folder for each agent of a session.
+  const [, session, agent] = /^(.*)[/\\]agents[/\\]([^/\\]+)[/\\]wire\.jsonl$/.exec(named) ?? []
+  if (session !== undefined) return agent === 'main' ? idIn(session) : `${idIn(session)}.agent-${agent}`
+  return idIn(named.replace(/[/\\](?:events|wire|context|api_conversation_history)\.jsonl?$|\.messages\.json$/, ''))
+}
 
 const idIn = (path: string): string =>
   /(?:#|[-_/\\])([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<=#).+|[0-9a-f]{8})(?:\.jsonl?(?:\.zst)?)?$/.exec(

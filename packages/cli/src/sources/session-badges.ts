@@ -17,14 +17,21 @@ export interface Marks {
  * The marks of the sessions of a scope. An unreadable ledger is reported.
  *
  * Cost    O(rows of the ledger); if messages were erased, also a list of all sessions, because forks share messages
+ *
+ * @param sessions all sessions of the scope, if they are known
  */
-export const marksIn = async (store: Store, terminal: Terminal): Promise<(info: SessionInfo) => Marks> => {
+export const marksIn = async (
+  store: Store,
+  terminal: Terminal,
+  sessions?: Iterable<SessionInfo>,
+): Promise<(info: SessionInfo) => Marks> => {
   const read = await readLedger(store)()
   if (isLeft(read) && read.left._tag !== 'NoLedger')
     terminal.tell([`can't tell which sessions are held or erased: ${faultText(read.left)}`])
   const { held, erasures } = isLeft(read) ? { held: new Map<string, unknown>(), erasures: [] } : read.right
   const forks = new Map<string, SessionInfo['forkedFrom']>()
-  if (erasures.length > 0) for (const { id, forkedFrom } of await sessionsIn(store)) forks.set(id, forkedFrom)
+  if (erasures.length > 0)
+    for (const { id, forkedFrom } of sessions ?? (await sessionsIn(store))) forks.set(id, forkedFrom)
   /** By the session that does not share them with an original: the positions of erased messages. */
   const erased = new Map<string, Set<number>>()
   for (const { id, rows } of erasures)

@@ -76,28 +76,29 @@ export const isAddress = (location: string): boolean => {
 }
 
 /**
- * The store of a path or an address, or the default one; a missing one is created only with `make`. Throws Unreadable.
+ * The store of a path or an address, or the default one; a missing one is created only if `make` is true. With `read` a
+ * file is opened read-only. Throws Unreadable.
  */
 export const openStore = async (
   location: string | undefined,
-  make: boolean,
+  make: boolean | 'read',
   terminal: Terminal,
   onNotice: OnNotice = () => {},
 ): Promise<OpenedStore> => {
-  if (location !== undefined && isAddress(location)) return openPostgres(location, make, terminal)
+  if (location !== undefined && isAddress(location)) return openPostgres(location, make === true, terminal)
   const path = location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
-  if (make && location === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (make === true && location === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (location !== undefined && !existsSync(dirname(path)))
     throw new Unreadable(`${location}: its folder does not exist`)
   // Opening an empty file would silently turn it into a store.
-  if (!make && (await stat(path).catch(() => undefined))?.size === 0)
+  if (make !== true && (await stat(path).catch(() => undefined))?.size === 0)
     throw new Unreadable(
       `${location ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
     )
   // Only its owner may read a store; SQLite gives its other files the same mode.
-  if (make && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+  if (make === true && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const { sqliteStore } = await import('indelible/store/sqlite')
-  const opened = await sqliteStore({ path, create: make, onNotice })()
+  const opened = await sqliteStore({ path, create: make === true, readOnly: make === 'read', onNotice })()
   if (isLeft(opened))
     throw (await notAStore(opened.left, path, location ?? path)) ?? (await openFailure(opened.left, path, terminal))
   return { store: opened.right, name: path }

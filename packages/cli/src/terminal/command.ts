@@ -175,6 +175,17 @@ export const parseAge = (value: string): number | undefined => {
     : Number(count) * { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 }[unit as 'd']
 }
 
+/** The time of an option, in milliseconds since 1970. Throws Misuse. */
+export const timeOf = (option: string, given: unknown): number | undefined => {
+  if (typeof given !== 'string') return undefined
+  const age = parseAge(given)
+  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
+  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
+  if (Number.isNaN(time))
+    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
+  return time
+}
+
 /** The options `--reason` and `--by` of commands that write to the ledger. */
 export const becauseOptions: Command['options'] = {
   reason: { value: 'TEXT', help: 'the reason, for the ledger' },

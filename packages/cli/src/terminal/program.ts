@@ -35,10 +35,14 @@ export const onStop = ({ onInterrupt }: Pick<Terminal, 'onInterrupt'>, listener:
   }
 }
 
+/** The milliseconds until a program that does not end is killed. */
+const endMs = 5000
+
 /**
  * Run a program with our standard streams, and resolve to its exit code. A terminal sends Ctrl-C to
  * both processes, and the program decides what it means. Other signals are forwarded.
  *
+ * @param end ends the program: with SIGTERM, and with SIGKILL if that does not help
  * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
 export const runProgram = (
@@ -47,10 +51,16 @@ export const runProgram = (
   env: { readonly [name: string]: string | undefined },
   { onInterrupt }: Pick<Terminal, 'onInterrupt'>,
   cwd?: string,
+  end?: AbortSignal,
 ): Promise<number> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'inherit', env, ...(cwd !== undefined && { cwd }) })
     const ends = [onInterrupt(() => {}), onTerminate((signal) => void child.kill(signal))]
+    end?.addEventListener('abort', () => {
+      child.kill()
+      const timer = setTimeout(() => child.kill('SIGKILL'), endMs)
+      ends.push(() => clearTimeout(timer))
+    })
     const over = (): void => {
       for (const end of ends) end()
     }

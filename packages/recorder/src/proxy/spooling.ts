@@ -130,7 +130,10 @@ export class Frames {
         add(kinds.sent, body instanceof Error ? Buffer.from(reasonOf(body)) : none)
       },
       answered: (status, header) => {
-        const answered: AnsweredFrame = { status, headers: namedHeaders(['content-type', 'content-encoding'], header) }
+        const answered: AnsweredFrame = {
+          status,
+          headers: namedHeaders(['content-type', 'content-encoding', 'retry-after'], header),
+        }
         add(kinds.answered, jsonBytes(answered))
       },
       chunk: (bytes) => add(kinds.chunk, bytes),

@@ -9,12 +9,14 @@ import type { TranscriptFault } from 'indelible/codecs'
 import { assembleTranscript } from '../assemble.ts'
 import { createLineImport } from '../line-import.ts'
 import type { Transcript, TranscriptFormat, TranscriptOptions } from '../transcript.ts'
-import type { StoredConversation, StoredEntries } from './entries.ts'
-import { crushEntries } from './crush.ts'
-import { gooseEntries } from './goose.ts'
-import { langgraphEntries } from './langgraph.ts'
-import { opencodeEntries } from './opencode.ts'
-import { countOf, rowsOf } from './rows.ts'
+import type { ColumnsByTable, DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
+import { langgraphDatabase } from './langgraph.ts'
+import { opencodeDatabase } from './opencode.ts'
+import { columnsOf, rowCounts } from './rows.ts'
+import { crushDatabase, gooseDatabase } from './sessions.ts'
+
+/** Every kind of database: to add one, write its file and name it here. */
+const databases: readonly DatabaseFormat[] = [opencodeDatabase, gooseDatabase, crushDatabase, langgraphDatabase]
 
 /** Not an import: an older Node refuses it before the library can say which Node it needs. */
 const sqlite = process.getBuiltinModule('node:sqlite')
@@ -50,23 +52,15 @@ export const openTranscriptDatabase = (path: string): Either<TranscriptFault, Tr
   let db: DatabaseSync | undefined
   try {
     db = new sqlite.DatabaseSync(path, { readOnly: true })
-    const tables = new Set(rowsOf(db, "select name from sqlite_schema where type = 'table'").map(({ name }) => name))
-    const has = (...names: readonly string[]): boolean => names.every((name) => tables.has(name))
-    if (has('session', 'message', 'part') || has('session_message'))
-      return right(database(db, opencodeEntries(db), tables))
-    if (has('sessions', 'messages') && hasColumn(db, 'messages', 'content_json'))
-      return right(database(db, gooseEntries(db), tables))
-    if (has('sessions', 'messages') && hasColumn(db, 'messages', 'parts'))
-      return right(database(db, crushEntries(db), tables))
-    if (has('checkpoints', 'writes')) return right(database(db, langgraphEntries(db), tables))
-    const counted = unreadTables(db, tables, () => false)
+    const columns = columnsOf(db)
+    const format = databases.find(({ matches }) => matches(columns))
+    if (format !== undefined) return right(database(db, format.open(db), columns))
+    const counted = unreadTables(db, columns, [])
     db.close()
-    const named = [...tables]
-      .slice(0, 4)
-      .map(
-        (name) =>
-          `${JSON.stringify(name)}${counted[String(name)] === undefined ? '' : ` (${counted[String(name)]} ${counted[String(name)] === 1 ? 'row' : 'rows'})`}`,
-      )
+    const named = [...columns.keys()].slice(0, 4).map((name) => {
+      const rows = counted[name]
+      return `${JSON.stringify(name)}${rows === undefined ? '' : ` (${rows} ${rows === 1 ? 'row' : 'rows'})`}`
+    })
     return left(
       unknown(named.length === 0 ? 'a database without tables' : `a database with the tables ${named.join(', ')}`),
     )
@@ -101,38 +95,25 @@ const bookkeeping: ReadonlySet<unknown> = new Set(['todo', 'permission', 'sessio
 /** The tables that are named like those of conversations, or belong to one and hold content, have rows, and are not read. */
 const unreadTables = (
   db: DatabaseSync,
-  tables: ReadonlySet<unknown>,
-  isRead: (table: string) => boolean,
-): { readonly [table: string]: number } =>
-  Object.fromEntries(
-    [...tables].flatMap((table): (readonly [string, number])[] => {
-      if (
-        typeof table !== 'string' ||
-        isRead(table) ||
-        bookkeeping.has(table) ||
-        !(
-          /^(?:sessions?|messages?|parts?|threads?)(?:_?v\d+)?$|^session_messages?_?v\d+$/.test(table) ||
-          isOfConversations(db, table)
-        )
-      )
-        return []
-      const rows = countOf(db, `select count(*) as n from "${table}"`)
-      return rows === 0 ? [] : [[table, rows]]
-    }),
+  columns: ColumnsByTable,
+  read: readonly string[],
+): { readonly [table: string]: number } => {
+  const unread = [...columns].filter(
+    ([table, names]) =>
+      !read.includes(table) &&
+      !bookkeeping.has(table) &&
+      (/^(?:sessions?|messages?|parts?|threads?)(?:_?v\d+)?$|^session_messages?_?v\d+$/.test(table) ||
+        isOfConversations([...names])),
   )
-
-const isOfConversations = (db: DatabaseSync, table: string): boolean => {
-  const columns = rowsOf(db, 'select name from pragma_table_info(?)', table).map(({ name }) =>
-    String(name).toLowerCase(),
-  )
-  return (
-    columns.some((name) => /^(?:session|conversation|thread|chat)_?id$/.test(name)) &&
-    columns.some((name) => /^(?:data|content|contents|content_json|parts|messages?|text|body|payload)$/.test(name))
+  return rowCounts(
+    db,
+    unread.map(([table]) => table),
   )
 }
 
-const hasColumn = (db: DatabaseSync, table: string, column: string): boolean =>
-  countOf(db, 'select count(*) as n from pragma_table_info(?) where name = ?', table, column) > 0
+const isOfConversations = (columns: readonly string[]): boolean =>
+  columns.some((name) => /^(?:session|conversation|thread|chat)_?id$/i.test(name)) &&
+  columns.some((name) => /^(?:data|content|contents|content_json|parts|messages?|text|body|payload)$/i.test(name))
 
 const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
@@ -151,12 +132,12 @@ const readEntry = (entryOf: StoredEntries['entryOf'], id: string): ReturnType<St
 /** The part that both kinds of database share: the entry of one conversation is read like a line of a file. */
 const database = (
   db: DatabaseSync,
-  { format, formatOf = () => format, conversations, entryOf, isRead }: StoredEntries,
-  tables: ReadonlySet<unknown>,
+  { format, formatOf = () => format, conversations, entryOf, tables }: StoredEntries,
+  columns: ColumnsByTable,
 ): TranscriptDatabase => ({
   format: format.format,
   conversations: Object.freeze(conversations),
-  unread: Object.freeze(unreadTables(db, tables, isRead)),
+  unread: Object.freeze(unreadTables(db, columns, tables)),
   close: () => db.close(),
   read: ({ pick = 0, strict = false } = {}) => {
     const wanted = conversations[pick]
@@ -170,7 +151,12 @@ const database = (
     ])
     if (isLeft(read)) return read
     const { origin, ...transcript } = read.right
-    const aside = Object.freeze({ ...origin.aside, ...found.right.aside })
+    const others = rowCounts(
+      db,
+      [...columns.keys()].filter((table) => !tables.includes(table)),
+    )
+    const ofOthers = Object.entries(others).map(([table, rows]) => [`row of ${table}`, rows])
+    const aside = Object.freeze({ ...origin.aside, ...found.right.aside, ...Object.fromEntries(ofOthers) })
     return right(
       Object.freeze({ ...transcript, origin: Object.freeze({ ...origin, aside }), count: conversations.length, pick }),
     )

@@ -12,13 +12,18 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
 import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from 'indelible/internal/json'
 import { langgraph } from '../langgraph.ts'
-import type { StoredConversation, StoredEntries } from './entries.ts'
+import type { DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
 import { addMessages } from './messages.ts'
 import { readPython } from './python.ts'
-import { countOf, jsonOf, otherTables, rowsOf } from './rows.ts'
+import { countOf, jsonOf, rowsOf } from './rows.ts'
+
+export const langgraphDatabase: DatabaseFormat = {
+  matches: (columns) => columns.has('checkpoints') && columns.has('writes'),
+  open: (db) => threadsOf(db),
+}
 
 /** The threads of a database, oldest first. */
-export const langgraphEntries = (db: DatabaseSync): StoredEntries => {
+const threadsOf = (db: DatabaseSync): StoredEntries => {
   const threads = rowsOf(
     db,
     "select thread_id, max(checkpoint_id) as last from checkpoints where checkpoint_ns = '' group by thread_id order by min(checkpoint_id)",
@@ -51,11 +56,10 @@ export const langgraphEntries = (db: DatabaseSync): StoredEntries => {
       ...(inner > 0 && { 'checkpoint of a subgraph': inner }),
       ...(others > 0 && { 'checkpoint of another thread': others }),
       ...(writes > 0 && { write: writes }),
-      ...otherTables(db, ['checkpoints', 'writes']),
     }
     return right({ entry, aside })
   }
-  return { format: langgraph, conversations, entryOf, isRead: (table) => table === 'checkpoints' || table === 'writes' }
+  return { format: langgraph, conversations, entryOf, tables: ['checkpoints', 'writes'] }
 }
 
 type Row = { readonly [column: string]: unknown }

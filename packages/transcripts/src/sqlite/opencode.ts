@@ -3,10 +3,16 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Json, type JsonObject, right } from 'indelible/internal/json'
 import { opencode } from '../opencode.ts'
 import { opencodeRows } from '../opencode-rows.ts'
-import type { StoredConversation, StoredEntries } from './entries.ts'
-import { countOf, objectOf, otherTables, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
+import type { Counts, DatabaseFormat, StoredConversation, StoredEntries } from './entries.ts'
+import { countOf, objectOf, parsedColumns, rowsOf, tableIs, withColumn } from './rows.ts'
 
-export const opencodeEntries = (db: DatabaseSync): StoredEntries => {
+export const opencodeDatabase: DatabaseFormat = {
+  matches: (columns) =>
+    ['session', 'message', 'part'].every((table) => columns.has(table)) || columns.has('session_message'),
+  open: (db) => sessionsOf(db),
+}
+
+const sessionsOf = (db: DatabaseSync): StoredEntries => {
   const has = (table: string): boolean => tableIs(db, table)
   const sessionTables = ['session_v2', 'session'].filter(has)
   const rows = sessionTables.flatMap((table) =>
@@ -33,14 +39,14 @@ export const opencodeEntries = (db: DatabaseSync): StoredEntries => {
     })
   const entryOf: StoredEntries['entryOf'] = (id) =>
     isInLaterTables(db, id)
-      ? right({ entry: rowsEntry(db, id, String(byId.get(id)?.['table'])), aside: otherTables(db, opencodeTables) })
+      ? right({ entry: rowsEntry(db, id, String(byId.get(id)?.['table'])), aside: {} })
       : right(partsEntry(db, id, String(byId.get(id)?.['table'] ?? 'session')))
   return {
     format: opencode,
     formatOf: (entry) => (opencodeRows.matches(entry) ? opencodeRows : opencode),
     conversations,
     entryOf,
-    isRead: (table) => opencodeTables.includes(table),
+    tables: ['session', 'message', 'part', 'todo', 'session_v2', 'session_message'],
   }
 }
 
@@ -68,7 +74,7 @@ const partsEntry = (
   db: DatabaseSync,
   id: string,
   table: string,
-): { readonly entry: JsonObject; readonly aside: { readonly [kind: string]: number } } => {
+): { readonly entry: JsonObject; readonly aside: Counts } => {
   const [row = {}] = rowsOf(db, `select * from ${table} where id = ?`, id)
   const { project_id: projectID = null, time_created: created = null, time_updated: updated = null, ...columns } = row
   const parts = new Map<Json | undefined, JsonObject[]>()
@@ -92,8 +98,6 @@ const partsEntry = (
   const others = tableIs(db, 'message') ? countOf(db, 'select count(*) as n from message where session_id <> ?', id) : 0
   return {
     entry: { info, messages, ...(todos.length > 0 && { todos }) },
-    aside: { ...(others > 0 && { 'message of another conversation': others }), ...otherTables(db, opencodeTables) },
+    aside: others > 0 ? { 'message of another conversation': others } : {},
   }
 }
-
-const opencodeTables = ['session', 'message', 'part', 'todo', 'session_v2', 'session_message']

@@ -1,17 +1,28 @@
 /** Rows of another program's SQLite file, as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isObject, jsonIn, type Json, type JsonObject } from 'indelible/internal/json'
-import type { Counts } from './entries.ts'
+import type { ColumnsByTable, Counts } from './entries.ts'
 
-export const otherTables = (db: DatabaseSync, read: readonly string[]): Counts => {
+/** The tables of a database, and the columns of each. */
+export const columnsOf = (db: DatabaseSync): ColumnsByTable => {
   const tables = rowsOf(db, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
-  return Object.fromEntries(
-    tables.flatMap(({ name }): (readonly [string, number])[] => {
-      if (typeof name !== 'string' || read.includes(name)) return []
-      const rows = countOf(db, `select count(*) as n from "${name.replaceAll('"', '""')}"`)
-      return rows === 0 ? [] : [[`row of ${name}`, rows]]
-    }),
+  return new Map(
+    tables.map(({ name }) => [
+      String(name),
+      new Set(
+        rowsOf(db, 'select name from pragma_table_info(?)', String(name)).map((column) => String(column['name'])),
+      ),
+    ]),
   )
+}
+
+/** The numbers of rows of those of these tables that have rows. */
+export const rowCounts = (db: DatabaseSync, tables: readonly string[]): Counts => {
+  const counted = tables.map((table): readonly [string, number] => [
+    table,
+    countOf(db, `select count(*) as n from "${table.replaceAll('"', '""')}"`),
+  ])
+  return Object.fromEntries(counted.filter(([, rows]) => rows > 0))
 }
 
 export const tableIs = (db: DatabaseSync, name: string): boolean =>

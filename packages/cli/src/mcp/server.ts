@@ -1,0 +1,109 @@
+/** Serves the tools of `indelible mcp` on standard input and output. */
+import { statSync } from 'node:fs'
+import { PassThrough, type Readable } from 'node:stream'
+import { Server } from '@modelcontextprotocol/server'
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { isObject } from 'indelible/internal/json'
+import type { Store } from 'indelible/store'
+import { scopeOf, unreadableOf, valueOrUnreadable } from '../sources/place.ts'
+import { defaultStorePath, isAddress, openStore, storeOptionOf } from '../sources/store.ts'
+import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
+import { version } from '../terminal/version.ts'
+import { ReadableSessions, type Bounds } from './readable-sessions.ts'
+import { instructions, tools, type Source } from './tools.ts'
+
+/** Serve until the client closes standard input. */
+export const serve = async (call: Call, bounds: Bounds): Promise<void> => {
+  const { terminal } = call
+  const opened = new OpenedSource(call, bounds)
+  const newServer = (): Server => {
+    const server = new Server({ name: 'indelible', version: version() }, { capabilities: { tools: {} }, instructions })
+    server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ definition }) => definition) }))
+    server.setRequestHandler('tools/call', async ({ params }) => {
+      const { name, arguments: args = {}, _meta: meta } = params
+      const tool = tools.find(({ definition }) => definition.name === name)
+      try {
+        if (tool === undefined) throw new Unreadable(`there is no tool ${JSON.stringify(name)}`)
+        const text = await tool.answer(args, { ...(await opened.source()), asking: askingIn(meta) })
+        return { content: [{ type: 'text' as const, text }] }
+      } catch (error) {
+        const reason = unreadableOf(error)
+        if (!(reason instanceof Unreadable) && !(reason instanceof Misuse)) throw reason
+        return { content: [{ type: 'text' as const, text: reason.message }], isError: true }
+      }
+    })
+    return server
+  }
+  // The terminal writes lines of JSON, which need no other form on the wire.
+  const output = new PassThrough({ encoding: 'utf8' })
+  const written = terminalLines(output, terminal)
+  const transport = new StdioServerTransport(terminal.input as Readable, output)
+  const closed = new Promise<void>((resolve) => terminal.input.once('end', resolve).once('close', resolve))
+  const served = serveStdio(newServer, { transport, onerror: () => {} })
+  await closed
+  await served.close()
+  output.end()
+  await written
+  await opened.close()
+}
+
+/** Write what arrives as lines of JSON to the terminal. */
+const terminalLines = async (output: Readable, terminal: Call['terminal']): Promise<void> => {
+  for await (const text of output) await terminal.printJsonLines(String(text).trimEnd().split('\n'))
+}
+
+/** The id of the conversation that asks, where a program sends it (Codex). */
+export const askingIn = (meta: unknown): string | undefined => {
+  if (!isObject(meta)) return undefined
+  const { threadId } = meta as { readonly threadId?: unknown }
+  return typeof threadId === 'string' ? threadId : undefined
+}
+
+/** The store, opened at the first call and again if its file was replaced. */
+class OpenedSource {
+  readonly #call: Call
+  readonly #bounds: Bounds
+  #opened: { readonly store: Store; readonly sessions: ReadableSessions; readonly file: string } | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(call: Call, bounds: Bounds) {
+    this.#call = call
+    this.#bounds = bounds
+  }
+
+  /** One call at a time opens and refreshes. */
+  source(): Promise<Omit<Source, 'asking'>> {
+    const next = this.#last.then(() => this.#refreshed())
+    this.#last = next.catch(() => {})
+    return next
+  }
+
+  async #refreshed(): Promise<Omit<Source, 'asking'>> {
+    const { values, terminal } = this.#call
+    const file = this.#fileNow()
+    if (this.#opened?.file !== file) await this.close()
+    if (this.#opened === undefined) {
+      const { store } = await openStore(storeOptionOf(values, terminal), 'read', terminal)
+      const scoped = scopeOf(store, values['scope'])
+      this.#opened = { store: scoped, sessions: new ReadableSessions(scoped, this.#bounds, terminal), file }
+    }
+    await this.#opened.sessions.refresh()
+    return this.#opened
+  }
+
+  /** Names the file that the store's path leads to now. */
+  #fileNow(): string {
+    const { values, terminal } = this.#call
+    const location = storeOptionOf(values, terminal)
+    if (location !== undefined && isAddress(location)) return location
+    const path = location === undefined ? defaultStorePath(terminal.env) : terminal.path(location)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return `${stats?.dev}:${stats?.ino}`
+  }
+
+  async close(): Promise<void> {
+    const store = this.#opened?.store
+    this.#opened = undefined
+    if (store !== undefined) await valueOrUnreadable(store.close())
+  }
+}

@@ -1,0 +1,258 @@
+/** Opens the file of a replay, and records calls into it. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isIdentity } from '../body.ts'
+import { formsOf, type ContentOptions } from '../content.ts'
+import type { ObservedCall } from '../observed-call.ts'
+import { recordedRequest } from '../call.ts'
+import { toSentMessage } from '../receipt.ts'
+import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
+import { apiOf, parseRequestBody, type ObservedRequest, type ParsedRequest } from '../wire.ts'
+import {
+  isLeft,
+  isObject,
+  joinBytes,
+  left,
+  parseJson,
+  right,
+  type Json,
+  type JsonObject,
+  present,
+} from 'indelible/internal/json'
+import { textOf, type Message } from 'indelible/message'
+import { createRedactor } from 'indelible/redact'
+import { reasonOf } from 'indelible/internal/task'
+import { linesOfStream, type StreamLines } from './file-events.ts'
+import { redactedEvents, redactedJson } from './file-redaction.ts'
+import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
+
+/** The options of a replay file. */
+export interface ReplayFileOptions {
+  readonly file: string | URL
+  /** Default: `fail`. */
+  readonly onMiss?: 'fail' | 'record'
+  /** Default: true. */
+  readonly redact?: ContentOptions['redact']
+}
+
+/** An open replay file. */
+export interface ReplayFile {
+  /** Its name, for messages. */
+  readonly name: string
+  /** Its calls; none if it is recorded anew. */
+  readonly calls: readonly FileCall[]
+  /** Records the calls that it lacks; undefined if such a call fails. */
+  readonly recording: FileRecording | undefined
+}
+
+/**
+ * Open a replay file. `INDELIBLE_REPLAY=record` records it anew; `onMiss: 'record'` adds the calls that it lacks. Neither
+ * is possible where `CI` is set.
+ *
+ * @returns the file, or a sentence that says why it can't be used and what to do
+ */
+export const openReplayFile = (
+  { file, onMiss = 'fail', redact = true }: ReplayFileOptions,
+  env: { readonly [name: string]: string | undefined } = process.env,
+): Either<string, ReplayFile> => {
+  const path = typeof file === 'string' ? file : fileURLToPath(file)
+  const name = basename(path)
+  const variable = env['INDELIBLE_REPLAY'] || undefined
+  if (variable !== undefined && variable !== 'record')
+    return left(`INDELIBLE_REPLAY is "${variable}"; the one value that it takes is "record"`)
+  const isNew = variable === 'record'
+  const records = isNew || onMiss === 'record'
+  if (records && !['', '0', 'false', undefined].includes(env['CI']))
+    return left(
+      `${isNew ? 'INDELIBLE_REPLAY=record' : "onMiss: 'record'"} is refused where CI is set, because a test there must not call a provider: record ${name} on your machine and commit it`,
+    )
+  const recordingOf = (calls: readonly FileCall[]): FileRecording | undefined =>
+    records ? new FileRecording(path, calls, redact) : undefined
+  if (isNew) return right({ name, calls: [], recording: recordingOf([]) })
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    if (isMissing && records) return right({ name, calls: [], recording: recordingOf([]) })
+    return left(
+      isMissing
+        ? `there is no file ${path}: record it with INDELIBLE_REPLAY=record`
+        : `${path} can't be read: ${reasonOf(cause)}`,
+    )
+  }
+  const calls = readReplay(text, name)
+  return isLeft(calls) ? calls : right({ name, calls: calls.right, recording: recordingOf(calls.right) })
+}
+
+/** A request in the form of a file: redacted, without digests of what was removed, which would let a reader guess it. */
+export const fileForm = (request: ParsedRequest, redact: ContentOptions['redact']): ParsedRequest => {
+  const recorded = recordedRequest(request, formsOf(present({ redact })))
+  return { ...recorded, messages: recorded.messages.map(withoutDigest) }
+}
+
+const withoutDigest = (message: Message): Message => {
+  const { indelible, ...meta } = message.meta ?? {}
+  if (!isObject(indelible)) return message
+  const { digest: _, redacted: __, ...ours } = indelible
+  const all: JsonObject = Object.keys(ours).length === 0 ? meta : { ...meta, indelible: ours }
+  const { meta: ___, ...rest } = message
+  return Object.keys(all).length === 0 ? rest : { ...rest, meta: all }
+}
+
+const fileRequestOf = (request: ParsedRequest, redact: ContentOptions['redact']): FileRequest => {
+  const { api, model, parameters, tools, system, messages, previous } = fileForm(request, redact)
+  return {
+    api,
+    model,
+    parameters: withoutBookkeeping(parameters),
+    tools: tools ?? null,
+    system: system === undefined ? null : systemWithoutBookkeeping(system),
+    messages: messages.map(toSentMessage),
+    ...present({ previous }),
+  }
+}
+
+/** Records calls for a file. It is written as a whole, at the end. */
+export class FileRecording {
+  readonly #path: string
+  readonly #before: readonly FileCall[]
+  readonly #redact: ContentOptions['redact']
+  readonly #calls: (FileCall | undefined)[] = []
+  readonly #open = new Set<ObservedCall>()
+  /** Why nothing is written. */
+  #failure: string | undefined
+
+  constructor(path: string, before: readonly FileCall[], redact: ContentOptions['redact']) {
+    this.#path = path
+    this.#before = before
+    this.#redact = redact
+  }
+
+  /** Observe a call. Calls are in the file in the order in which this was called. */
+  observe(request: ObservedRequest): ObservedCall | undefined {
+    const api = apiOf(request)
+    if (api === undefined) return undefined
+    const index = this.#calls.push(undefined) - 1
+    const [pieces, chunks]: [Uint8Array[], Uint8Array[]] = [[], []]
+    let body: string | Error = ''
+    let [status, type, retryAfter]: [number | undefined, string, string | undefined] = [undefined, '', undefined]
+    let isOver = (): void => {}
+    const over = new Promise<void>((resolve) => (isOver = resolve))
+    const finish = (error: string | undefined): void => {
+      if (!this.#open.delete(call)) return
+      const parsed = body instanceof Error ? left(body.message) : parseRequestBody(api, body, request)
+      if (isLeft(parsed)) this.#failure ??= `call ${index + 1} can't be recorded: ${parsed.left}`
+      else {
+        const text = new TextDecoder().decode(joinBytes(chunks))
+        const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
+        const reply = this.#replyOf({ status, type, retryAfter, text, error, isWrapped, isList: api.chunks === true })
+        this.#calls[index] = { request: fileRequestOf(parsed.right, this.#redact), reply }
+      }
+      isOver()
+    }
+    const call: ObservedCall = {
+      piece: (bytes) => void pieces.push(new Uint8Array(bytes)),
+      sent: (whole) => {
+        const encoding = request.header('content-encoding')
+        const bytes = whole ?? joinBytes(pieces)
+        body = !isIdentity(encoding)
+          ? new Error(`its body is compressed (${encoding})`)
+          : bytes instanceof Uint8Array
+            ? new TextDecoder().decode(bytes)
+            : bytes
+      },
+      answered: (code, header) => {
+        status = code
+        type = header('content-type') ?? ''
+        retryAfter = header('retry-after')
+      },
+      chunk: (bytes) => void chunks.push(new Uint8Array(bytes)),
+      end: () => finish(undefined),
+      fail: (reason) => {
+        const isAbort = reason === undefined || (isObject(reason) && /Abort|Timeout/.test(String(reason['name'])))
+        if (status === undefined && !isAbort)
+          this.#failure ??= `call ${index + 1} did not reach its provider: ${reasonOf(reason)}`
+        finish(reason === undefined ? 'the client gave up' : reasonOf(reason))
+      },
+      over,
+    }
+    this.#open.add(call)
+    return call
+  }
+
+  /**
+   * Write the file: the whole of it, or nothing. Open calls are written as far as they came. A file stays as it is if no
+   * call was recorded.
+   *
+   * @returns a sentence that says why nothing was written
+   */
+  save(): Either<string, void> {
+    for (const call of this.#open) call.fail('the replay was closed before the answer ended')
+    if (this.#failure !== undefined) return left(`${this.#path} was not written: ${this.#failure}`)
+    const calls = this.#calls.filter((call) => call !== undefined)
+    if (calls.length === 0) return right(undefined)
+    const part = `${this.#path}.${process.pid}.part`
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true })
+      const file = openSync(part, 'w')
+      try {
+        writeFileSync(file, textOfReplay([...this.#before, ...calls]))
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+      renameSync(part, this.#path)
+      return right(undefined)
+    } catch (cause) {
+      rmSync(part, { force: true })
+      return left(`${this.#path} was not written: ${reasonOf(cause)}`)
+    }
+  }
+
+  #replyOf({ status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
+    const redact = textRedactorOf(this.#redact)
+    const unwrapped = (value: Json): Json =>
+      isWrapped && isObject(value) ? ((value['response'] as Json) ?? value) : value
+    const streamOf = (stream: string): StreamLines =>
+      linesOfStream(stream, (events) =>
+        redactedEvents(
+          events.map((event) => unwrapped(event) as typeof event),
+          redact,
+        ),
+      )
+    const isStream = type.includes('event-stream') || /^\s*(?:data|event|id|retry)?:/.test(text)
+    const parsed = parseJson(text)
+    const body = isLeft(parsed) ? text : (parsed.right as Json)
+    return {
+      ...present({ status, retryAfter }),
+      ...(status !== undefined &&
+        (isStream
+          ? { stream: streamOf(text) }
+          : isList && Array.isArray(body)
+            ? { stream: streamOf(body.map((event: Json) => `data: ${JSON.stringify(event)}\n\n`).join('')) }
+            : { body: redactedJson(unwrapped(body), redact) })),
+      ...(error !== undefined && { error: redact(error) }),
+    }
+  }
+}
+
+interface Received {
+  readonly status: number | undefined
+  readonly type: string
+  readonly retryAfter: string | undefined
+  readonly text: string
+  readonly error: string | undefined
+  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
+  readonly isWrapped: boolean
+  readonly isList: boolean
+}
+
+/** Redacts texts as messages are. */
+const textRedactorOf = (redact: ContentOptions['redact']): ((text: string) => string) => {
+  if (typeof redact === 'function')
+    return (text) => textOf(redact({ role: 'assistant', content: [{ type: 'text', text }] }))
+  return redact === undefined ? (text) => text : createRedactor(redact).quiet.text
+}

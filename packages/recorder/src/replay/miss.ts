@@ -1,0 +1,141 @@
+/** The text about a request without a recorded answer: at most 20 lines, for a person who reads the log of a test. */
+import type { Immutable } from 'indelible/internal/json'
+import type { Message, Part, ResultPart } from 'indelible/message'
+import type { Found, ReplayCall } from './call-tree.ts'
+import type { Ignored, Matching, Settings } from './matching.ts'
+
+/** A request without an answer. */
+export interface Miss {
+  readonly asked: {
+    /** The request in a sentence. */
+    readonly name: string
+    readonly messages: readonly Immutable<Message>[]
+    readonly settings: Settings
+    readonly folder: string | undefined
+  }
+  readonly found: Exclude<Found, { readonly _tag: 'Found' }>
+  readonly matching: Matching
+  readonly ignore: readonly Ignored[]
+  readonly recordAnew: string
+}
+
+/** The most characters of a line. */
+const mostLine = 300
+
+export const missText = (miss: Miss): string => {
+  const { asked, ignore, recordAnew } = miss
+  return [
+    `${asked.name} is not in the record.`,
+    ...reasonLines(miss),
+    ...(ignore.length > 0 ? [`Not compared: ${ignore.join(', ')}.`] : []),
+    `If the change is meant, ${recordAnew}.`,
+  ].join('\n')
+}
+
+const reasonLines = ({ asked, found, matching }: Miss): readonly string[] => {
+  if (found._tag === 'AskedAgain') {
+    const [first] = found.calls
+    const times = found.calls.length
+    return [
+      `It is equal to ${first?.name}, which was recorded ${times === 1 ? 'once' : `${times} times`}, and this is request ${found.asked}.`,
+    ]
+  }
+  const { nearest, len, setting } = found
+  if (nearest === undefined) return ['The record has no calls.']
+  if (setting !== undefined)
+    return [
+      `The nearest is ${nearest.name}: its messages are equal, and its ${setting === 'system' ? 'system prompt' : setting} is another.`,
+      ...lineDifference(nearest.settings[setting] ?? '', asked.settings[setting] ?? '', setting),
+      ...(setting === 'api' ? [] : [`\`ignore: ['${setting}']\` leaves it out of the comparison.`]),
+    ]
+  return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, asked, len, matching)]
+}
+
+const messageDifference = (
+  nearest: ReplayCall,
+  asked: Miss['asked'],
+  len: number,
+  matching: Matching,
+): readonly string[] => {
+  const recorded = matching.messages(nearest.request.messages)
+  const now = matching.messages(asked.messages)
+  const at = firstDifferent(recorded, now, len, nearest.folder, asked.folder, matching)
+  const [one, other] = [recorded[at], now[at]]
+  const of = `message ${at + 1} of ${now.length}`
+  if (one === undefined) return [`It ends before ${of} (${other?.role ?? 'none'}).`, ...firstLine('sent', other)]
+  if (other === undefined)
+    return [`It has ${recorded.length} messages, and the request only ${now.length}.`, ...firstLine('recorded', one)]
+  if (one.role !== other.role)
+    return [`They part at ${of}: it was recorded with the role ${one.role}, not ${other.role}.`]
+  const [before, after] = [
+    textOfMessage(matching.comparable(one as Message, nearest.folder)),
+    textOfMessage(matching.comparable(other as Message, asked.folder)),
+  ]
+  return lineDifference(before, after, `${of} (${other.role})`)
+}
+
+/** The first message that differs, from where the calls are known to be equal. */
+const firstDifferent = (
+  recorded: readonly Immutable<Message>[],
+  now: readonly Immutable<Message>[],
+  len: number,
+  folder: string | undefined,
+  other: string | undefined,
+  matching: Matching,
+): number => {
+  let at = Math.min(len, recorded.length, now.length)
+  while (at > 0 && at > len - 1 && recorded[at] === undefined && now[at] === undefined) at--
+  while (at < recorded.length && at < now.length) {
+    const isSame = matching.identity(recorded[at] as Message, folder) === matching.identity(now[at] as Message, other)
+    if (!isSame) break
+    at++
+  }
+  return at
+}
+
+const firstLine = (name: string, message: Immutable<Message> | undefined): readonly string[] =>
+  message === undefined ? [] : [`  ${name}: ${shortLine(textOfMessage(message as Message).split('\n')[0] ?? '')}`]
+
+/** The first line that differs, as it was recorded and as it was sent. */
+const lineDifference = (before: string, after: string, name: string): readonly string[] => {
+  const [recorded, sent] = [before.split('\n'), after.split('\n')]
+  let line = 0
+  while (line < recorded.length && line < sent.length && recorded[line] === sent[line]) line++
+  const [one, other] = [recorded[line], sent[line]]
+  const from = Math.max(0, commonLength(one ?? '', other ?? '') - 60)
+  return [
+    `They part at ${name}, line ${line + 1}:`,
+    `  recorded: ${one === undefined ? '(no such line)' : shortLine(one, from)}`,
+    `  sent:     ${other === undefined ? '(no such line)' : shortLine(other, from)}`,
+  ]
+}
+
+const commonLength = (one: string, other: string): number => {
+  let len = 0
+  while (len < one.length && len < other.length && one[len] === other[len]) len++
+  return len
+}
+
+const shortLine = (line: string, from: number = 0): string => {
+  const text = line.slice(from, from + mostLine).toWellFormed()
+  return `${from > 0 ? '…' : ''}${text}${line.length > from + mostLine ? '…' : ''}`
+}
+
+/** A message as text: what people compare. */
+const textOfMessage = ({ content }: Message): string => content.map(textOfPart).join('\n')
+
+const textOfPart = (part: Part | ResultPart): string => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text
+    case 'reasoning':
+      return '(reasoning, which is not compared)'
+    case 'tool_call':
+      return `call of ${part.name} (${part.id}): ${part.arguments}`
+    case 'tool_result':
+      return [`result of ${part.callId}:`, ...part.content.map(textOfPart)].join('\n')
+    default:
+      return JSON.stringify(part)
+  }
+}

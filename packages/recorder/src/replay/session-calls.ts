@@ -1,0 +1,241 @@
+/** The recorded calls of sessions: from the receipts of a recorder, else from the messages. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  isLeft,
+  isObject,
+  left,
+  ownField,
+  parseJson,
+  present,
+  right,
+  type Immutable,
+  type Json,
+  type JsonObject,
+} from 'indelible/internal/json'
+import { decodeMessage, isErased, type Message } from 'indelible/message'
+import type { ReceiptNote } from 'indelible/internal/notes'
+import type { BlockId } from 'indelible/internal/proof'
+import { sessionFaultText } from 'indelible/internal/session'
+import { readSession, type SessionReader } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answer-body.ts'
+import type { RecordFault } from '../conversation.ts'
+import { detailsOf, sentEntries, type CallDetails } from '../receipt.ts'
+import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
+
+/** The calls of sessions, in the order in which they were sent; or the reason why they can't be read. */
+export const callsOfSessions = async (
+  store: Store,
+  ids: readonly string[],
+): Promise<Either<string, readonly RecordedCall[]>> => {
+  const all: TimedCall[] = []
+  const shared = new Set<string>() // a fork has the rows of its original, too
+  for (const id of ids) {
+    const session = await readSession(store, id)()
+    if (isLeft(session))
+      return left(`session ${JSON.stringify(id)} can't be read: ${sessionFaultText(session.left as RecordFault)}`)
+    const calls = await callsOfSession(store, session.right, shared)
+    if (isLeft(calls)) return calls
+    all.push(...calls.right)
+  }
+  return right(all.toSorted((one, other) => one.at - other.at).map(({ call }) => call))
+}
+
+interface TimedCall {
+  readonly at: number
+  readonly call: RecordedCall
+}
+
+const callsOfSession = async (
+  store: Store,
+  session: SessionReader,
+  shared: Set<string>,
+): Promise<Either<string, readonly TimedCall[]>> => {
+  const receipts = receiptsOf(session)
+  if (receipts.length === 0) return right(callsOfMessages(session))
+  const named = receipts.flatMap(({ details, entries }) => [details.system, details.tools, ...entries])
+  const ids = [...new Set(named.filter((entry): entry is BlockId => typeof entry === 'string'))]
+  const found = await store.getBlocks(ids)()
+  if (isLeft(found))
+    return left(`the blocks of session ${JSON.stringify(session.id)} can't be read: ${found.left._tag}`)
+  const texts = new Map(ids.map((id, index) => [id, jsonIn(found.right[index])]))
+  const messages = new Map<BlockId, Message>()
+  const messageAt = (entry: number | BlockId): Immutable<Message> => {
+    if (typeof entry === 'number') return session.view().at(entry) ?? missing
+    const known = messages.get(entry)
+    if (known !== undefined) return known
+    const decoded = decodeMessage(texts.get(entry))
+    const message = isLeft(decoded) ? missing : decoded.right
+    messages.set(entry, message)
+    return message
+  }
+  const calls: TimedCall[] = []
+  for (const [index, receipt] of receipts.entries()) {
+    const { note, row, details, entries, answer } = receipt
+    const key = `${row} ${JSON.stringify(note)}`
+    if (shared.has(key)) continue
+    shared.add(key)
+    const jsonAt = (id: BlockId | undefined): Json | undefined =>
+      id === undefined ? null : (texts.get(id) as Json | undefined)
+    const request = {
+      api: details.api,
+      model: details.requested ?? note.model,
+      system: jsonAt(details.system),
+      tools: jsonAt(details.tools),
+      parameters: details.parameters ?? {},
+      messages: entries.map(messageAt),
+    }
+    const answers = answer.map(messageAt)
+    const { response } = details
+    const call: RecordedCall = {
+      name: `call ${index + 1} of session ${JSON.stringify(session.id)}`,
+      request,
+      ...(response !== undefined && { response: { id: response, messages: answers } }),
+      answer: async () => replyOf(note, details, answers, request),
+    }
+    calls.push({ at: details.at, call })
+  }
+  return right(calls)
+}
+
+interface Receipt {
+  readonly note: ReceiptNote
+  readonly row: number
+  readonly details: CallDetails
+  readonly entries: readonly (number | BlockId)[]
+  /** The positions of the answer. */
+  readonly answer: readonly number[]
+}
+
+/** The receipts of a recorder, each with the messages directly before it that were appended with it. */
+const receiptsOf = (session: SessionReader): readonly Receipt[] => {
+  const receipts: Receipt[] = []
+  for (const row of session.at().rows()) {
+    if (row.kind !== 'note' || row.note.type !== 'receipt') continue
+    const note = row.note as ReceiptNote
+    const details = detailsOf(note, session)
+    const entries = details && sentEntries(session, note)
+    if (details === undefined || entries === undefined) continue
+    const answer = Array.from({ length: Math.max(0, row.after + 1 - note.len) }, (_, index) => note.len + index)
+    receipts.push({ note, row: row.row, details, entries, answer })
+  }
+  return receipts
+}
+
+/** What came back, from the record. */
+const replyOf = (
+  note: ReceiptNote,
+  details: CallDetails,
+  messages: readonly Immutable<Message>[],
+  request: AnswerFacts['request'],
+): RecordedReply => {
+  const { status, error, reply, firstByte, duration, retryAfter } = details
+  const pace = { firstByte: firstByte ?? 0, duration }
+  const isCut = details.cut === true && reply?.event === undefined
+  const cut = isCut ? error : undefined
+  const isOpen = isCut && error === undefined ? (true as const) : undefined
+  if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
+  if (messages.length === 0) {
+    const { body, event } = reply ?? {}
+    const isFailure = status >= 400 || error !== undefined
+    if (body === undefined && event === undefined && !isFailure)
+      return { _tag: 'NotReplayable', reason: 'its answer has no message, and its body was not recorded' }
+    return {
+      ...{ _tag: 'Reply', status, ...pace },
+      body: body ?? (status < 400 ? null : errorBody(details.api, error ?? `status ${status}`)),
+      ...present({
+        retryAfter,
+        event,
+        cut: status < 400 && body === undefined && event === undefined ? error : undefined,
+      }),
+    }
+  }
+  const problem = messages.map(whyNotReplayable).find((reason) => reason !== undefined)
+  if (problem !== undefined) return { _tag: 'NotReplayable', reason: problem }
+  const { api, response: id, stop } = details
+  const facts = { api, messages: messages.map(withoutBody), model: note.model, id, stop, usage: note.usage, request }
+  const body = bodyFrom(facts, changesIn(messages[0]))
+  return {
+    ...{ _tag: 'Reply', status, body: body as Json, ...pace },
+    ...present({ retryAfter, event: reply?.event, cut, isOpen }),
+  }
+}
+
+const indelibleOf = (message: Immutable<Message> | undefined): JsonObject => {
+  const meta = message === undefined ? undefined : ownField(message as Message, 'meta')
+  const ours = meta === undefined ? undefined : ownField(meta as JsonObject, 'indelible')
+  return isObject(ours) ? (ours as JsonObject) : {}
+}
+
+const changesIn = (message: Immutable<Message> | undefined): BodyChanges => {
+  const changes = ownField(indelibleOf(message), 'body')
+  return Array.isArray(changes) ? (changes as unknown as BodyChanges) : []
+}
+
+/** A message as it was when its body was compared with it. */
+const withoutBody = (message: Immutable<Message>): Immutable<Message> => {
+  const { body, ...ours } = indelibleOf(message)
+  if (body === undefined) return message
+  const { indelible: _, ...meta } = message.meta ?? {}
+  return { ...message, meta: Object.keys(ours).length === 0 ? meta : { ...meta, indelible: ours } }
+}
+
+/** Why an answer can't be given again; undefined if it can. A redacted text is given with its mark. */
+export const whyNotReplayable = (message: Immutable<Message>): string | undefined => {
+  if (message === missing) return 'its answer is missing or damaged'
+  if (isErased(message as Message)) return 'its answer was erased'
+  if (indelibleOf(message)['digest'] === undefined) return undefined
+  for (const part of message.content) {
+    if (
+      part.type === 'tool_call' &&
+      (part.arguments === '' || /\[redacted [^\]]+, \d+ characters\]/.test(part.arguments))
+    )
+      return part.arguments === ''
+        ? 'it was recorded without content'
+        : `the arguments of its call of ${JSON.stringify(part.name)} were redacted`
+    if (part.type === 'text' && /^\[\w+: \d+ bytes(?:, |\])/.test(part.text)) return 'it was recorded without content'
+  }
+  return undefined
+}
+
+/** The body of an error of which only the sentence is recorded. */
+const errorBody = (api: CallDetails['api'], message: string): Json =>
+  api === 'anthropic' ? { type: 'error', error: { type: 'api_error', message } } : { error: { message } }
+
+/** A message of the record that can't be read. */
+const missing: Message = Object.freeze({ role: 'assistant', content: [] })
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
+
+const jsonIn = (bytes: Uint8Array | undefined): unknown => {
+  const parsed = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
+  return parsed === undefined || isLeft(parsed) ? undefined : parsed.right
+}
+
+/**
+ * The calls of a session without a recorder's receipts, such as an imported one: each run of the assistant's messages
+ * answers what comes before it. The model, the tools, the system prompt and the parameters are unknown.
+ */
+const callsOfMessages = (session: SessionReader): readonly TimedCall[] => {
+  const messages = [...session.conversation()]
+  const calls: TimedCall[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'assistant') continue
+    const reason = whyNotReplayable(message)
+    calls.push({
+      at: 0,
+      call: {
+        name: `call ${calls.length + 1} of session ${JSON.stringify(session.id)}`,
+        request: {
+          ...{ api: undefined, model: undefined, system: undefined, tools: undefined, parameters: undefined },
+          messages: messages.slice(0, index),
+        },
+        answer: async () =>
+          reason === undefined
+            ? { _tag: 'Reply', status: 200, body: null, message, firstByte: 0, duration: 0 }
+            : { _tag: 'NotReplayable', reason },
+      },
+    })
+  }
+  return calls
+}

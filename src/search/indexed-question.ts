@@ -1,0 +1,150 @@
+/** The words of a question in an index. */
+import { isLeft, present, right } from '../json/index.ts'
+import { retractionTerm, termsOf } from '../entry/internal.ts'
+import { describeSession, type SessionInfo } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import type { PlacesFound, RowIndex } from '../store/internal.ts'
+import { fail, need, untilFault, type Steps } from '../task/index.ts'
+import type { SearchFault } from './fault.ts'
+import type { QuestionPlan } from './hit.ts'
+import { damagedSessionsIn, encryptedLogsIn, filterTerms, isEmptyPage, mostAdded } from './indexed.ts'
+import { retractionsIn } from './judge.ts'
+import type { Question } from './question.ts'
+import { mostPlaces, type Candidate, type WordSource } from './search-sessions.ts'
+import { sessionsWhere } from './sessions-where.ts'
+
+/** Looks the words up. Undefined if the store has no index. */
+export async function* indexedWords(
+  store: Store,
+  index: RowIndex,
+  { words }: Question,
+  plan: QuestionPlan,
+): Steps<SearchFault, WordSource | undefined> {
+  const { session, since, until } = plan
+  const query = { words, all: filterTerms(plan), ...present({ log: session, since, until }) }
+  const found = yield* placesInCurrentIndex(index, { ...query, most: mostPlaces })
+  if (found === undefined) return undefined
+  let { places } = found
+  const only = session === undefined ? undefined : yield* need(describeSession(store, session))
+  let allowed: ReadonlySet<string> | undefined
+  if (plan.where !== undefined || plan.sessions !== undefined)
+    allowed = new Set((yield* sessionsWhere(store, plan.where, plan.sessions)).map(({ id }) => id))
+  if (allowed !== undefined && session === undefined)
+    places = yield* placesInSegments(index, query, places, yield* need(index.segmentsOf([...allowed])))
+  const unread = new Set<string>()
+  return {
+    messages: found.messages,
+    places: async (numbers, most, groups) => {
+      if (groups === undefined) return right(numbers.map((word) => inOneGroup(places[word] ?? [], session)))
+      const more = await index.places({
+        ...query,
+        words: numbers.map((word) => words[word] ?? []),
+        most,
+        ...(session === undefined && { segments: groups }),
+      })()
+      return isLeft(more) ? more : right((more.right?.places ?? []).map((each) => inOneGroup(each, session)))
+    },
+    sessions: (groups) =>
+      untilFault(() =>
+        only === undefined
+          ? candidatesIn(store, index, groups, allowed)
+          : candidatesOf(index, new Map(groups.map(([group]) => [group, only] as const)), allowed),
+      ),
+    damaged: (id) => void unread.add(id),
+    report: () =>
+      untilFault(async function* () {
+        const damaged = yield* damagedSessionsIn(store, index, { unread, wanted: present({ session }) })
+        const encrypted = yield* encryptedLogsIn({ index, wanted: present({ session }) })
+        return {
+          indexed: true,
+          ...(found.behind > 0 && { behind: found.behind }),
+          ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+          ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
+        }
+      }),
+  }
+}
+
+/** Places of one session: those that it shares with its original are in other segments. */
+const inOneGroup = (places: readonly number[], session: string | undefined): readonly number[] =>
+  session === undefined ? places : places.map((each, at) => (at % 2 === 0 ? 0 : each))
+
+/** The most segments in which a word is looked for, if only its newest places are known. */
+const mostSegments = 500
+
+/** Those places of words that are in certain segments. */
+async function* placesInSegments(
+  index: RowIndex,
+  query: Omit<Parameters<RowIndex['places']>[0], 'most'>,
+  places: PlacesFound['places'],
+  segments: readonly number[],
+): Steps<SearchFault, PlacesFound['places']> {
+  const wanted = new Set(segments)
+  const found: (readonly number[])[] = []
+  for (const [word, list] of places.entries()) {
+    if (list.length >= 2 * mostPlaces && segments.length <= mostSegments) {
+      const all = yield* need(
+        index.places({
+          ...query,
+          words: [query.words[word] ?? []],
+          most: mostPlaces,
+          segments: [...segments].toSorted((a, b) => b - a),
+        }),
+      )
+      found.push(all?.places[0] ?? [])
+      continue
+    }
+    const kept: number[] = []
+    for (let at = 0; at < list.length; at += 2)
+      if (wanted.has(list[at] as number)) kept.push(list[at] as number, list[at + 1] as number)
+    found.push(kept)
+  }
+  return found
+}
+
+/** Queries the index after adding missing rows, if they are few and the index is writable. */
+async function* placesInCurrentIndex(
+  index: RowIndex,
+  query: Parameters<RowIndex['places']>[0],
+): Steps<SearchFault, PlacesFound | undefined> {
+  const found = yield* need(index.places(query))
+  if (found === undefined || found.behind === 0) return found
+  const added = await index.add(termsOf, mostAdded)()
+  return isLeft(added) || added.right.rows === 0 ? found : yield* need(index.places(query))
+}
+
+/** For each group, the oldest of the sessions that have the row at a position of it. */
+async function* candidatesIn(
+  store: Store,
+  index: RowIndex,
+  groups: readonly (readonly [group: number, position: number])[],
+  allowed: ReadonlySet<string> | undefined,
+): Steps<SearchFault, ReadonlyMap<number, Candidate>> {
+  const logs = yield* need(index.logsAt(groups.flat()))
+  const ids = [...new Set(logs.flat())].filter((id) => allowed?.has(id) !== false)
+  const described = await Promise.all(ids.map((id) => describeSession(store, id)()))
+  const infos = new Map<string, SessionInfo>()
+  for (const info of described)
+    if (!isLeft(info)) infos.set(info.right.id, info.right)
+    else if (!isEmptyPage.has(info.left._tag)) yield* fail(info.left)
+  const sessions = new Map<number, SessionInfo>()
+  for (const [at, [group]] of groups.entries()) {
+    const id = logs[at]?.find((log) => infos.has(log))
+    const info = id === undefined ? undefined : infos.get(id)
+    if (info !== undefined) sessions.set(group, info)
+  }
+  return yield* candidatesOf(index, sessions, allowed)
+}
+
+async function* candidatesOf(
+  index: RowIndex,
+  sessions: ReadonlyMap<number, SessionInfo>,
+  allowed: ReadonlySet<string> | undefined,
+): Steps<SearchFault, ReadonlyMap<number, Candidate>> {
+  const ids = [...new Set([...sessions.values()].map(({ id }) => id))]
+  const notes = yield* need(index.findIn(ids, retractionTerm))
+  const found = new Map<number, Candidate>()
+  for (const [group, info] of sessions)
+    if (allowed?.has(info.id) !== false) found.set(group, { info, retracted: retractionsIn(notes.get(info.id) ?? []) })
+  return found
+}
