@@ -439,7 +439,7 @@ const SessionRow = ({
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-          {oneLine(displayNameOf(session), 160)}
+          {oneLine(withoutMarkup(displayNameOf(session)), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
           <span class={mark === damagedMark ? 'badge bad' : 'badge'} title={why}>
@@ -451,7 +451,7 @@ const SessionRow = ({
         {overview?.unreadable !== undefined
           ? sentence(overview.unreadable)
           : named && words !== ''
-            ? [beside, oneLine(restOf(words, title), 200)]
+            ? [beside, oneLine(withoutMarkup(restOf(words, title)), 200)]
             : named || words !== ''
               ? session.id
               : ''}
@@ -517,6 +517,9 @@ const restOf = (words: string, title: string): string => {
   const rest = words.slice(start.length).trim()
   return rest === '' ? '' : `… ${rest}`
 }
+
+/** A line of Markdown without the marks of code, of bold text and of a heading. */
+const withoutMarkup = (text: string): string => text.replaceAll(/`+|\*\*|^#{1,6} /g, '')
 
 const damagedMark = 'damaged'
 
