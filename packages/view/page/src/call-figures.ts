@@ -47,6 +47,12 @@ export const breaksOf = (
   ].flatMap((one) => (one?.broke === undefined ? [] : [{ ...one, broke: one.broke }]))
 }
 
+/** Whether the call of one of these notes got no whole answer. */
+export const hasFailedCall = (record: SessionRecord, notes: readonly NoteAtRow[]): boolean => {
+  const { byReceipt } = figuresIn(record)
+  return notes.some(({ index }) => byReceipt.get(index)?.failed !== undefined)
+}
+
 /** The tokens and the cost, in words, of a session's own calls: by its receipts, and by the file that it was imported from. */
 export const spentOf = (record: SessionRecord): { readonly tokens: number; readonly cost: readonly string[] } => {
   const { forkedFrom, metadata } = record.info.value

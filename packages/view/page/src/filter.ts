@@ -1,7 +1,7 @@
 /** Which messages a timeline shows. */
 import type { Message } from 'indelible/message'
 import { isPageKind, pageKinds, type PageKind } from 'indelible/pages'
-import { breaksOf } from './call-figures.ts'
+import { breaksOf, hasFailedCall } from './call-figures.ts'
 import { isGap, type NoteAtRow } from '../../src/calls/model-calls.ts'
 import { type Entry, type SessionRecord } from './record.ts'
 
@@ -55,7 +55,9 @@ const matches = (record: SessionRecord, entry: Entry, only: Filter): boolean => 
     return message.content.some(({ type }) => type === 'text' || type === 'refusal' || type === 'image')
   if (only === 'errors')
     return (
-      entry.state === 'damaged' || message.content.some((part) => part.type === 'tool_result' && part.isError === true)
+      entry.state === 'damaged' ||
+      message.content.some((part) => part.type === 'tool_result' && part.isError === true) ||
+      hasFailedCall(record, record.notesAfter(entry.position))
     )
   if (only === 'erased')
     return entry.state !== undefined || entry.damage !== undefined || damagedNotesAt(record, entry).length > 0

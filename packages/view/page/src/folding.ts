@@ -5,8 +5,13 @@ const toggledIds = signal<ReadonlySet<string>>(new Set())
 /** Whether all is open that nobody has closed. */
 const isAllOpen = signal(false)
 
+/** On paper all is open: nothing can be unfolded there. */
+const isPrinting = signal(false)
+addEventListener('beforeprint', () => (isPrinting.value = true))
+addEventListener('afterprint', () => (isPrinting.value = false))
+
 /** Whether a piece is open. */
-export const isOpen = (key: string): boolean => toggledIds.value.has(key) !== isAllOpen.value
+export const isOpen = (key: string): boolean => isPrinting.value || toggledIds.value.has(key) !== isAllOpen.value
 
 export const toggle = (key: string): void => {
   const next = new Set(toggledIds.value)

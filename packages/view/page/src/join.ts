@@ -52,6 +52,11 @@ export class Join {
     return this.#lost.get(call) ?? this.#results.get(call)
   }
 
+  /** The position of the message with a call. */
+  callerOf(call: ToolCallPart): number | undefined {
+    return this.#callers.get(call)
+  }
+
   /** Whether a result is shown with its call. */
   isJoined(part: ToolResultPart): boolean {
     return this.#joined.has(part)

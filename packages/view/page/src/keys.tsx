@@ -12,6 +12,8 @@ const keys: readonly (readonly [key: string, does: string])[] = [
   ['o', 'expand or collapse the parts of the message'],
   ['e', 'expand or collapse everything'],
   ['/', 'search'],
+  ['n', 'next message that was found'],
+  ['N', 'previous message that was found'],
   ['?', 'this list'],
 ]
 

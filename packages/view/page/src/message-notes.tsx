@@ -13,7 +13,7 @@ import { erasedText, erasuresOf } from './overviews.ts'
 import type { NoteAtRow } from '../../src/calls/model-calls.ts'
 import type { Entry, SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { atLeast, compactNumber, countText, dollarsText, oneLine, share, timeText } from './format-text.ts'
+import { atLeast, compactNumber, countText, dollarsText, oneLine, share, spanText, timeText } from './format-text.ts'
 
 export const Marks = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   const { position } = entry
@@ -94,10 +94,14 @@ const notesOf = (record: SessionRecord, { position, message }: Entry): readonly 
   return joined.length === 0 ? own : [...new Set([...own, ...joined])]
 }
 
+/** How long a call took, if that is known. */
+const Took = ({ milliseconds }: { readonly milliseconds: Json | undefined }): VNode | null =>
+  typeof milliseconds !== 'number' || milliseconds < 1 ? null : <span> · {spanText(milliseconds)}</span>
+
 const Receipt = ({
   id,
   index,
-  note: { model, usage },
+  note: { model, usage, details },
 }: {
   readonly id: string
   readonly index: number
@@ -105,6 +109,7 @@ const Receipt = ({
 }): VNode => (
   <a class="receipt" href={hrefOf({ view: 'saw', id, note: index })} title="What the model saw">
     <UsageFacts model={model} usage={usage} />
+    <Took milliseconds={details?.['duration']} />
   </a>
 )
 

@@ -160,7 +160,15 @@ const PartOf = ({
         </div>
       )
     case 'tool_call':
-      return <Call id={record.id} part={part} name={name} result={joined ? record.join.answerTo(part) : 'elsewhere'} />
+      return (
+        <Call
+          id={record.id}
+          part={part}
+          name={name}
+          result={joined ? record.join.answerTo(part) : 'elsewhere'}
+          took={joined ? record.timeOf(part) : undefined}
+        />
+      )
     case 'tool_result':
       return joined && record.join.isJoined(part) ? null : <LoneResult part={part} name={name} />
     case 'image':

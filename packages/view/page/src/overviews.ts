@@ -10,6 +10,11 @@ import { titleOf } from './title.ts'
 export const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
 let requestedOverviews: { readonly list: object; readonly ids: Set<string> } | undefined
 
+/** Sessions have grown: their overviews are asked for again. */
+export const forgetOverviews = (ids: Iterable<string>): void => {
+  for (const id of ids) requestedOverviews?.ids.delete(id)
+}
+
 /** Ask for those of these sessions that were not asked for yet, on behalf of a list. */
 export const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
   if (requestedOverviews?.list !== list) requestedOverviews = { list, ids: new Set() }

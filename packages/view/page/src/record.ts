@@ -4,7 +4,7 @@ import { decryptBlock } from '@indelible/encryption/internal'
 import { isLeft, isObject, parseJson } from 'indelible/internal/json'
 import { decodeRow, takeMessage, type DecodedRow } from 'indelible/internal/entry'
 import { createHistory, type History, type View } from 'indelible/history'
-import { decodeMessage, type Message } from 'indelible/message'
+import { decodeMessage, type Message, type ToolCallPart } from 'indelible/message'
 import { decodeNote, foldPages, retractedBy, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { BlockId } from 'indelible/internal/proof'
@@ -120,6 +120,17 @@ export class SessionRecord {
   /** The row of the note that took a message out of the conversation. */
   retractedAt(position: number): number | undefined {
     return this.#retracted.get(position)
+  }
+
+  /**
+   * The milliseconds from a tool call to its result, where both times are known and differ. Not of what `indelible record`
+   * recorded: a result comes with the next call, and is appended when that one has its answer.
+   */
+  timeOf(call: ToolCallPart): number | undefined {
+    const from = this.entries[this.join.callerOf(call) ?? -1]
+    const to = this.join.resultOf(call)?.entry
+    if (from?.at === undefined || to?.at === undefined || from.isUntold || to.isUntold) return undefined
+    return to.at > from.at && this.info.value.metadata['recorder'] === undefined ? to.at - from.at : undefined
   }
 
   /** The notes directly after a message. */

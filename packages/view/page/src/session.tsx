@@ -12,7 +12,8 @@ import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf, type Route } from './route.ts'
 import { countText, groupedNumber, oneLine, sentence, visibleText, tokensText } from './format-text.ts'
-import type { Source } from './source.ts'
+import type { SessionList, ViewedSession } from '../../src/protocol.ts'
+import { allSessions, type Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
 import { firstWordsOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
@@ -31,9 +32,28 @@ const openAgain = (): void => {
 /** The record that was opened last: going from one view of a session to another loads nothing again. */
 const openedRecord = signal<SessionRecord | undefined>(undefined)
 
+/** The sessions whose ids begin so: a link may have the beginning of an id. */
+const sessionsBeginningWith = async (source: Source, start: string): Promise<readonly ViewedSession[]> => {
+  let list: SessionList = { sessions: [], damaged: [] }
+  if (start.length >= fewestLetters)
+    await allSessions(
+      source,
+      new AbortController().signal,
+      (all) => (list = all),
+      () => {},
+    )
+  return list.sessions.filter(({ id }) => id.startsWith(start))
+}
+const fewestLetters = 4
+
 export const recordOf = async (source: Source, id: string): Promise<SessionRecord> => {
   if (openedRecord.value?.id === id) return openedRecord.value
-  const info = await source.session(id)
+  const info = await source.session(id).catch(async (cause: unknown) => {
+    const found = await sessionsBeginningWith(source, id)
+    const [only] = found
+    if (found.length !== 1 || only === undefined) throw cause
+    return only
+  })
   openedRecord.value?.close()
   openedRecord.value = new SessionRecord(source, info)
   return openedRecord.value
@@ -49,6 +69,7 @@ export const SessionView = ({
   const only = useSignal<Filter>('all')
   const words = useSignal('')
   const field = useRef<HTMLInputElement>(null)
+  const jumpTo = useRef<(step: number) => void>(() => {})
   return (
     <SourceContext.Provider value={record.source}>
       <SessionHead record={record} here={{ view: 'session', id: record.id, at }} at={at}>
@@ -60,6 +81,9 @@ export const SessionView = ({
             aria-label="search this session"
             value={words.value}
             onInput={(event) => (words.value = event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') jumpTo.current(event.shiftKey ? -1 : 1)
+            }}
           />
           <select
             aria-label="show"
@@ -92,6 +116,7 @@ export const SessionView = ({
             words={words.value}
             at={at}
             search={() => field.current?.focus()}
+            jumpTo={jumpTo}
           />
         </ErrorBoundary>
       </main>

@@ -1,9 +1,10 @@
 /** All sessions of a store. */
-import { useSignal, type Signal } from '@preact/signals'
+import { effect, signal, type Signal } from '@preact/signals'
 import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
 import type { FoundMessage } from '../../src/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useKeyActions } from './key-actions.ts'
 import { memoizeByKey } from './memo.ts'
 import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
 import { Facts } from './field.tsx'
@@ -21,7 +22,7 @@ import {
 } from './format-text.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
-import { projectIn, tokensOf as knownTokensOf, workFolderOf } from '../../src/texts/about.ts'
+import { importedFrom, projectIn, tokensOf as knownTokensOf, workFolderOf } from '../../src/texts/about.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -35,12 +36,70 @@ const orders: readonly (readonly [Order, string])[] = [
   ['money', 'Cost'],
 ]
 
-/** The order is kept while a session is looked at, and when the page is loaded again. */
-const orderName = 'indelible.order'
-const useOrder = (): Signal<Order> => {
-  const kept = sessionStorage.getItem(orderName)
-  return useSignal<Order>(orders.find(([order]) => order === kept)?.[0] ?? 'appended')
+/** How the rows stand: one after another, or in groups. */
+type Arrangement = 'flat' | 'forks' | 'project' | 'program'
+
+const arrangements: readonly (readonly [Arrangement, string])[] = [
+  ['flat', 'No groups'],
+  ['project', 'By project'],
+  ['program', 'By program'],
+  ['forks', 'Forks as a tree'],
+]
+
+/** The periods of the last activity, in days. */
+const periods: readonly (readonly [days: number, string])[] = [
+  [Infinity, 'Any time'],
+  [1, 'Last day'],
+  [7, 'Last 7 days'],
+  [30, 'Last 30 days'],
+]
+const dayMs = 86_400_000
+
+/** One of some choices. It is kept while a session is looked at, and when the page is loaded again. */
+const keptChoice = <T,>(name: string, choices: readonly (readonly [T, string])[], first: T): Signal<T> => {
+  const kept = signal(choices.find(([choice]) => String(choice) === sessionStorage.getItem(name))?.[0] ?? first)
+  effect(() => sessionStorage.setItem(name, String(kept.value)))
+  return kept
 }
+/** Made when the list is first shown: workers load this file too, and have no storage. */
+const makeChoices = (): Choices => ({
+  order: keptChoice('indelible.order', orders, 'appended'),
+  arrangement: keptChoice('indelible.arrangement', arrangements, 'flat'),
+  period: keptChoice('indelible.period', periods, Infinity),
+})
+let madeChoices: Choices | undefined
+
+interface Choices {
+  readonly order: Signal<Order>
+  readonly arrangement: Signal<Arrangement>
+  readonly period: Signal<number>
+}
+/** What is searched for, and where the list was scrolled to: going back from a session finds it as it was. */
+const words = signal('')
+const kept = { top: 0 }
+
+const Choice = <T,>({
+  label,
+  choices,
+  value,
+}: {
+  readonly label: string
+  readonly choices: readonly (readonly [T, string])[]
+  readonly value: Signal<T>
+}): VNode => (
+  <select
+    aria-label={label}
+    value={String(value.value)}
+    onChange={({ currentTarget }) => {
+      const chosen = choices[currentTarget.selectedIndex]
+      if (chosen !== undefined) [value.value] = chosen
+    }}
+  >
+    {choices.map(([choice, text]) => (
+      <option value={String(choice)}>{text}</option>
+    ))}
+  </select>
+)
 
 export const Sessions = ({
   source,
@@ -54,9 +113,7 @@ export const Sessions = ({
   /** Why not all of them could be read. */
   readonly fault: string | undefined
 }): VNode => {
-  const words = useSignal('')
-  const order = useOrder()
-  const tree = useSignal(false)
+  const { order, arrangement, period } = (madeChoices ??= makeChoices())
   const scroller = useRef<HTMLDivElement>(null)
   const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
   const byOverviews = order.value === 'tokens' || order.value === 'money'
@@ -65,14 +122,15 @@ export const Sessions = ({
     [list, order.value, byOverviews ? overviews.value : undefined],
   )
   const rows = useMemo(
-    () => arrangeSessions(sorted, words.value, tree.value, overviews.value),
-    [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
+    () => arrangeSessions(sorted, words.value, arrangement.value === 'forks', period.value, overviews.value),
+    [sorted, words.value, arrangement.value, period.value, words.value !== '' ? overviews.value : undefined],
   )
   const found = useSearch(source, words.value)
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
-  const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const isAlike = useMemo(() => alikeIn(list.sessions), [list, overviews.value])
   const projectOf = useMemo(() => projectsIn(list.sessions), [list])
+  const groupOf = arrangement.value === 'project' ? projectOf : arrangement.value === 'program' ? programOf : undefined
+  const lines = useMemo(() => linesOf(rows, found, groupOf), [rows, found.hits, found.state, found.fault, groupOf])
   const shownList = useVirtual({
     count: lines.length,
     scroller: () => scroller.current,
@@ -89,10 +147,32 @@ export const Sessions = ({
     if (found.more !== undefined && last >= lines.length - 5) found.more()
   }, [last, lines.length])
   useTitle('Sessions')
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => {
+    shownList.scrollToOffset(kept.top)
+    const scrolled = ({ target }: Event): void =>
+      void (target === shownList.element() && (kept.top = shownList.element()?.scrollTop ?? 0))
+    document.addEventListener('scroll', scrolled, true)
+    return () => document.removeEventListener('scroll', scrolled, true)
+  }, [])
+  /** Moves the focus by so many sessions or found messages. */
+  const move = (step: number): void => {
+    const at = document.activeElement?.closest<HTMLElement>('li[data-index]')?.dataset['index']
+    let next = at === undefined ? (shownList.items[0]?.index ?? 0) : Number(at) + step
+    while (lines[next]?.type === 'heading') next += step
+    const link = scroller.current?.querySelector<HTMLElement>(`li[data-index="${next}"] a`)
+    link?.focus({ preventScroll: true })
+    link?.scrollIntoView({ block: 'nearest' })
+  }
+  useKeyActions({
+    j: () => move(1),
+    k: () => move(-1),
+    '/': () => field.current?.focus(),
+  })
   useEffect(() => {
     const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
     return () => clearTimeout(timer)
-  }, [inSight.join('\n')])
+  }, [inSight.join('\n'), list])
   useEffect(() => {
     if (!byOverviews) return
     const isMoney = order.value === 'money'
@@ -120,6 +200,7 @@ export const Sessions = ({
         <div class="top-line second">
           <div class="tools wide" role="search">
             <input
+              ref={field}
               type="search"
               placeholder="Search sessions and their messages"
               aria-label="search sessions and messages"
@@ -129,21 +210,9 @@ export const Sessions = ({
                 scroller.current?.scrollTo({ top: 0 })
               }}
             />
-            <select
-              aria-label="order"
-              value={order.value}
-              onChange={(event) => {
-                order.value = event.currentTarget.value as Order
-                sessionStorage.setItem(orderName, order.value)
-              }}
-            >
-              {orders.map(([value, text]) => (
-                <option value={value}>{text}</option>
-              ))}
-            </select>
-            <button type="button" class="plain" aria-pressed={tree.value} onClick={() => (tree.value = !tree.value)}>
-              Forks as a tree
-            </button>
+            <Choice label="order" choices={orders} value={order} />
+            <Choice label="groups" choices={arrangements} value={arrangement} />
+            <Choice label="time" choices={periods} value={period} />
           </div>
         </div>
       </header>
@@ -216,8 +285,22 @@ const keyOf = (line: Line | undefined): string | undefined =>
         ? `${line.hit.session}\n${line.hit.position}`
         : `\n${line.text}`
 
-const linesOf = (rows: readonly Row[], { hits, state, fault, more }: SearchState): readonly Line[] => {
-  const sessions = rows.map((row): Line => ({ type: 'session', row }))
+const linesOf = (
+  rows: readonly Row[],
+  { hits, state, fault, more }: SearchState,
+  groupOf: ((session: ViewedSession) => string) | undefined,
+): readonly Line[] => {
+  const sessions: Line[] = []
+  for (const [name, group] of groupOf === undefined
+    ? [['', rows] as const]
+    : Map.groupBy(rows, ({ session }) => groupOf(session))) {
+    if (groupOf !== undefined)
+      sessions.push({
+        type: 'heading',
+        text: `${name === '' ? 'Not known' : name} · ${countText(group.length, 'session')}`,
+      })
+    for (const row of group) sessions.push({ type: 'session', row })
+  }
   if (state === 'none') return sessions
   return [
     ...sessions,
@@ -356,7 +439,7 @@ const SessionRow = ({
       <span class="session-title">
         <span dir="auto">
           {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-          {oneLine(displayNameOf(session), 160)}
+          {oneLine(withoutMarkup(displayNameOf(session)), 160)}
         </span>
         {marksOf(session, overview).map(([mark, why]) => (
           <span class={mark === damagedMark ? 'badge bad' : 'badge'} title={why}>
@@ -368,7 +451,7 @@ const SessionRow = ({
         {overview?.unreadable !== undefined
           ? sentence(overview.unreadable)
           : named && words !== ''
-            ? [beside, oneLine(restOf(words, title), 200)]
+            ? [beside, oneLine(withoutMarkup(restOf(words, title)), 200)]
             : named || words !== ''
               ? session.id
               : ''}
@@ -408,6 +491,12 @@ const projectsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSessio
   return (session) => names.get(workFolderOf(session) ?? '') ?? ''
 }
 
+/** The program that a session was recorded or imported from; empty if that is not known. */
+const programOf = (session: ViewedSession): string => {
+  const program = importedFrom(session)['program'] ?? session.metadata['client']
+  return typeof program === 'string' ? oneLine(program, 40) : ''
+}
+
 /** Whether several sessions have the name of one. Cost: O(sessions) once. */
 const alikeIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => boolean) => {
   const counts = new Map<string, number>()
@@ -428,6 +517,9 @@ const restOf = (words: string, title: string): string => {
   const rest = words.slice(start.length).trim()
   return rest === '' ? '' : `… ${rest}`
 }
+
+/** A line of Markdown without the marks of code, of bold text and of a heading. */
+const withoutMarkup = (text: string): string => text.replaceAll(/`+|\*\*|^#{1,6} /g, '')
 
 const damagedMark = 'damaged'
 
@@ -474,7 +566,7 @@ interface Row {
 const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
   const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
-  const text = `${session.id} ${title} ${workFolderOf(session) ?? ''}`.toLowerCase()
+  const text = `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)}`.toLowerCase()
   return { title, text, activity: activityOf(session), tokens }
 })
 
@@ -512,13 +604,16 @@ const arrangeSessions = (
   sorted: readonly ViewedSession[],
   words: string,
   tree: boolean,
+  days: number,
   known: ReadonlyMap<string, Overview>,
 ): readonly Row[] => {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  const oldest = Date.now() - days * dayMs
+  const recent = sorted.filter((session) => factsOf(session).activity >= oldest)
   const found =
     wanted.length === 0
-      ? sorted
-      : sorted.filter((session) => {
+      ? recent
+      : recent.filter((session) => {
           const { text } = factsOf(session)
           const overview = known.get(session.id)
           const more = overview === undefined ? '' : overviewText(overview)

@@ -1,4 +1,5 @@
 /** A session as a timeline: a feed of its messages, of which only those in sight are there. */
+import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { positionsOf, type Filter } from './filter.ts'
@@ -18,24 +19,32 @@ export const Timeline = ({
   words,
   at,
   search,
+  jumpTo,
 }: {
   readonly record: SessionRecord
   readonly only: Filter
   readonly words: string
+  /** Receives the function that goes so many found messages on. */
+  readonly jumpTo: { current: (step: number) => void }
   /** The message that the address names. */
   readonly at: number | undefined
   readonly search: () => void
 }): VNode => {
   const scroller = useRef<HTMLDivElement>(null)
   const version = record.version.value
-  const positions = useMemo(() => positionsOf(record, only, words), [record, version, only, words])
+  const positions = useMemo(() => positionsOf(record, only, ''), [record, version, only])
+  const isSearched = words.trim() !== ''
+  const hits = useMemo(
+    () => (isSearched ? positionsOf(record, only, words) : []),
+    [record, version, only, words, isSearched],
+  )
   const entryAt = (index: number): Entry => record.entries[positions[index] as number] as Entry
   const list = useVirtual({
     count: positions.length,
     scroller: () => scroller.current,
     estimate: (index) => estimated(entryAt(index)),
     keyOf: (index) => positions[index] ?? index,
-    version: `${only} ${words}`,
+    version: only,
   })
   const current = at === undefined ? -1 : indexOf(positions, record.join.shownIn(at))
 
@@ -77,7 +86,28 @@ export const Timeline = ({
     replaceRoute({ view: 'session', id: record.id, at: position })
     list.scrollTo(index)
   }
+  /** Goes from the message that the reader is at, or sees first, to the next one that was found; round the end. */
+  const jump = (step: number, isNew = false): void => {
+    const from = here()
+    const at = positions[from === -1 ? (list.items[0]?.index ?? 0) : from] ?? 0
+    const known = indexOf(hits, at)
+    const ahead = hits.findIndex((position) => position >= at)
+    const next = isNew ? ahead : known !== -1 ? known + step : step > 0 ? ahead : ahead - 1
+    const position = hits.at(next >= hits.length ? 0 : next)
+    if (position === undefined) return
+    brought.current = position
+    replaceRoute({ view: 'session', id: record.id, at: position })
+    list.scrollTo(indexOf(positions, position))
+  }
+  useEffect(() => {
+    if (isSearched) jump(1, true)
+  }, [words])
+  useEffect(() => {
+    jumpTo.current = jump
+  })
   useKeyActions({
+    n: () => jump(1),
+    N: () => jump(-1),
     j: () => move(1),
     k: () => move(-1),
     g: () => focusOn(0),
@@ -96,17 +126,54 @@ export const Timeline = ({
     },
   })
 
+  // A reader at the end stays there while messages come; another one is told how many are new.
+  const end = useRef({ isNear: false, seen: 0 }).current
+  const unseen = useSignal(0)
+  useEffect(() => {
+    const scrolled = ({ target }: Event): void => {
+      const element = list.element()
+      if (element === null || target !== element) return
+      end.isNear = element.scrollHeight - element.scrollTop - element.clientHeight < 80
+      if (end.isNear) unseen.value = 0
+    }
+    document.addEventListener('scroll', scrolled, true)
+    return () => document.removeEventListener('scroll', scrolled, true)
+  }, [])
+  useEffect(() => {
+    const more = record.entries.length - end.seen
+    end.seen = record.entries.length
+    if (record.live.value !== 'live' || more <= 0 || more === record.entries.length) return
+    if (end.isNear) list.scrollTo(positions.length - 1)
+    else unseen.value += more
+  }, [version])
   useEffect(() => {
     searchWords.value = words
     return () => void (searchWords.value = '')
   }, [words])
   return (
     <>
-      {only === 'all' && words.trim() === '' ? null : (
-        <p class="found-count" role="status">
-          {countText(positions.length, 'message')} of {groupedNumber(record.entries.length)}
-          {words.trim() === '' ? '' : ` with “${oneLine(words, 60)}”`}
-          {record.whole.value ? '' : ', so far'}
+      {only === 'all' && !isSearched ? null : (
+        <p class="found-count">
+          <span role="status">
+            {only === 'all'
+              ? ''
+              : `${countText(positions.length, 'message')} of ${groupedNumber(record.entries.length)}`}
+            {only !== 'all' && isSearched ? ', ' : ''}
+            {isSearched
+              ? `${foundText(hits, current === -1 ? -1 : positions[current])} with “${oneLine(words, 60)}”`
+              : ''}
+            {record.whole.value ? '' : ', so far'}
+          </span>
+          {hits.length === 0 ? null : (
+            <>
+              <button type="button" class="more" onClick={() => jump(-1)}>
+                Previous
+              </button>
+              <button type="button" class="more" onClick={() => jump(1)}>
+                Next
+              </button>
+            </>
+          )}
         </p>
       )}
       <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
@@ -141,8 +208,21 @@ export const Timeline = ({
           })}
         </div>
       </div>
+      {unseen.value === 0 ? null : (
+        <button type="button" class="unseen-messages" onClick={() => focusOn(positions.length - 1)}>
+          {countText(unseen.value, 'new message')} ↓
+        </button>
+      )}
     </>
   )
+}
+
+/** Which of the found messages the reader is at. */
+const foundText = (hits: readonly number[], at: number | undefined): string => {
+  const known = at === undefined ? -1 : indexOf(hits, at)
+  return known === -1
+    ? countText(hits.length, 'message')
+    : `${groupedNumber(known + 1)} of ${countText(hits.length, 'message')}`
 }
 
 /** Whether the same one speaks on, in the same minutes. */

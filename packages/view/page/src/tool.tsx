@@ -12,13 +12,14 @@ import { isOpen, toggle } from './folding.ts'
 import { plainText } from './filter.ts'
 import { hrefOf } from './route.ts'
 import { Hits } from './search-hits.tsx'
-import { oneLine, visibleText, sizeText } from './format-text.ts'
+import { oneLine, spanText, visibleText, sizeText } from './format-text.ts'
 
 export const Call = ({
   id,
   part,
   name,
   result: found,
+  took,
 }: {
   readonly id: string
   readonly part: ToolCallPart
@@ -26,6 +27,8 @@ export const Call = ({
   readonly name: string
   /** Its result; `elsewhere` where results stand in messages of their own. */
   readonly result: PlacedResult | 'erased' | 'damaged' | 'elsewhere' | undefined
+  /** The milliseconds up to its result; undefined if they are not known. */
+  readonly took: number | undefined
 }): VNode => {
   const result = typeof found === 'object' ? found : undefined
   const given = argumentsOf(part)
@@ -47,6 +50,7 @@ export const Call = ({
                 : failed
                   ? 'failed'
                   : sizeOf(result.part)}
+          {took === undefined ? '' : ` · ${spanText(took)}`}
         </span>
       </button>
       {open ? (

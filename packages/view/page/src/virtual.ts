@@ -16,6 +16,10 @@ export interface VirtualList {
   readonly measure: (element: Element | null) => void
   /** Bring an item to the top. */
   readonly scrollTo: (index: number) => void
+  /** Bring a place that the list was scrolled to before into sight, in pixels, once the list is that high. */
+  readonly scrollToOffset: (top: number) => void
+  /** What scrolls. */
+  readonly element: () => HTMLElement | null
 }
 
 /** On paper nothing scrolls: so many items are there. */
@@ -153,6 +157,12 @@ export const useVirtual = ({
       if (item === null || observed.current.has(item)) return
       observed.current.add(item)
       observer.observe(item)
+    },
+    element: () => scrollerOf(scroller()),
+    scrollToOffset: (top) => {
+      const element = scrollerOf(scroller())
+      if (element !== null) element.scrollTop = top
+      render(undefined as never)
     },
     scrollTo: (index) => {
       target.current = { index, until: performance.now() + settleMs }
