@@ -45,8 +45,7 @@ export const openDatabase = async (
       const found = statSync(file, { throwIfNoEntry: false })
       if (found !== undefined && !found.isFile()) return left({ _tag: 'NotAStore', path: file, found: kindOf(found) })
     }
-    if (existsSync(path)) accessSync(path, constants.R_OK)
-    else if (readOnly || !create) return left({ _tag: 'NoStore', path })
+    if (!isThere(path, constants.R_OK) && (readOnly || !create)) return left({ _tag: 'NoStore', path })
   } catch (cause) {
     return left({ _tag: 'Io', operation: `open ${path}`, cause }) // of another user, or in a folder of one
   }
@@ -141,13 +140,24 @@ const openOrClose = async (
   return opened
 }
 
+/** Whether a file is there, in one look: another process that closes the store removes the files beside it. Throws if it can't be used. */
+const isThere = (path: string, mode: number): boolean => {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw error
+  }
+}
+
 /** Checks permissions first, because SQLite would only report that it can't open a file. */
 const whyNotWritable = (path: string): OpenStoreFault | undefined => {
   const folder = dirname(path)
   let checked = path
   try {
-    for (const file of [path, `${path}-wal`, `${path}-shm`])
-      if (existsSync(file)) accessSync((checked = file), constants.W_OK)
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) isThere((checked = file), constants.W_OK)
     accessSync(folder, constants.W_OK) // the write-ahead log is beside the file
     return undefined
   } catch (error) {
