@@ -60,7 +60,7 @@ try {
   const built = String.raw`dist/.+\.(?:js|d\.ts)(?:\.map)?|src/.+\.ts|package\.json|README\.md|LICENSE`
   const library = String.raw`|bin/indelible\.js|docs/[a-z-]+(?:/[a-z-]+)?\.md|docs/view\.png|(?:API|CHANGELOG|CONTRIBUTING|SECURITY|bench/RESULTS)\.md|examples/verify/(?:go\.mod|main\.go)`
   const page = String.raw`|dist/page/(?:index\.html|page\.css)`
-  const command = String.raw`|dist/bin/LICENSES\.md|dist/indelible\.1`
+  const command = String.raw`|dist/bin/LICENSES\.md|dist/indelible\.1|claude-plugin/(?:\.claude-plugin/plugin\.json|hooks/(?:hooks\.json|keep\.sh)|skills/ask-past-sessions/SKILL\.md)`
   for (const { name, files } of packed) {
     const more = { indelible: library, '@indelible/cli': command, '@indelible/view': page }[name] ?? ''
     const wanted = new RegExp(`^(?:${built}${more})$`)
