@@ -60,7 +60,7 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
  * `open-calls`: calls without a result, such as calls that wait for an approval or have unfinished
  * input. Any other problem is the fault `Unsettled`. `unsettled`: every problem, as recorded.
  */
-export type Allowed = 'open-calls' | 'unsettled'
+type Allowed = 'open-calls' | 'unsettled'
 
 /** Options for writing a conversation that need not be settled. */
 export interface UnsettledOptions extends EncodeOptions {

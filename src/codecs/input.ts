@@ -2,7 +2,7 @@
 import { admit, formatPath, inspectJson, isLeft, isObject, ownFields } from '../json/index.ts'
 import { mutableCopy } from './residual.ts'
 
-export interface Input {
+interface Input {
   readonly input: { [name: string]: unknown }
   /** What could not be kept. */
   readonly losses: readonly string[]

@@ -26,7 +26,6 @@ export { keepResidual, type Kept, mutableCopy, type MutableObject, residualOf, r
 export { CallReader, isMadeId, nextMadeId, madeId } from './gemini/calls.ts'
 export { blockWire, JoinedMessage, type JoinedBlock } from './anthropic/join.ts'
 export { JoinedResponse } from './gemini/join.ts'
-export { mergeCounts } from './usage-counts.ts'
 export { JoinedCompletion } from './openai-chat/join.ts'
 export type { ChatGrowth } from './openai-chat/join-calls.ts'
 export { JoinedEvents } from './openai-responses/join.ts'

@@ -68,7 +68,7 @@ export const isAgentsItem = (item: JsonObject): boolean =>
 const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
 
 /** The differences between the formats. */
-export interface ItemFormat {
+interface ItemFormat {
   /** The format's key in `meta`. */
   readonly format: string
   readonly messageItem: (role: string, content: unknown) => MutableObject
@@ -80,7 +80,7 @@ export interface ItemFormat {
   readonly ofOne: string | undefined
 }
 
-export interface FormatReading extends Keeping {
+interface FormatReading extends Keeping {
   /**
    * Reads an assistant message. The first part keeps the item's other fields under `item`; every
    * part keeps its own under `part`.

@@ -57,7 +57,7 @@ export const contextSentences: Sentences<ContextFault | SummaryFault> = {
     `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; ${summaryAdvice(fault.done.length)}`,
 }
 
-export const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
+const contextFaultText: (fault: ContextFault | SummaryFault) => string = sentencesOf(contextSentences)
 
 /** What to do with the summaries made before one failed. */
 const summaryAdvice = (count: number): string =>

@@ -5,7 +5,7 @@
 import { memoizeText, stemOf } from '../words/internal.ts'
 
 /** A lower-case word and the terms that find it. */
-export interface Word {
+interface Word {
   readonly text: string
   readonly terms: readonly string[]
 }

@@ -67,7 +67,7 @@ export interface DecodedRow {
 }
 
 /** A text of a message, stored as a block. */
-export interface ExtractedText {
+interface ExtractedText {
   readonly path: Path
   readonly id: BlockId
   /** The encoding. `utf8`: the block has the text's UTF-8. `base64`: the block has the bytes that the text encodes. */
@@ -80,10 +80,10 @@ export interface ExtractedText {
  * Texts of at least this many characters become blocks. For shorter ones, the reference would cost
  * more than sharing saves.
  */
-export const longText = 4096
+const longText = 4096
 
 /** Base64 of at least this many characters becomes a block, because its bytes take a quarter less. */
-export const longBase64 = 1024
+const longBase64 = 1024
 
 /**
  * Encode a message as a row. All code that stores messages uses this.

@@ -21,7 +21,7 @@ export interface HistoryDelta<M> {
 }
 
 /** How to apply a delta. */
-export interface DeltaOptions {
+interface DeltaOptions {
   /**
    * True if the history was restored and does not know its delta ids. Equal messages at the delta's
    * positions then count as a duplicate. Default: false.

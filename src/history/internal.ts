@@ -1,6 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { jsonLengths } from './json-lengths.ts'
-export { linkedHistory, type Link, type LinkedHistory } from './linked.ts'
+export { linkedHistory, type LinkedHistory } from './linked.ts'
 export { pagedOf, type Paged } from './paged.ts'
 export { chunkLength } from './state.ts'
 export { type ChunkReader, type ChunkText, type Fill, appendChunk, appendText } from './text.ts'

@@ -7,8 +7,6 @@ import { partOf, type Part } from './read.ts'
 import { emptyContent } from './state.ts'
 import type { View } from './view.ts'
 
-export type { Link } from './log.ts'
-
 /** A linked history, and what only its maker can do with it. */
 export interface LinkedHistory<M> {
   readonly history: History<M>

@@ -12,7 +12,7 @@ export interface Paged<M> {
 }
 
 /** Messages in order, and their page kinds, as far as the caller has named them. */
-export interface Listed<M> {
+interface Listed<M> {
   readonly messages: Iterable<M | Immutable<M>>
   readonly pages: readonly (PageKind | undefined)[]
 }

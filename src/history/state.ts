@@ -20,7 +20,7 @@ export interface Chunk<M> {
 }
 
 /** The frozen part of a record. */
-export interface State<M> {
+interface State<M> {
   /** How many messages it has: a multiple of `chunkLength`. */
   readonly len: number
   /** The chunks, in groups. All groups but the last are full. */
@@ -28,7 +28,7 @@ export interface State<M> {
 }
 
 /** The messages after a state: at most `chunkLength`. Both lists only grow, in step. */
-export interface Tail<M> {
+interface Tail<M> {
   readonly messages: Immutable<M>[]
   /** The codes of their page kinds. */
   readonly codes: number[]

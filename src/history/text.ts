@@ -22,7 +22,7 @@ export interface Fill {
 }
 
 /** Options of `appendText`. */
-export interface TextOptions {
+interface TextOptions {
   /** The page kind of the message. Default: the history's `classify` decides. */
   readonly page?: PageKind | undefined
   /** Texts to insert before the message is recorded. Default: none. */

@@ -14,7 +14,7 @@ export interface Replaced {
 }
 
 /** The result of `admit`. */
-export interface Admitted {
+interface Admitted {
   readonly value: Json
   /** The replaced leaves. Usually empty. */
   readonly replaced: readonly Replaced[]

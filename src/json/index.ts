@@ -1,16 +1,16 @@
 export type { Immutable, Recorded } from './immutable.ts'
 export type { Recordable } from './recordable.ts'
 export type { Json, JsonArray, JsonObject, MutableJson } from './json.ts'
-export { admit, type Admitted, type Replaced } from './admit.ts'
+export { admit, type Replaced } from './admit.ts'
 export { difference } from './difference.ts'
 export { isLeft, isRight, left, right } from '../either/index.ts'
 export { jsonEqual, sortKeys } from './equal.ts'
-export { inspectJson, type Finding, type Inspected } from './inspect.ts'
+export { inspectJson } from './inspect.ts'
 export { freezeParsed, freezeResult } from './freeze.ts'
 export { formatPath, type Path } from './path.ts'
 export { jsonLength, jsonLengthOfText } from './json-length.ts'
 export { textOfJson } from './stringify.ts'
-export { define, hasField, isArray, isPolluted, ownField, ownFields, ownItems, withoutPollution } from './own.ts'
+export { define, hasField, isArray, isPolluted, ownField, ownFields, ownItems } from './own.ts'
 export {
   aList,
   anObject,
@@ -26,7 +26,7 @@ export {
   stringAt,
   Unexpected,
 } from './reading.ts'
-export { present, type Present } from './present.ts'
+export { present } from './present.ts'
 export { checkArgument, optionsOf, type OptionNames } from './options.ts'
 export { endOfString, jsonIn, jsonOrText, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot, withoutPrototypes } from './snapshot.ts'

@@ -10,7 +10,7 @@ import { textOfJson } from './stringify.ts'
 import { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */
-export interface Inspected {
+interface Inspected {
   /** The result of `JSON.parse`. */
   readonly value: unknown
   /** Usually empty. At most `mostFindings`, and one more that says that there are others. */
@@ -18,7 +18,7 @@ export interface Inspected {
 }
 
 /** A place where the value differs from the text. */
-export interface Finding {
+interface Finding {
   readonly path: Path
   /** The line, from 1. */
   readonly line: number

@@ -1,7 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export {
   type Immutable,
-  type Recorded,
   type Json,
   type JsonArray,
   type JsonObject,
@@ -16,7 +15,6 @@ export {
   admit,
   anObject,
   arrayAt,
-  withoutPollution,
   base64Of,
   base64OfText,
   bytesOfBase64,

@@ -10,7 +10,7 @@ export type Tag = readonly [path: Path, kind: TagKind, text?: string]
 type TagKind = 'undefined' | 'bytes' | 'date' | 'number' | 'bigint' | 'text'
 
 /** A value as JSON data, with tags for everything that JSON can't express. */
-export interface Plain {
+interface Plain {
   readonly value: Json
   readonly tags: readonly Tag[]
 }

@@ -6,7 +6,7 @@ import { isObject, ownField, type JsonObject } from '../json/index.ts'
 import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The end of a marked answer, for the model; `meta.indelible.interrupted` is the mark for programs. */
-export const interruptedMark = '[interrupted]'
+const interruptedMark = '[interrupted]'
 
 /**
  * The recorded form of an interrupted answer: complete parts, and text so far. Reasoning alone is

@@ -92,4 +92,4 @@ export const problemSentences: Sentences<PairingProblem> = {
  *
  * @returns the clause, with the id and the position
  */
-export const problemText: (fault: PairingProblem) => string = sentencesOf(problemSentences)
+const problemText: (fault: PairingProblem) => string = sentencesOf(problemSentences)

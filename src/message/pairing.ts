@@ -34,7 +34,7 @@ export interface MetCall<Call, Answer> {
 }
 
 /** A result's relation to the calls before it. */
-export type MetResult<Call, Answer> =
+type MetResult<Call, Answer> =
   | {
       /** It answers its call: in its turn, or `late`. */
       readonly type: 'answer' | 'late'
@@ -52,7 +52,7 @@ export type MetResult<Call, Answer> =
     }
 
 /** A walk over calls and results in order, whatever their form. */
-export interface Pairing<Call, Answer> {
+interface Pairing<Call, Answer> {
   /**
    * Adds a call, in the item at a position. With an `answer`, its result is already known, and the
    * call does not wait. Returns the latest earlier call with its id, if any.

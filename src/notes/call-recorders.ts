@@ -3,13 +3,13 @@ import type { JsonObject } from '../json/index.ts'
 import type { SignalLike } from '../task/index.ts'
 
 /** What the prompt says of the records: where the code reads them, and how their keys are written. */
-export interface CallLogKeys {
+interface CallLogKeys {
   readonly where: string
   readonly keys: 'camelCase' | 'snake_case'
 }
 
 /** A call to record. The package of call records has the same shape. */
-export interface RecordedCall {
+interface RecordedCall {
   readonly callId: string
   readonly methodName: string
   readonly args?: readonly string[]
@@ -32,7 +32,7 @@ export type FailureSummary = {
 }
 
 /** What a run needs of a call log. */
-export interface CallRecorder {
+interface CallRecorder {
   readonly recordCall: <T>(call: RecordedCall, body: () => Promise<T>) => Promise<T>
   /** The part of the system prompt about the log. */
   readonly guidance: (keys: CallLogKeys) => string

@@ -23,7 +23,7 @@ export type Note =
   | ApplicationNote
 
 /** Sets the page kind of the entry at `position`. The latest such note counts. */
-export interface PageNote {
+interface PageNote {
   readonly type: 'page'
   /** The entry's position. */
   readonly position: number
@@ -219,7 +219,7 @@ export interface KeptFileNote {
 }
 
 /** A block of a kept file. */
-export interface KeptBlock {
+interface KeptBlock {
   /** The id of the stored block. */
   readonly id: BlockId
   /** The key of the block, in base64, if the session is encrypted. */
@@ -232,7 +232,7 @@ export interface SealNote {
 }
 
 /** Replaces a note that was erased because it repeated an erased message. Only an erasure creates it. */
-export interface ErasedNote {
+interface ErasedNote {
   readonly type: 'erased'
   /** The erased note's type. */
   readonly was: string

@@ -38,7 +38,7 @@ export const subtreesBetween = (oldSize: number, size: number): readonly Subtree
 }
 
 /** The input of `verifyConsistency`: two trees and a proof. */
-export interface Consistency {
+interface Consistency {
   /** The number of leaves of the older tree. */
   readonly oldSize: number
   /** Its root: 32 bytes. */

@@ -43,7 +43,7 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
 }
 
 /** The input of `verifyInclusion`: a leaf, a tree and a proof. */
-export interface Inclusion {
+interface Inclusion {
   readonly position: number
   readonly size: number
   readonly leaf: Uint8Array

@@ -1,7 +1,7 @@
 /** Calls a user function; an exception or a missing answer becomes a refusal. */
 import type { Clock } from '../task/index.ts'
 
-export interface Refusal {
+interface Refusal {
   readonly cause: unknown
 }
 

@@ -21,7 +21,7 @@ export interface ModelContext {
 }
 
 /** The call that a context is for. Pass it on: `deriveContext(view, { budget, previous, ...call })`. */
-export interface ModelCall {
+interface ModelCall {
   /** The tools of the run. */
   readonly tools: readonly OfferedTool[]
   /** The model's name. */

@@ -31,7 +31,7 @@ export interface RunHandler {
 }
 
 /** A handler's answer: nothing, or an `Either` whose `Left` ends the run. */
-export type HandlerAnswer = Either<unknown, unknown> | void
+type HandlerAnswer = Either<unknown, unknown> | void
 
 /** What a run already knows when it emits an event, so that a handler can combine writes. */
 export interface LookAhead {

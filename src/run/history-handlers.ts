@@ -49,7 +49,7 @@ export const historyHandler = (
 }
 
 /** Options of a history handler. */
-export interface HistoryHandlerOptions {
+interface HistoryHandlerOptions {
   /**
    * True: the target was restored, so the ids of its deltas are unknown. Equal messages at `expectedLen` then count
    * as the delta; if only the first of them exist, the rest is appended. Default: false.

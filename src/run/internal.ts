@@ -2,7 +2,7 @@
 export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf, checkInstructionsOnce } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export { deltaOf } from './model-event.ts'
-export type { BlockType, Model, ModelEvent, ModelRequest } from './model.ts'
+export type { BlockType, Model, ModelEvent } from './model.ts'
 export type { FinishReason } from './response.ts'
 export { waitingStep } from './start.ts'
 export type { Line } from './scripted.ts'

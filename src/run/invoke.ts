@@ -26,7 +26,7 @@ export const invoke = (
 ): Promise<ToolResultPart> => invokeRecorded(call, tools, signal, clock, (_signal, _summarize, body) => body())
 
 /** Runs the work of a call, and records how it ended: what it returns is what `body` returns. */
-export type RecordAround = (
+type RecordAround = (
   signal: AbortSignal,
   summarize: (output: unknown) => FailureSummary,
   body: () => Promise<unknown>,

@@ -91,7 +91,7 @@ export interface RunOptions extends ContextOptions, Decisions {
 }
 
 /** How to interrupt a run, and how it continues. */
-export interface InterruptOptions {
+interface InterruptOptions {
   /**
    * What to do with the answer. `discard` also discards a complete answer while none of its calls has started; any
    * other complete answer is recorded. Default: `saveMarked`.
@@ -166,7 +166,7 @@ export interface NothingToRun {
 }
 
 /** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
-export type Begin<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
+type Begin<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
 
 /** Emits the event of a turn that waits for its session. */
 export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiting' }>, 'seq'>) => void

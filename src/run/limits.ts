@@ -42,7 +42,7 @@ export interface Limits {
 }
 
 /** The state of a run, for `stopWhen`. */
-export interface LimitState {
+interface LimitState {
   /** The steps so far. */
   readonly steps: readonly RunStep[]
   /** The tokens of all steps. */

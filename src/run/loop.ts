@@ -66,7 +66,7 @@ import { askHandler, notifyHandler, type HandlerLimit } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with all defaults. */
-export interface LoopOptions {
+interface LoopOptions {
   readonly id: string
   /** The number of the first event. */
   readonly seq: number

@@ -17,7 +17,7 @@ export interface McpClient {
 }
 
 /** A tool as a server describes it. */
-export interface McpTool {
+interface McpTool {
   /** The name. */
   readonly name: string
   /** The text from which the model decides when to call it. */
@@ -31,7 +31,7 @@ export interface McpTool {
 }
 
 /** How to make the tools of a server. */
-export interface McpToolOptions {
+interface McpToolOptions {
   /** The prefix of their names, so that two servers can have tools of the same name. Default: none. */
   readonly prefix?: string
   /** Whether the calls of a tool wait for approval, by the server's own name of it. Default: none do. */

@@ -14,7 +14,7 @@ export interface ModelConfig {
 }
 
 /** A configured provider. */
-export interface ModelProvider {
+interface ModelProvider {
   /**
    * The key. If it is undefined, or empty and there is a `keyFrom`, `modelFor` returns `MissingKey`. For a server
    * without keys, use the empty string and no `keyFrom`.

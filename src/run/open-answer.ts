@@ -41,7 +41,7 @@ export interface Decisions {
 }
 
 /** A call to run with other arguments than the model's. */
-export interface Approval {
+interface Approval {
   /** The token of the call. */
   readonly approval: string
   /** The arguments. The result has them in `meta.indelible.arguments`. Default: those of the model. */

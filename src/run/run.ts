@@ -9,7 +9,7 @@ import { checkOpen } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /** The options of a run on a text, or on the items of a thread, in place of a view. */
-export interface InputRunOptions extends Omit<RunOptions, 'view'> {
+interface InputRunOptions extends Omit<RunOptions, 'view'> {
   /** The user's text, or the items so far, as `toThreadHistory` takes them. */
   readonly input: string | readonly ThreadItem[]
 }

@@ -6,7 +6,7 @@ import type { Model, ModelEvent, ModelRequest } from './model.ts'
 import { deltaOf } from './model-event.ts'
 
 /** How a scripted model streams. */
-export interface ScriptOptions {
+interface ScriptOptions {
   /** The name of the model. Default: `scripted`. */
   readonly name?: string
   /** Whether the results of a step form one message or one per call. Default: `perCall`. */

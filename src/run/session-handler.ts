@@ -64,7 +64,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: LookAhead) => Promise<Ei
   Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
 
 /** The part of a session that the handler needs. Without `lease` the session is not held. */
-export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
+type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
   Partial<Pick<Session, 'id' | 'lease' | 'conversation'>>
 
 /**

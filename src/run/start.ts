@@ -36,7 +36,7 @@ import { hasWaited, unmarkWaiting } from './waiting-marker.ts'
  * `idempotent`, otherwise `tell`. `tell` the model that it may have had side effects. `ask`: the run ends with
  * `approval`, and the caller of `resume` approves the call (to run it again) or denies it.
  */
-export type UnfinishedChoice = 'retry' | 'tell' | 'ask'
+type UnfinishedChoice = 'retry' | 'tell' | 'ask'
 
 export const unfinishedChoices: readonly UnfinishedChoice[] = ['retry', 'tell', 'ask']
 

@@ -45,7 +45,7 @@ import {
 } from './start.ts'
 
 /** How a session is held and written to. */
-export interface HoldOptions
+interface HoldOptions
   extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {
   /** Called with each run that answers the input of another turn. */
   readonly onQueuedRun?: (run: RunStream<TurnFault>, input: string) => unknown

@@ -2,7 +2,7 @@
 import { describe, isObject, optionsOf, type OptionNames } from '../json/index.ts'
 
 /** A test for an option, and its description. */
-export interface ExpectedOption {
+interface ExpectedOption {
   readonly is: (value: unknown) => boolean
   readonly words: string
 }

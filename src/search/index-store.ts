@@ -8,7 +8,7 @@ import { callCallback, fail, need, type Task } from '../task/index.ts'
 import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
 /** Options for indexing a store. */
-export interface IndexOptions {
+interface IndexOptions {
   /** Whether to rebuild the index. Default: add missing rows. */
   readonly rebuild?: boolean
   /**

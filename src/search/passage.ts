@@ -5,7 +5,7 @@ import { excerptAfter, excerptOf, sliceUnits, type Excerpt, type MarkedWord } fr
 import type { Question } from './question.ts'
 import { sumOfBits } from './rank-sessions.ts'
 
-export interface Passage {
+interface Passage {
   readonly of: SearchText['of']
   readonly excerpt: Excerpt
 }

@@ -31,7 +31,7 @@ class State {
 }
 
 /** A phrase in a text. */
-export interface FoundPhrase {
+interface FoundPhrase {
   readonly phrase: Phrase
   /** The start of its first word in the text. */
   readonly start: number

@@ -15,7 +15,7 @@ import type { Month, Question } from './question.ts'
 import { rankRows, scoreSession, sumOfBits, weightOf, type RankedRow, type WordRows } from './rank-sessions.ts'
 
 /** The places of a word: numbers of groups, each followed by a position. Newest group first, then last position first. */
-export type Places = readonly number[]
+type Places = readonly number[]
 
 /** A session among the candidates. Rows are grouped by the session that they were appended to. */
 export interface Candidate {

@@ -20,7 +20,7 @@ export {
   requireMark,
   removeMarked,
 } from './opening/adapter-session.ts'
-export { appendRows, type RowsToAppend } from './moving/append-rows.ts'
+export { appendRows } from './moving/append-rows.ts'
 export { appendWithBlocks } from './writing/append.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
 export { hasContent, spellings } from './record/note-copies.ts'

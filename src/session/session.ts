@@ -311,7 +311,7 @@ export type StartedCall = Omit<ToolStartedNote, 'type'>
 export type NewNote = Exclude<Note, SealNote | SummaryNote | ReceiptNote> | NewSummary | NewReceipt
 
 /** A summary to append. */
-export interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
+interface NewSummary extends Omit<SummaryNote, 'sourceDigest'> {
   /** The `rangeDigest` of the summarized messages. Default: it is computed when the note is written. */
   readonly sourceDigest?: string
 }

@@ -52,7 +52,6 @@ export type {
 export {
   type OpenStoreFault,
   type StoreFault,
-  type StoreFaultOf,
   storeFaultText,
   storeSentences,
   storeTask,
@@ -73,7 +72,7 @@ export {
   finderOf,
   makeFinder,
 } from './port/find-texts.ts'
-export { atOnce, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
+export { inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'
@@ -81,7 +80,6 @@ export { compareIds, invalidId } from './port/id.ts'
 export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {
-  type Lease,
   type LeaseAnswer,
   type LeaseChange,
   type LeaseClaim,

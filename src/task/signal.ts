@@ -18,7 +18,7 @@ export type Signal = typeof globalThis extends { readonly AbortSignal: { readonl
   : SignalLike
 
 /** A signal, with the function that aborts it. */
-export interface Abort {
+interface Abort {
   readonly signal: Signal
   readonly abort: (reason: unknown) => void
 }

@@ -7,7 +7,7 @@ export interface Timer {
   readonly cancel: () => void
 }
 
-export interface TimerOptions {
+interface TimerOptions {
   /** Whether it keeps an otherwise idle process alive. Default: `true`. */
   readonly keeps?: boolean
   /** How long one platform timer can wait, in milliseconds. Default: 2,147,483,647; beyond it a timer fires at once. */

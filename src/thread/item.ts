@@ -18,7 +18,7 @@ export interface MessageItem {
 }
 
 /** A tool call by the model. */
-export interface ToolCallItem {
+interface ToolCallItem {
   readonly type: 'tool_call_item'
   /** The call's id, which its output repeats. */
   readonly callId: string
@@ -31,7 +31,7 @@ export interface ToolCallItem {
 }
 
 /** A tool's output. */
-export interface ToolCallOutputItem {
+interface ToolCallOutputItem {
   readonly type: 'tool_call_output_item'
   /** The id of its call. */
   readonly callId: string

@@ -17,7 +17,7 @@ export interface Thread {
 }
 
 /** An item of a thread's history. */
-export type ItemOf<T extends Thread> = T['history'][number]
+type ItemOf<T extends Thread> = T['history'][number]
 
 /**
  * A finished result: one with a `history` of the thread's items, or (if a `RuntimeItem` is assignable to them) one
@@ -25,7 +25,7 @@ export type ItemOf<T extends Thread> = T['history'][number]
  *
  * A promise or stream is not finished, even if it has a `history`: await it, and pass its final result.
  */
-export type FinishedResult<Item> = {
+type FinishedResult<Item> = {
   /** Only a promise has it. */
   readonly then?: never
   /** Only a stream has it. */

@@ -7,7 +7,7 @@ import { callPart, textPart } from './entry-lines.ts'
 import type { TranscriptFormat } from './transcript.ts'
 
 /** The blocks of a format, by their `type`: the kind of part that each is, and its fields in the order of that part's. */
-export interface BlockNames {
+interface BlockNames {
   readonly [type: string]:
     | readonly [kind: 'text', text: string]
     | readonly [kind: 'reasoning', text: string, signature?: string]

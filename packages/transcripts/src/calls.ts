@@ -14,7 +14,7 @@ type Source = Pick<Transcript, 'messages' | 'notes' | 'origin'>
  * The calls that a file counts, in its order. Those whose answers are not in the conversation (compactions, other branches) are a
  * chain of their own. Cost: O(messages + notes)
  */
-export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall[] => {
+const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall[] => {
   const { calls = [], metadata } = origin
   const positions = answersIn(messages)
   const { agentId, isSidechain, parent_thread_id: parent } = metadata

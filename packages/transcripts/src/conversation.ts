@@ -171,7 +171,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   }
 }
 
-export type NamedFormat = keyof AllCodecs
+type NamedFormat = keyof AllCodecs
 
 /** The format of most messages that show one. Messages that show none are read as OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): NamedFormat | undefined => {
@@ -216,7 +216,7 @@ const hasContent = (value: JsonObject): boolean =>
   ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
 
 /** The format that a single message shows, if any. */
-export const signOf = (message: JsonObject): NamedFormat | undefined => {
+const signOf = (message: JsonObject): NamedFormat | undefined => {
   const { role, type, content } = message
   if (isGeminiContent(message)) return 'gemini'
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'

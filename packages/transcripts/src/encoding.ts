@@ -10,7 +10,7 @@ declare const TextDecoder: new (
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
 /** An encoding, and the length of the byte order mark in bytes. */
-export interface FoundEncoding {
+interface FoundEncoding {
   readonly encoding: Encoding
   readonly mark: number
 }

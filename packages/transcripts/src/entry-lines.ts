@@ -7,7 +7,7 @@ import { textIn } from './origin.ts'
 import type { Link } from './parent-first.ts'
 import { unknownLine } from './unknown-line.ts'
 
-export interface EntryFormat extends Omit<LineFormat, 'reader'> {
+interface EntryFormat extends Omit<LineFormat, 'reader'> {
   /**
    * Read an entry: its messages; `note` for information beside the conversation, `aside` for bookkeeping that is counted;
    * undefined for an unknown kind.

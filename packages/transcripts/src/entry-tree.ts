@@ -7,7 +7,7 @@ import { digestPair } from './digest.ts'
 import type { Range } from './line-format.ts'
 
 /** What the tree keeps of an entry. */
-export interface TreeEntry {
+interface TreeEntry {
   readonly id: string | undefined
   /** The index of an earlier entry; -1 for none. */
   readonly parent: number

@@ -37,7 +37,7 @@ export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
   yield* splitter.end()
 }
 
-export interface Splitter {
+interface Splitter {
   /** The non-blank lines that end in these bytes. Blank lines are counted but not returned. */
   readonly push: (bytes: Uint8Array) => Iterable<Line>
   /** The last line, if it is not blank. */

@@ -14,7 +14,7 @@ import { readTogether, reasonOf, type EntryAtLine } from './read-problems.ts'
 /** The formats that can have one message a line. An OpenAI Responses item can be less than a message. */
 const formats = ['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'] as const
 
-export type MessageLineFormat = (typeof formats)[number]
+type MessageLineFormat = (typeof formats)[number]
 
 export const isMessageLineFormat = (name: string): name is MessageLineFormat =>
   (formats as readonly string[]).includes(name)

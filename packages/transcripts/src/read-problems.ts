@@ -27,7 +27,7 @@ export interface EntryAtLine {
 }
 
 /** Groups of entries, each with the messages they decode to. */
-export type DecodedGroups<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
+type DecodedGroups<P> = readonly (readonly [placed: readonly P[], messages: readonly Message[]])[]
 
 /** Read entries that belong together. An entry that can't be read is reported to `damaged`, and the others are read. */
 export const readTogether = <P extends EntryAtLine>(

@@ -5,7 +5,7 @@
 import { endOfString, inspectJson, isLeft, isObject, type JsonObject } from 'indelible/internal/json'
 
 /** A piece of a line: a whole record, or text that is none. */
-export interface RecordPiece {
+interface RecordPiece {
   readonly text: string
   readonly isRecord: boolean
   /** The column of its first character, from 1. */

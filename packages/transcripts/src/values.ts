@@ -3,7 +3,7 @@
 import { endOfString, isLeft, parseJson } from 'indelible/internal/json'
 
 /** The text of one value, and the number of its first line, from 1. */
-export interface ValueText {
+interface ValueText {
   readonly number: number
   readonly text: string
 }

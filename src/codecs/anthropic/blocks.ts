@@ -20,7 +20,7 @@ import { format, keepsMark } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
 /** Who speaks, and where losses go. */
-export interface Saying {
+interface Saying {
   readonly role: 'system' | 'user' | 'assistant'
   /** Whether to write content marked `exact` in its original form. */
   readonly exact: boolean

@@ -7,7 +7,7 @@ import { ownField, isObject } from '../../json/index.ts'
 /** The codec's name. */
 export const format = 'anthropic'
 
-export type AnthropicMark =
+type AnthropicMark =
   /** Text that was written as a list of one block, or an empty list. */
   | 'parts'
   /** A message from the same wire message as the one before it. */

@@ -10,40 +10,40 @@ export interface AnthropicConversation {
 }
 
 /** A request's message. */
-export type AnthropicMessage = UserMessage | AssistantMessage | SystemMessage
+type AnthropicMessage = UserMessage | AssistantMessage | SystemMessage
 
 /** A user message. */
-export interface UserMessage {
+interface UserMessage {
   role: 'user'
   content: string | UserBlock[]
 }
 
 /** An assistant message. */
-export interface AssistantMessage {
+interface AssistantMessage {
   role: 'assistant'
   content: string | AssistantBlock[]
 }
 
 /** Instructions within a conversation, after a user message. Not every model accepts them. */
-export interface SystemMessage {
+interface SystemMessage {
   role: 'system'
   content: string | TextBlock[]
 }
 
 /** A block of a user message. */
-export type UserBlock = TextBlock | ImageBlock | DocumentBlock | ToolResultBlock
+type UserBlock = TextBlock | ImageBlock | DocumentBlock | ToolResultBlock
 
 /** A block of an assistant message. */
-export type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
+type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
 
 /** Text. */
-export interface TextBlock {
+interface TextBlock {
   type: 'text'
   text: string
 }
 
 /** An image. */
-export interface ImageBlock {
+interface ImageBlock {
   type: 'image'
   source:
     | { type: 'base64'; media_type: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'; data: string }
@@ -51,7 +51,7 @@ export interface ImageBlock {
 }
 
 /** A PDF or text document. */
-export interface DocumentBlock {
+interface DocumentBlock {
   type: 'document'
   source:
     | { type: 'base64'; media_type: 'application/pdf'; data: string }
@@ -61,20 +61,20 @@ export interface DocumentBlock {
 }
 
 /** Reasoning, with its signature. */
-export interface ThinkingBlock {
+interface ThinkingBlock {
   type: 'thinking'
   thinking: string
   signature: string
 }
 
 /** Reasoning that only the provider can read. */
-export interface RedactedThinkingBlock {
+interface RedactedThinkingBlock {
   type: 'redacted_thinking'
   data: string
 }
 
 /** A tool call. */
-export interface ToolUseBlock {
+interface ToolUseBlock {
   type: 'tool_use'
   id: string
   name: string
@@ -82,7 +82,7 @@ export interface ToolUseBlock {
 }
 
 /** The result of a call. */
-export interface ToolResultBlock {
+interface ToolResultBlock {
   type: 'tool_result'
   tool_use_id: string
   content?: string | (TextBlock | ImageBlock | DocumentBlock)[]

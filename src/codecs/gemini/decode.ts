@@ -34,7 +34,7 @@ const { keep, mark } = keepingOf(format)
 export const decode: Decode = (wire) => decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
 
 /** Options for decoding a response. */
-export interface GeminiResponseOptions {
+interface GeminiResponseOptions {
   /** The conversation that was sent. Generated call ids avoid those in it. Default: none. */
   readonly after?: Sequence<Message>
 }

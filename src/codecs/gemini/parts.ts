@@ -14,7 +14,7 @@ import { inSnake } from './spelling.ts'
 export type WirePart = Fields | string
 
 /** Who speaks, and where losses go. */
-export interface Saying {
+interface Saying {
   readonly role: 'system' | 'user' | 'model'
   /** Whether to write content in its original form. */
   readonly exact: boolean

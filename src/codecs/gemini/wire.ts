@@ -10,14 +10,14 @@ export interface GeminiConversation {
 }
 
 /** A turn of the user or the model. */
-export interface GeminiContent {
+interface GeminiContent {
   /** Default: `user`. */
   role?: 'user' | 'model'
   parts: GeminiPart[]
 }
 
 /** A part of a content: one data field and optional fields. */
-export interface GeminiPart {
+interface GeminiPart {
   text?: string
   /** Whether the text is reasoning. */
   thought?: boolean
@@ -30,28 +30,28 @@ export interface GeminiPart {
 }
 
 /** Bytes in base64. */
-export interface GeminiBlob {
+interface GeminiBlob {
   data: string
   mimeType: string
   displayName?: string
 }
 
 /** A file by URI. */
-export interface GeminiFileData {
+interface GeminiFileData {
   fileUri: string
   mimeType?: string
   displayName?: string
 }
 
 /** A function call. */
-export interface GeminiFunctionCall {
+interface GeminiFunctionCall {
   id?: string
   name: string
   args?: { [name: string]: unknown }
 }
 
 /** A call's result. */
-export interface GeminiFunctionResponse {
+interface GeminiFunctionResponse {
   /** The call's id, if it has one. */
   id?: string
   name: string

@@ -7,21 +7,21 @@
 export type ChatMessage = InstructionMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage
 
 /** A system or developer message. */
-export interface InstructionMessage {
+interface InstructionMessage {
   role: 'system' | 'developer'
   content: string | TextPart[]
   name?: string
 }
 
 /** A user message. */
-export interface UserMessage {
+interface UserMessage {
   role: 'user'
   content: string | UserPart[]
   name?: string
 }
 
 /** An assistant message. */
-export interface AssistantMessage {
+interface AssistantMessage {
   role: 'assistant'
   content?: string | (TextPart | RefusalPart)[] | null
   refusal?: string | null
@@ -32,47 +32,47 @@ export interface AssistantMessage {
 }
 
 /** A tool message with one result. */
-export interface ToolMessage {
+interface ToolMessage {
   role: 'tool'
   tool_call_id: string
   content: string | TextPart[]
 }
 
 /** The form of results before tools existed. */
-export interface FunctionMessage {
+interface FunctionMessage {
   role: 'function'
   name: string
   content: string | null
 }
 
 /** A text part. */
-export interface TextPart {
+interface TextPart {
   type: 'text'
   text: string
 }
 
 /** A part in which the model declines. */
-export interface RefusalPart {
+interface RefusalPart {
   type: 'refusal'
   refusal: string
 }
 
 /** A part of a user message. */
-export type UserPart =
+type UserPart =
   | TextPart
   | { type: 'image_url'; image_url: { url: string; detail?: 'auto' | 'low' | 'high' } }
   | { type: 'input_audio'; input_audio: { data: string; format: 'wav' | 'mp3' } }
   | { type: 'file'; file: { file_data?: string; file_id?: string; filename?: string } }
 
 /** A function call. */
-export interface FunctionCall {
+interface FunctionCall {
   type: 'function'
   id: string
   function: { name: string; arguments: string }
 }
 
 /** A custom tool call, whose input is text. */
-export interface CustomCall {
+interface CustomCall {
   type: 'custom'
   id: string
   custom: { name: string; input: string }

@@ -58,7 +58,7 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
 }
 
 /** Reads items that are already frozen JSON. Throws Unexpected. */
-export const readItems = (wire: readonly Json[]): readonly Message[] => {
+const readItems = (wire: readonly Json[]): readonly Message[] => {
   const reading = new Reading()
   readEach(wire, (item) => readItem(anObject(item), reading))
   return reading.end()

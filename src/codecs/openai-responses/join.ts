@@ -9,7 +9,7 @@ import { isObject } from '../../json/index.ts'
 type Fields = { [field: string]: unknown }
 
 /** An item of the answer, as far as it came. */
-export interface JoinedItem {
+interface JoinedItem {
   readonly index: number
   fields: Fields
   /** Whether the item came whole. */

@@ -22,14 +22,14 @@ export type ResponsesItem =
   | McpApprovalResponse
 
 /** A message from anyone but the model. */
-export interface InputMessage {
+interface InputMessage {
   type?: 'message'
   role: 'user' | 'system' | 'developer'
   content: string | InputPart[]
 }
 
 /** An assistant message without the fields that only OpenAI sets. */
-export interface AssistantText {
+interface AssistantText {
   type?: 'message'
   role: 'assistant'
   content: string
@@ -37,7 +37,7 @@ export interface AssistantText {
 }
 
 /** An assistant message as returned by OpenAI. */
-export interface OutputMessage {
+interface OutputMessage {
   type: 'message'
   id: string
   role: 'assistant'
@@ -47,7 +47,7 @@ export interface OutputMessage {
 }
 
 /** The model's reasoning, to be returned unchanged. */
-export interface ReasoningItem {
+interface ReasoningItem {
   type: 'reasoning'
   id: string
   summary: { type: 'summary_text'; text: string }[]
@@ -57,7 +57,7 @@ export interface ReasoningItem {
 }
 
 /** A function call. */
-export interface FunctionCall {
+interface FunctionCall {
   type: 'function_call'
   call_id: string
   name: string
@@ -67,14 +67,14 @@ export interface FunctionCall {
 }
 
 /** A function's result. */
-export interface FunctionCallOutput {
+interface FunctionCallOutput {
   type: 'function_call_output'
   call_id: string
   output: string | InputPart[]
 }
 
 /** A custom tool call, whose input is text. */
-export interface CustomToolCall {
+interface CustomToolCall {
   type: 'custom_tool_call'
   call_id: string
   name: string
@@ -83,28 +83,28 @@ export interface CustomToolCall {
 }
 
 /** A custom tool's result. */
-export interface CustomToolCallOutput {
+interface CustomToolCallOutput {
   type: 'custom_tool_call_output'
   call_id: string
   output: string | InputPart[]
 }
 
 /** A computer call's result: a screenshot. */
-export interface ComputerCallOutput {
+interface ComputerCallOutput {
   type: 'computer_call_output'
   call_id: string
   output: { type: 'computer_screenshot'; image_url?: string; file_id?: string }
 }
 
 /** A shell call's result. */
-export interface ShellCallOutput {
+interface ShellCallOutput {
   type: 'shell_call_output'
   call_id: string
   output: { stdout: string; stderr: string; outcome: { type: 'exit'; exit_code: number } | { type: 'timeout' } }[]
 }
 
 /** An `apply_patch` result. */
-export interface ApplyPatchCallOutput {
+interface ApplyPatchCallOutput {
   type: 'apply_patch_call_output'
   call_id: string
   status: 'completed' | 'failed'
@@ -112,7 +112,7 @@ export interface ApplyPatchCallOutput {
 }
 
 /** A tool search's result: the tools it found. */
-export interface ToolSearchOutput {
+interface ToolSearchOutput {
   type: 'tool_search_output'
   call_id: string
   execution: 'client'
@@ -120,7 +120,7 @@ export interface ToolSearchOutput {
 }
 
 /** The answer to an approval request. */
-export interface McpApprovalResponse {
+interface McpApprovalResponse {
   type: 'mcp_approval_response'
   approval_request_id: string
   approve: boolean
@@ -128,7 +128,7 @@ export interface McpApprovalResponse {
 }
 
 /** A part of an input message. */
-export type InputPart =
+type InputPart =
   | { type: 'input_text'; text: string }
   | { type: 'input_image'; image_url?: string; file_id?: string; detail: 'auto' | 'low' | 'high' | 'original' }
   | {

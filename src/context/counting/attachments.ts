@@ -12,7 +12,7 @@
 import type { FilePart, ImagePart, Source } from '../../message/index.ts'
 
 /** The provider whose rule counts an image's tokens. */
-export type ImageRule = 'anthropic' | 'openai' | 'google'
+type ImageRule = 'anthropic' | 'openai' | 'google'
 
 /**
  * The tokens of an image.

@@ -79,7 +79,7 @@ export const design: Required<Pick<DerivedBy, 'policy' | 'version'>> = Object.fr
 })
 
 /** What a context consists of. */
-export interface ContextParts {
+interface ContextParts {
   readonly view: View<Message>
   /** The first `length` of these, which may grow, with the tokens before each; and what follows them. */
   readonly shown: readonly Shown[]

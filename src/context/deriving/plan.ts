@@ -90,7 +90,7 @@ interface RenderedRange extends Range {
 }
 
 /** A context does not fit: the tokens of the least one. */
-export interface Unfit {
+interface Unfit {
   readonly needed: number
   readonly shown: readonly Shown[]
 }
@@ -150,7 +150,7 @@ export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
   return epoch
 }
 
-export const tokensOf = ({ sums }: Epoch): number => sums.at(-1) as number
+const tokensOf = ({ sums }: Epoch): number => sums.at(-1) as number
 
 /** The epoch that reads the record from its beginning. */
 export const firstEpoch = (planning: Planning): Epoch => {

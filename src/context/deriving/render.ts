@@ -139,7 +139,7 @@ export const renderRange = (
   return shown
 }
 
-export interface PlacedSummary {
+interface PlacedSummary {
   readonly from: number
   readonly to: number
   readonly text: string

@@ -26,7 +26,7 @@ import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
 import { cutEnd, elidedCharacters, foldText, groupThousands, headAndTail, sliceWhole } from '../showing/shorten.ts'
 
 /** How to search, and which entries may be recalled. */
-export interface RecallOptions {
+interface RecallOptions {
   /** Whether an entry may be recalled. Default: every entry. */
   readonly allow?: (position: number, page: PageKind, message: Message) => boolean
   /** The maximum results of a query. Default: 5. */
@@ -41,7 +41,7 @@ export interface RecallOptions {
 }
 
 /** A complete entry of the record. */
-export interface RecalledEntry {
+interface RecalledEntry {
   /** Its position in the record. */
   readonly position: number
   /** Its page kind. */
@@ -150,7 +150,7 @@ const allowedMatches = (
 }
 
 /** Options of a recall tool. It keeps its search between calls. */
-export interface RecallToolOptions extends RecallOptions {
+interface RecallToolOptions extends RecallOptions {
   /** The name of the tool. Default: `recall`, the name in the markers of contexts. */
   readonly name?: string
   /** The maximum UTF-16 units of one answer. Longer entries are returned in parts. Default: 12,000. */

@@ -33,7 +33,7 @@ export const excerptOf = (messages: readonly { readonly message: Message; readon
 }
 
 /** The significant words of a text, in one line of at most `most` UTF-16 units. */
-export const significantWords = (text: string, most: number): string => {
+const significantWords = (text: string, most: number): string => {
   const words: string[] = []
   let length = 0
   for (const found of sliceWhole(text, 0, scannedLength).match(wordsOfProse) ?? []) {

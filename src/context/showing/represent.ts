@@ -14,7 +14,7 @@ import { recallHint, type RecallName } from './marker.ts'
 import { cutEnd, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What a representation needs to know about its message. */
-export interface MessageContext {
+interface MessageContext {
   readonly position: number
   readonly kind: PageKind
   /** The model's recall tool; `false` if it has none. Default: `recall`. */

@@ -29,7 +29,7 @@ export interface Summarizer {
 }
 
 /** The messages to summarize. */
-export interface SummaryRange {
+interface SummaryRange {
   /** The recorded messages. */
   readonly messages: View<Message>
   /** The first position in the record. */
@@ -53,7 +53,7 @@ export interface PrepareOptions {
 }
 
 /** The default summarizer: an extract of the questions and actions. It needs no model and is deterministic. */
-export const extractive: Summarizer = Object.freeze<Summarizer>({
+const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
   summarize: ({ messages, maxTokens }) => {
     const lines = groupsIn(messages, 0, messages.length).map(lineOf)
@@ -129,7 +129,7 @@ export const checkSummarizer = (summarizer: Summarizer): void => {
 }
 
 /** A range without a summary. */
-export interface FailedRange extends Range {
+interface FailedRange extends Range {
   readonly cause: unknown
   /** Whether the summarizer returned an unusable text, which may have cost money. */
   readonly returned: boolean

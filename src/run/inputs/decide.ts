@@ -5,7 +5,7 @@
 import type { Input } from './input.ts'
 
 /** The input of the calling turn. */
-export interface RequestedInput {
+interface RequestedInput {
   /** Undefined for an input without notes, which comes after all waiting inputs. */
   readonly id: string | undefined
   /** Whether the input denies calls that wait for approval. False: it waits for the decision. */
@@ -17,7 +17,7 @@ export interface RequestedInput {
  * `withdraw` an input that waits for approval; `take` the own input, which is new, queued (`known`)
  * or continued; `leave` the own input in the queue, because an earlier one waits for approval.
  */
-export type Decision =
+type Decision =
   | { readonly type: 'report'; readonly input: Input }
   | { readonly type: 'answer'; readonly input: Input }
   | { readonly type: 'queue' }

@@ -10,13 +10,13 @@ import type { Session } from '../../session/index.ts'
  * it or has died. `waiting`: calls of its answer wait for an approval. `failed`: it can be asked again. `answered` and
  * `cancelled` are final.
  */
-export type InputState = InputNote['state']
+type InputState = InputNote['state']
 
 /**
  * The transitions between states. A note with any other transition came too late and is ignored:
  * for example, a second process queued an input that a run had already taken.
  */
-export const inputMoves: { readonly [S in InputState | 'absent']: readonly InputState[] } = {
+const inputMoves: { readonly [S in InputState | 'absent']: readonly InputState[] } = {
   absent: ['queued', 'taken', 'cancelled'], // cancelled: the note that queued it was erased
   queued: ['taken', 'cancelled'],
   taken: ['taken', 'waiting', 'answered', 'failed', 'cancelled'],

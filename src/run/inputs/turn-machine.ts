@@ -93,7 +93,7 @@ export type TurnEffect =
   | { readonly type: 'over'; readonly reason: StopReason; readonly input: Input | undefined }
   | { readonly type: 'fail'; readonly fault: StartFault }
 
-export type Decided = readonly [state: TurnState, effect: TurnEffect]
+type Decided = readonly [state: TurnState, effect: TurnEffect]
 
 export const newTurn: TurnState = {
   phase: 'asking',
@@ -113,7 +113,7 @@ const pollMs = 100
 const mostTries = 100
 
 /** The decisions about which input is answered next. */
-export interface Order {
+interface Order {
   readonly decide: typeof decide
   readonly nextOf: typeof nextOf
 }

@@ -56,7 +56,7 @@ export type RemainingData =
   | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
 
 /** A row of a log and, if it is a message, its position among the messages. */
-export type RemainingRow = RowPlace & { readonly message?: number }
+type RemainingRow = RowPlace & { readonly message?: number }
 
 /** A ledger row that records an erasure, and the proof that the ledger contains it. */
 export interface ErasureProof {

@@ -11,7 +11,7 @@ import { stamp } from '../record/stamp.ts'
 import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 
 /** Rows for a session. */
-export interface RowsToAppend {
+interface RowsToAppend {
   /** The head that they continue; undefined creates the session with them. */
   readonly head: Head | undefined
   /**

@@ -7,7 +7,7 @@ import { storeOfSession } from '../record/store-of.ts'
 import type { FollowOptions } from '../../store/internal.ts'
 
 /** A session, named by its store and id. */
-export interface SessionPlace {
+interface SessionPlace {
   /** The store that has it. */
   readonly store: Store
   /** Its id in that store. */

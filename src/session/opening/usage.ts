@@ -40,7 +40,7 @@ export interface CallUse {
 }
 
 /** Selects calls. */
-export interface UsageOptions {
+interface UsageOptions {
   /** If true, leaves out the calls that a fork shares with its origin. Default: false. */
   readonly own?: boolean
 }

@@ -82,7 +82,7 @@ export interface Proven {
 }
 
 /** The head to prove against. */
-export interface ProveOptions {
+interface ProveOptions {
   /** The size of an earlier head, in rows. Default: the current head. */
   readonly size?: number
 }

@@ -254,7 +254,7 @@ export const sideEffects = 'The tool may have had side effects.'
 export const interruptedTool: string = `The run was interrupted while this tool was running. ${sideEffects}`
 
 /** Returns the reason why a call has no result. */
-export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
+type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
 /** The default for `Unanswered`. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {

@@ -57,7 +57,7 @@ const inheritedKey = 'indelible.inherited'
 const partialKey: typeof partialMember = partialMember
 
 /** Who may store the remaining rows: the import that made the log, or anyone who makes the same copy. */
-export type PartialOf = 'import' | 'copy'
+type PartialOf = 'import' | 'copy'
 
 /** The stored metadata of a session during its import or copy. */
 export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({

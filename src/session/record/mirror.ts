@@ -84,7 +84,7 @@ export interface Mirror {
 }
 
 /** A history of notes. Their page kinds have no meaning. */
-export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
+const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
 
 /** Shared by all sessions without such rows: an empty map of its own would take 250 bytes of each. */
 const noTexts: ReadonlyMap<number, string> = new Map()
@@ -308,7 +308,7 @@ const bytesOf = (row: RowToRead, blocks: ReadonlyMap<BlockId, Uint8Array>): numb
     : row.entry.blocks.reduce((sum, { id }) => sum + (blocks.get(id)?.length ?? 0), row.entry.text.length)
 
 /** A row, decoded if it is a message. */
-export type RowToRead =
+type RowToRead =
   | { readonly kind: 'note'; readonly position: number; readonly body: string }
   | { readonly kind: 'entry'; readonly position: number; readonly entry: ReadRow }
 
@@ -556,7 +556,7 @@ const pagesOf = (view: View<Message>, notes: View<Note>): readonly PageKind[] =>
 }
 
 /** A row of the record: a message or a note. */
-export type SessionRow = {
+type SessionRow = {
   /** Its position in the log of messages and notes, from 0. */
   readonly row: number
   /** The time of the append by the writer's clock, in milliseconds since 1970. */

@@ -37,7 +37,7 @@ export const longEnough = 12
 const shortestDistinctive = 4
 
 /** Steps and inputs to erase, with or without messages. */
-export interface CopiesInNotes {
+interface CopiesInNotes {
   /** Ended steps: those of erased answers, and discarded ones. */
   readonly ended: readonly EndedStep[]
   /** The inputs, with their contents. */

@@ -42,7 +42,7 @@ export interface Pending {
 }
 
 /** The options of `pending`. */
-export interface PendingOptions {
+interface PendingOptions {
   /** The text of each error result, which the model reads. Default: what is known about each call. */
   readonly reason?: string | undefined
 }

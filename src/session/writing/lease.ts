@@ -27,7 +27,7 @@ import type { LeaseOptions, SessionLease } from '../session.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
 /** The leases of one handle. */
-export interface Holding {
+interface Holding {
   /** The store, with the lease added to appends, updates and erasures. */
   readonly store: Store
   /** @param refresh reads the previous holder's rows, up to the head of the log; if it fails, the lease is released */

@@ -45,7 +45,7 @@ import { guardStore } from './guard-store.ts'
 export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
 
 /** `drained`: every pending step has its result. `begun` and `ended` mark work that runs alone. */
-export type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
+type WriterEvent = 'sent' | 'refused' | 'drained' | 'begun' | 'ended'
 
 export const writerTable: { readonly [S in WriterState]: { readonly [E in WriterEvent]?: WriterState } } = {
   idle: { sent: 'sending', begun: 'alone' },

@@ -18,7 +18,7 @@ export interface BlockCache extends BlockCacheBrand {
 }
 
 /** The limits of a block cache. */
-export interface BlockCacheOptions {
+interface BlockCacheOptions {
   /** The maximum number of bytes: the blocks and the overhead of caching them. Default: 64 MiB. */
   readonly maxBytes?: number
 }

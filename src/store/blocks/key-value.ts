@@ -56,7 +56,7 @@ export interface KeyValueStore {
 export type KeyValue = readonly [key: string, value: Uint8Array]
 
 /** The options of `keyValueBlocks`. */
-export interface KeyValueOptions {
+interface KeyValueOptions {
   /** The start of every key. Default: `indelible`. */
   readonly prefix?: string
   /** The scope of the blocks. Default: `default`. */

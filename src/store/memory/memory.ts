@@ -55,7 +55,7 @@ import { Slices } from '../port/slices.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** The options of a memory store. */
-export interface MemoryOptions {
+interface MemoryOptions {
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
   /** The hash function: SHA-256. Default: Node's, or one in JavaScript outside Node. */

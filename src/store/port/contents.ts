@@ -61,7 +61,7 @@ const foreignNames: ReadonlySet<string> = new Set([
 ])
 
 /** A piece of content. */
-export interface Content {
+interface Content {
   /** A text, a member name, a number in its JSON form, or the id of a call, a step or a block. */
   readonly what: 'text' | 'name' | 'number' | 'id'
   readonly text: string

@@ -3,7 +3,7 @@ import { isBlockId } from '../../proof/internal.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
 /** The longest id, in bytes of UTF-8. */
-export const maxIdBytes = 255
+const maxIdBytes = 255
 
 /**
  * Check an id.

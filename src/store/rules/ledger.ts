@@ -185,7 +185,7 @@ export const firstUnaccounted = (
 ): StoredRow | undefined =>
   rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
-export interface LedgerAppended {
+interface LedgerAppended {
   /** The head of the ledger afterwards. */
   readonly head: Head
   /** The number of appended rows. */

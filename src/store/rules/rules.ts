@@ -172,7 +172,7 @@ export const divergedFault = (id: string, expected: Head, actual: Head): StoreFa
 })
 
 /** An operation that was already appended. */
-export interface PastOperation {
+interface PastOperation {
   readonly operation: string
   readonly from: number
   readonly head: Head

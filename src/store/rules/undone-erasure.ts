@@ -13,7 +13,7 @@ import type { Store } from '../port/store.ts'
 import { rowLeaf } from '../port/tree.ts'
 
 /** A row whose erasure was undone. */
-export interface UndoneErasure {
+interface UndoneErasure {
   /** The position of the row in the log that the erasure names. */
   readonly position: number
   /** The ledger's entry. */

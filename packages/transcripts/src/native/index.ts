@@ -1,1 +1,1 @@
-export { nativePrograms, writeNative, type Native, type NativeOptions, type NativeProgram } from './native.ts'
+export { nativePrograms, writeNative, type Native, type NativeProgram } from './native.ts'

@@ -82,14 +82,14 @@ export interface HeldTypes {
   readonly command?: RegExp
 }
 
-export interface Turns {
+interface Turns {
   readonly turns: readonly Turn[]
   readonly repairs: readonly Repair[]
   readonly losses: readonly Loss[]
 }
 
 /** How reasoning is written: the program's own as it is and others' as text, all of it as text, or none. */
-export type Reasoning = 'own' | 'text' | 'omit'
+type Reasoning = 'own' | 'text' | 'omit'
 
 export const turnsOf = (messages: Sequence<Message>, holds: HeldTypes, reasoning: Reasoning): Turns => {
   const mended = mend(messages)
