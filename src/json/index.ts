@@ -19,11 +19,14 @@ export {
   describe,
   fieldsBeside,
   hasOnly,
+  isCount,
   isObject,
+  listOrEmpty,
   objectAt,
   readEach,
   readIn,
   stringAt,
+  textOrEmpty,
   Unexpected,
 } from './reading.ts'
 export { present } from './present.ts'

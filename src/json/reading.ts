@@ -55,6 +55,15 @@ export const hasOnly = (value: object, names: readonly string[]): boolean =>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Whether a value is a whole number from 0. */
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** The value, if it is a list; otherwise an empty list. */
+export const listOrEmpty = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
+
+/** The value, if it is a text; otherwise an empty text. */
+export const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** The value at `path` as an object. Throws Unexpected. */
 export const objectAt = (value: unknown, path: Path): JsonObject => {
   if (!isObject(value)) throw new Unexpected(path, 'an object', value)

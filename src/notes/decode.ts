@@ -1,7 +1,7 @@
 /** Decodes unknown data into a `Note`, or returns a fault that names the place. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
-import { NotJson, ownSnapshot, type Path, ownField } from '../json/index.ts'
+import { NotJson, ownSnapshot, type Path, ownField, isCount, isObject } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
@@ -41,9 +41,6 @@ type Field = readonly [expected: string, holds: (value: unknown) => boolean]
 type Shape = { readonly [field: string]: Field }
 
 const isText = (value: unknown): boolean => typeof value === 'string'
-const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const text: Field = ['a string', isText]
 const position: Field = ['a position (0, 1, 2, …)', isCount]

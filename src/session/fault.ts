@@ -50,12 +50,10 @@ export type SessionFault =
   | { readonly _tag: 'StopRequested'; readonly id: string }
   /** The value at `index` of the append is not a message. */
   | { readonly _tag: 'InvalidMessage'; readonly index: number; readonly cause: MessageFault }
-  /** The page kind for the message at `index` is unknown. */
-  /** `len`: the number of messages, if there are more page kinds. */
+  /** The page kind for the message at `index` is unknown; with `len`, the number of messages, there are more page kinds than that. */
   | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string; readonly len?: number }
   /** The value is not a note, or it names a position that the record does not have. */
   | { readonly _tag: 'InvalidNote'; readonly reason: string }
-  /** Another writer changed the metadata first: `metadata` is theirs. Nothing was changed. */
   /** The log exists, but a session did not write it. */
   | { readonly _tag: 'NotASession'; readonly id: string }
   /** A copy that is still running or was interrupted. It is a session once it is complete. */

@@ -1,8 +1,8 @@
 /** The calls of a stored session: those of its imported file, then those of its receipts. */
-import { isArray, isLeft, isObject, ownFields, parseJson, present, type JsonObject } from '../json/index.ts'
-import { decodeNote, type ReceiptNote } from '../notes/internal.ts'
+import { isArray, isObject, ownFields, present, type JsonObject } from '../json/index.ts'
+import type { ReceiptNote } from '../notes/internal.ts'
 import type { SessionInfo } from '../session/index.ts'
-import { hasFailed, usesOf } from '../session/internal.ts'
+import { hasFailed, receiptIn, usesOf } from '../session/internal.ts'
 import type { StoredRow } from '../store/index.ts'
 import type { Evidence, UsageCall } from './call.ts'
 
@@ -193,13 +193,6 @@ export class ReceiptCalls {
       ...(hasFailed(details) && { isFailed: true }),
     }
   }
-}
-
-const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
-  if (!body.includes('"receipt"')) return undefined
-  const parsed = parseJson(body)
-  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-  return isLeft(note) || note.right.type !== 'receipt' ? undefined : note.right
 }
 
 /** The change that the recorder found, or a parameter that changes what the provider caches. */

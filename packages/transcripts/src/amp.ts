@@ -15,7 +15,8 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
-import { conversation, isoOf, oneOrList, pickFields } from './conversation-of-value.ts'
+import { conversation, isoOf, oneOrList } from './conversation-of-value.ts'
+import { pickFields } from './other-fields.ts'
 import { countsIn } from './format-facts.ts'
 import type { Conversation, ValueFormat } from './found-conversation.ts'
 import { blockReader } from './blocks.ts'

@@ -27,7 +27,7 @@ import { isTyped, promptIn, PromptQueue, promptText } from './claude-queue.ts'
 import type { Ending, LineFormat, LineReader, Range, Sink } from './line-format.ts'
 import { anthropicCounts, countAnswer } from './call-counts.ts'
 import { textIn } from './origin.ts'
-import { withOtherFields, withOtherLines } from './other-fields.ts'
+import { withOtherFields, withOtherLines, pickFields } from './other-fields.ts'
 import type { TreeReader } from './parent-first.ts'
 import { holdsMessage, unreadLine } from './unknown-line.ts'
 
@@ -391,9 +391,6 @@ const repeatedFields = [
 
 /** The fields that each line of an answer keeps for itself. */
 const lineFields = ['uuid', 'parentUuid', 'timestamp'] as const
-
-const pickFields = (entry: JsonObject, fields: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
 
 /** An entry's mark: its conversation times four, plus one if it holds only results, plus two for bookkeeping. */
 const conversationOf = (mark: number): number => mark >> 2

@@ -72,10 +72,6 @@ export const oneOrList = (
   return Array.isArray(value) && value.length > 0 && value.every(isOne) ? value.map(read) : undefined
 }
 
-/** The fields of a value with these names. */
-export const pickFields = (value: JsonObject, fields: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(value).filter(([field]) => fields.includes(field)))
-
 /** Seconds since 1970 as a time in ISO 8601. */
 export const isoOf = (seconds: Json | undefined): string | undefined =>
   typeof seconds === 'number' && Math.abs(seconds) < 8e12 ? new Date(seconds * 1000).toISOString() : undefined

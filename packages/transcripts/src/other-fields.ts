@@ -1,4 +1,4 @@
-/** The extra fields of a message's lines, kept in its `meta` under the name of their format. */
+/** Picks fields of entries; those that the message model lacks are kept in `meta` under the name of their format. */
 import { ownField, type JsonObject } from 'indelible/internal/json'
 import type { Message, Meta } from 'indelible/message'
 import type { TranscriptFormat } from './transcript.ts'
@@ -18,3 +18,7 @@ export const metaOf = (format: TranscriptFormat, others: JsonObject | undefined)
  */
 export const withOtherLines = (own: JsonObject, others: readonly JsonObject[]): JsonObject =>
   others.length === 0 ? own : { ...('others' in own ? { entry: own } : own), others }
+
+/** The fields of a value with these names. */
+export const pickFields = (value: JsonObject, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(value).filter(([field]) => fields.includes(field)))

@@ -5,7 +5,7 @@
  *
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
-import { isObject, jsonIn, ownField } from '../../json/index.ts'
+import { isObject, jsonIn, ownField, textOrEmpty } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 
 type Fields = { [field: string]: unknown }
@@ -91,7 +91,7 @@ export class JoinedMessage {
 
   #grow(index: unknown, { type, ...fields }: Fields): JoinedBlock | undefined {
     const block = this.#at(index) ?? this.#begin(index, { ...(blockOfDelta.get(type) ?? { type: 'text', text: '' }) })
-    if (type === 'input_json_delta') block.input += textOf(fields['partial_json'])
+    if (type === 'input_json_delta') block.input += textOrEmpty(fields['partial_json'])
     else if (type === 'citations_delta') {
       const before = block.fields['citations']
       block.fields['citations'] = [...(Array.isArray(before) ? (before as unknown[]) : []), fields['citation']]
@@ -107,8 +107,6 @@ export class JoinedMessage {
 }
 
 const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The block that a delta belongs to, where its start is missing. */
 const blockOfDelta: ReadonlyMap<unknown, Fields> = new Map<unknown, Fields>([

@@ -1,5 +1,5 @@
 /** Joins the chunks of a streamed answer into one response. */
-import { isObject } from '../../json/index.ts'
+import { isObject, listOrEmpty } from '../../json/index.ts'
 import { mergeCounts } from '../usage-counts.ts'
 
 type Fields = { [field: string]: unknown }
@@ -117,18 +117,16 @@ class Candidate {
     if (open === undefined) this.#parts.push(whole)
     const target = { ...plain, ...(whole['functionCall'] as Fields) }
     Object.assign(whole, { ...beside, ...whole, functionCall: target })
-    const pieces = listOf(partialArgs)
+    const pieces = listOrEmpty(partialArgs)
     if (pieces.length > 0) target['args'] ??= {}
     for (const piece of pieces)
       if (!(isObject(target['args']) && isObject(piece) && putArgument(target['args'], piece)))
-        (target['partialArgs'] = listOf(target['partialArgs'])).push(piece)
+        (target['partialArgs'] = listOrEmpty(target['partialArgs'])).push(piece)
     this.#open = willContinue === true ? whole : undefined
   }
 }
 
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
-
-const listIn = ({ citations }: Fields): readonly unknown[] => listOf(citations)
+const listIn = ({ citations }: Fields): readonly unknown[] => listOrEmpty(citations)
 
 const isPlainText = (part: Fields): boolean =>
   typeof part['text'] === 'string' && Object.keys(part).every((field) => field === 'text' || field === 'thought')

@@ -4,7 +4,7 @@
  *
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
-import { isObject } from '../../json/index.ts'
+import { isObject, listOrEmpty, textOrEmpty } from '../../json/index.ts'
 
 type Fields = { [field: string]: unknown }
 
@@ -116,7 +116,7 @@ const kindOf = (event: { readonly [field: string]: unknown }): Growing | undefin
       item: message,
       grow: (item, { content_index: at, annotation }) => {
         const target = partAt(item, 'content', at, { type: 'output_text', text: '', annotations: [] })
-        target['annotations'] = [...listOf(target['annotations']), annotation]
+        target['annotations'] = [...listOrEmpty(target['annotations']), annotation]
       },
     }
   return undefined
@@ -159,7 +159,7 @@ const growText = (
   const more = step === 'done' ? event[field] : undefined
   if (typeof name === 'string' && part === undefined) item['name'] ??= name
   if (typeof more === 'string' && more !== '') target[field] = more
-  else if (typeof delta === 'string') target[field] = `${textOf(target[field])}${delta}`
+  else if (typeof delta === 'string') target[field] = `${textOrEmpty(target[field])}${delta}`
 }
 
 interface PartField {
@@ -180,27 +180,24 @@ const setPart = (item: Fields, { list, index }: PartField, event: { readonly [fi
   if (!isObject(part)) return
   const known = partAt(item, list, event[index], { ...part })
   for (const [field, value] of Object.entries(part))
-    if (field !== '__proto__' && !(value === '' && textOf(known[field]) !== '')) known[field] = value
+    if (field !== '__proto__' && !(value === '' && textOrEmpty(known[field]) !== '')) known[field] = value
 }
 
 const partAt = (item: Fields, list: string, index: unknown, made: Fields): Fields => {
-  const parts = listOf(item[list]) as Fields[]
+  const parts = listOrEmpty(item[list]) as Fields[]
   item[list] = parts
   const at = isIndex(index) ? Math.min(index, parts.length) : Math.max(0, parts.length - 1)
   return (parts[at] ??= { ...made })
 }
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** An item that did not come whole, with the fields of a whole one. */
 const openItem = (fields: Fields, status: string): Fields => {
   const { type } = fields
   return {
     ...fields,
-    ...(type === 'message' && { content: listOf(fields['content']) }),
-    ...(type === 'reasoning' && { summary: listOf(fields['summary']) }),
-    ...(type === 'function_call' && { arguments: textOf(fields['arguments']) }),
+    ...(type === 'message' && { content: listOrEmpty(fields['content']) }),
+    ...(type === 'reasoning' && { summary: listOrEmpty(fields['summary']) }),
+    ...(type === 'function_call' && { arguments: textOrEmpty(fields['arguments']) }),
     ...(fields['status'] === 'in_progress' && { status }),
   }
 }

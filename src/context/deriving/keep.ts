@@ -1,6 +1,6 @@
 /** What an application keeps readable, beyond what contexts keep by themselves. */
 import type { View } from '../../history/index.ts'
-import { describe, ownItems } from '../../json/index.ts'
+import { describe, ownItems, isCount } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
@@ -23,7 +23,7 @@ export const checkKeep = (keep: Keep | undefined): Keep | undefined => {
     )
   const items = ownItems(keep as readonly unknown[])
   for (const item of items)
-    if (!(Number.isSafeInteger(item) && (item as number) >= 0) && !isPageKind(item))
+    if (!isCount(item) && !isPageKind(item))
       throw new TypeError(`deriveContext: \`keep\` contains ${describe(item)}; expected a position or a page kind`)
   return Object.freeze(items as (number | PageKind)[])
 }

@@ -13,6 +13,7 @@ import {
   right,
   type JsonObject,
   type OptionNames,
+  isCount,
 } from '../../json/index.ts'
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
@@ -238,8 +239,6 @@ const requestOf = (input: unknown): ToolRequest => {
   const { position, offset, query } = ownFields(typeof input === 'object' && input !== null ? input : {}) as {
     readonly [field: string]: unknown
   }
-  const isCount = (value: unknown): value is number =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
   if (isCount(position) && (offset === undefined || isCount(offset))) return { position, offset }
   if (typeof query === 'string' && query.trim() !== '') return { query }
   throw new Error('Pass a position (0, 1, 2 …) or a query (words to search for).')

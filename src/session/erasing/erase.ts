@@ -2,7 +2,7 @@
  * Erases messages. A stub replaces each message, and each note that repeats it. Role, page kind, call ids, time and
  * leaf remain, so other proofs still hold. The scope's ledger records what was erased, why, by whom and when.
  */
-import { describe, isArray, isLeft, optionsOf, parseJson, present } from '../../json/index.ts'
+import { describe, isArray, isLeft, optionsOf, parseJson, present, isCount } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { erasedMessage, messageIn } from '../../message/internal.ts'
 import type { Note } from '../../notes/internal.ts'
@@ -166,7 +166,7 @@ async function* eraseOnce(
   const untilErased = stoppable(store, asked.signal) // once rows are erased, the rest is done
   const opened = yield* need(readMirror(untilErased, id))
   const { len } = opened.mirror.history
-  const beyond = asked.positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < len))
+  const beyond = asked.positions.find((at) => !(isCount(at) && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
   const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, asked)
   if (ofMetadata) {

@@ -3,7 +3,7 @@ import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { countWhile } from '../../sequence/index.ts'
-import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right } from '../../json/index.ts'
+import { freezeResult, isArray, isLeft, isObject, left, ownFields, present, right, isCount } from '../../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../../proof/internal.ts'
 import type { LogPage, EraseResult, Head, LogFault, Store, StoredRow } from '../../store/index.ts'
 import type { Residue, RowPlace, Erasure, ErasedRow } from '../../store/internal.ts'
@@ -416,8 +416,6 @@ const keyOf = ({ session, row, kind, index, leaf, stub }: ErasureReceipt['rows']
 
 export const isHead = (value: unknown): value is Head =>
   isObject(value) && isCount(value['size']) && isLeaf(value['root'])
-
-export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false

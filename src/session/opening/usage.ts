@@ -120,7 +120,8 @@ const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined
   })
 }
 
-const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
+/** The receipt in a row; undefined if it is another row. */
+export const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
   if (!body.includes('"receipt"')) return undefined
   const parsed = parseJson(body)
   const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)

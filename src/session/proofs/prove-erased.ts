@@ -5,7 +5,17 @@
 import { checkStore } from '../record/store-of.ts'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { checkArgument, freezeResult, isArray, isLeft, isObject, optionsOf, present, right } from '../../json/index.ts'
+import {
+  checkArgument,
+  freezeResult,
+  isArray,
+  isLeft,
+  isObject,
+  optionsOf,
+  present,
+  right,
+  isCount,
+} from '../../json/index.ts'
 import { verifyInclusion } from '../../proof/internal.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { erasureOf, inclusionPath, isLeaf, ledgerContent, type Erasure } from '../../store/internal.ts'
@@ -15,7 +25,6 @@ import { headMismatchFault, rowOfMessage } from './prove.ts'
 import {
   headMismatch,
   badProof,
-  isCount,
   isErasureProof,
   isHead,
   proofOf,

@@ -19,6 +19,7 @@ import {
   optionsOf,
   ownField,
   ownFields,
+  isCount,
 } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
@@ -37,7 +38,7 @@ import {
 } from '../../store/internal.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
-import { headMismatch, badProof, isCount } from '../erasing/receipt.ts'
+import { headMismatch, badProof } from '../erasing/receipt.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from '../opening/open.ts'
 import { blocksOf, decodeRows } from '../record/mirror.ts'

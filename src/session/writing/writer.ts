@@ -12,7 +12,7 @@
  * `writerTable` lists the states and whether steps are sent or wait.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, ownField, right } from '../../json/index.ts'
+import { isLeft, left, ownField, right, isCount } from '../../json/index.ts'
 import { termsOf, type RecordedEntry } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
@@ -568,7 +568,7 @@ export class Writer {
         : (expectedLen ?? len)
     const isRetracted = expectedHead === undefined && known === len && this.#isRetracted({ continues })
     const isAhead = expectedHead === undefined ? known >= len && !isRetracted : expectedHead.size > head.size
-    if (isAhead || !Number.isSafeInteger(known) || known < 0) {
+    if (isAhead || !isCount(known)) {
       const gap = { _tag: 'SessionGap', id, expectedLen: known, len } as const
       return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // an earlier one failed
     }

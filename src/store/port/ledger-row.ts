@@ -12,6 +12,7 @@ import {
   type JsonObject,
   ownField,
   ownFields,
+  isCount,
 } from '../../json/index.ts'
 import { isLeaf } from './checked-row.ts'
 import type { StoreFaultOf } from '../fault.ts'
@@ -132,8 +133,6 @@ const types: ReadonlySet<string> = new Set<LedgerRow['type']>([
 ])
 
 const isKnownType = (type: string): type is LedgerRow['type'] => types.has(type)
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isIdentity = (value: unknown): boolean =>
   isObject(value) && typeof value['log'] === 'string' && isCount(value['from'])

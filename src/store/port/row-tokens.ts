@@ -2,7 +2,7 @@
  * The tokens that rows report. A store keeps their sum with each log, so that a list need not read rows.
  * They are in the text of a row, so encrypted and erased rows report none.
  */
-import { isLeft, isObject, ownField, parseJson } from '../../json/index.ts'
+import { isLeft, isObject, ownField, parseJson, isCount } from '../../json/index.ts'
 import type { Row } from './row.ts'
 
 /**
@@ -20,7 +20,7 @@ export const tokensIn = ({ kind, body, erased }: Pick<Row, 'kind' | 'body' | 'er
   const usage = ownField(note, 'usage')
   if (!isObject(usage)) return 0
   const [input, output] = [ownField(usage, 'input'), ownField(usage, 'output')]
-  return isCount(input, 1e10) && isCount(output, 1e10) ? input + output : 0
+  return isCount(input) && isCount(output) && Math.max(input, output) <= 1e10 ? input + output : 0
 }
 
 /** A count from a column; 0 if the column is damaged. */
@@ -31,6 +31,3 @@ export const countIn = (column: unknown): number => {
 
 /** The same in SQL, for a column `tokens`. */
 export const tokensColumn: string = `case when tokens between 0 and ${Number.MAX_SAFE_INTEGER} then tokens else 0 end`
-
-const isCount = (value: unknown, most: number = Number.MAX_SAFE_INTEGER): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most

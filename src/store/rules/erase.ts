@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { freezeResult, isLeft, left, right, ownFields } from '../../json/index.ts'
+import { freezeResult, isLeft, left, right, ownFields, isCount } from '../../json/index.ts'
 import { emptyRange, type BlockId } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
@@ -194,7 +194,7 @@ const rowsOf = async (
   const found: StoredRow[] = []
   const slices = new Slices()
   for (const position of positions) {
-    if (!Number.isSafeInteger(position) || position < 0 || position >= head.size)
+    if (!isCount(position) || position >= head.size)
       return left({ _tag: 'BeyondEnd', id, at: position, size: head.size })
     const read = await store.read(id, { from: position, to: position + 1 })()
     if (isLeft(read)) return read

@@ -1,5 +1,5 @@
 /** Follows a log: yields its rows as they are committed, by this process or any other. */
-import { optionsOf } from '../../json/index.ts'
+import { optionsOf, isCount } from '../../json/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { storeFaultText, type StoreFault } from '../fault.ts'
 import type { SignalLike } from '../../task/index.ts'
@@ -37,8 +37,7 @@ export const followLog = (
   options: FollowOptions = {},
 ): AsyncIterable<StoredRow> => {
   const { from = 0, signal } = optionsOf('follow', options, { from: true, signal: true })
-  if (!Number.isSafeInteger(from) || from < 0)
-    throw new TypeError(`from is ${String(from)}; expected a whole number of at least 0`)
+  if (!isCount(from)) throw new TypeError(`from is ${String(from)}; expected a whole number of at least 0`)
   return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }
 }
 
