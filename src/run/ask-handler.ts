@@ -26,11 +26,6 @@ export const askHandler = async (ask: () => unknown, within: HandlerLimit): Prom
   }
 }
 
-/** Calls a user function whose answer does not matter, and waits for it no longer than its limit. */
-export const notifyHandler = async (work: () => unknown, within: HandlerLimit): Promise<void> => {
-  await askHandler(work, within)
-}
-
 const settleWithin = (asked: unknown, { milliseconds, clock }: HandlerLimit): Promise<unknown> => {
   if (milliseconds === Infinity) return Promise.resolve(asked)
   return new Promise((resolve, reject) => {

@@ -23,7 +23,7 @@ export const invoke = (
   tools: ReadonlyMap<string, Tool>,
   signal: AbortSignal,
   clock: Clock = systemClock,
-): Promise<ToolResultPart> => invokeRecorded(call, tools, signal, clock, (_signal, _summarize, body) => body())
+): Promise<ToolResultPart> => invokeRecorded(call, tools, signal, clock)
 
 /** Runs the work of a call, and records how it ended: what it returns is what `body` returns. */
 type RecordAround = (
@@ -32,13 +32,13 @@ type RecordAround = (
   body: () => Promise<unknown>,
 ) => Promise<unknown>
 
-/** `invoke` within a function that records the call. */
+/** `invoke` within a function that records the call, if there is one. */
 export const invokeRecorded = async (
   call: ToolCallPart,
   tools: ReadonlyMap<string, Tool>,
   signal: AbortSignal,
   clock: Clock,
-  record: RecordAround,
+  record: RecordAround = (_signal, _summarize, body) => body(),
 ): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
   const limit = new AbortController()

@@ -26,7 +26,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
-import { notifyHandler } from './ask-handler.ts'
+import { askHandler } from './ask-handler.ts'
 import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import { checkedInstructions, type Prompt } from './prompt.ts'
@@ -224,11 +224,15 @@ export const launchRun = <F extends TurnFault>(
   }
   const handlers = [...(options.handlers ?? [])]
   let seq = 0
+  /** Calls a handler outside of the loop, where its answer does not matter. */
+  const notify = (handler: RunHandler, event: RunEvent): Promise<unknown> =>
+    askHandler(() => handler(event, { id, together: false, events: [] }), {
+      milliseconds: limits.handlerTimeout,
+      clock,
+    })
   const tell: TellWaiting = (event) => {
     const told = Object.freeze({ seq: seq++, ...event })
-    const handled = { milliseconds: limits.handlerTimeout, clock }
-    for (const handler of handlers)
-      void notifyHandler(() => handler(told, { id, together: false, events: [] }), handled)
+    for (const handler of handlers) void notify(handler, told)
     void channel.push(told, true)
   }
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
@@ -247,12 +251,7 @@ export const launchRun = <F extends TurnFault>(
     const last: RunEvent = isLeft(start)
       ? Object.freeze({ seq, type: 'run_failed', fault: start.left })
       : Object.freeze({ seq, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
-    if (isLeft(start))
-      for (const handler of handlers)
-        await notifyHandler(() => handler(last, { id: settings.id, together: false, events: [] }), {
-          milliseconds: limits.handlerTimeout,
-          clock,
-        })
+    if (isLeft(start)) for (const handler of handlers) await notify(handler, last)
     await channel.push(last, false)
     channel.close()
     return isLeft(start) ? start : right((start.right as NothingToRun).over)

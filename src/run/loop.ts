@@ -28,15 +28,7 @@ import { failureReason } from './failure-reason.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import {
-  rejectOnAbort,
-  errorResult,
-  givenResult,
-  invoke,
-  invokeRecorded,
-  notRunText,
-  waitsForApproval,
-} from './invoke.ts'
+import { rejectOnAbort, errorResult, givenResult, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
@@ -62,7 +54,7 @@ import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import { settledResults } from './settle-open.ts'
 import type { Tool } from './tool.ts'
-import { askHandler, notifyHandler, type HandlerLimit } from './ask-handler.ts'
+import { askHandler, type HandlerLimit } from './ask-handler.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with all defaults. */
@@ -173,7 +165,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await notifyHandler(() => handler.end?.(result), this.#within)
+    for (const handler of begun) await askHandler(() => handler.end?.(result), this.#within)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -233,7 +225,10 @@ export class Loop {
   async #once(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
-    if (this.#step === 0) await this.#tellRepairs()
+    if (this.#step === 0) {
+      this.#repairs = repairsIn(this.#work.view()) // the run's own messages need none
+      if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
+    }
     const continues = this.#step === 0 ? continuedAnswer(this.#work.view()) : undefined
     await this.#tell({
       type: 'step_start',
@@ -311,12 +306,6 @@ export class Loop {
     } finally {
       this.#control.endStep()
     }
-  }
-
-  /** Reports what is mended in the requests of this run. Its own messages need no repair. */
-  async #tellRepairs(): Promise<void> {
-    this.#repairs = repairsIn(this.#work.view())
-    if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
   }
 
   /** The totals including one more answer. */
@@ -599,20 +588,13 @@ export class Loop {
 
   async #invoke(made: ToolCallPart): Promise<ToolResultPart> {
     const changed = this.#open && approvedBy(this.#tokenOf(made), this.#options.decisions)?.arguments
-    const result = await this.#invokeTool(
-      changed === undefined ? made : Object.freeze({ ...made, arguments: JSON.stringify(changed) }),
-    )
+    const call = changed === undefined ? made : Object.freeze({ ...made, arguments: JSON.stringify(changed) })
+    const { tools, clock, calls } = this.#options
+    const record: Parameters<typeof invokeRecorded>[4] =
+      calls && ((signal, summarize, body) => calls.record(this.#deltaId, call, signal, summarize, body))
+    const result = await invokeRecorded(call, tools, this.#control.signal, clock, record)
     if (changed === undefined) return result
     return snapshot({ ...result, meta: { ...result.meta, indelible: { arguments: changed } } })
-  }
-
-  #invokeTool(call: ToolCallPart): Promise<ToolResultPart> {
-    const { tools, clock, calls } = this.#options
-    const { signal } = this.#control
-    if (calls === undefined) return invoke(call, tools, signal, clock)
-    return invokeRecorded(call, tools, signal, clock, (given, summarize, body) =>
-      calls.record(this.#deltaId, call, given, summarize, body),
-    )
   }
 
   /** Whether a dead run had started the call, so that it may have had side effects. */
