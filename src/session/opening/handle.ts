@@ -1,15 +1,6 @@
 /** Builds the handles of a session over one local copy of its record and one writer. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { checkArgument, isLeft, isObject, optionsOf, ownFields, right, type OptionNames } from '../../json/index.ts'
-import {
-  appendOptions,
-  leaseOptions,
-  leaseRespect,
-  noteOptions,
-  rebaseOptions,
-  retractOptions,
-  rewindOptions,
-} from '../record/options.ts'
 import type { Head, LogInfo, Store, StoreFault } from '../../store/index.ts'
 import { ownKeyOf } from '../../store/internal.ts'
 import type { CallbackThrew, TaskFor } from '../../task/index.ts'
@@ -162,3 +153,24 @@ const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading =>
   head: () => mirror.head,
   metadata: () => metadataOf(mirror),
 })
+
+const appendOptions = {
+  page: true,
+  operation: true,
+  expectedLen: true,
+  expectedConversation: true,
+  expectedHead: true,
+  respectLease: true,
+} as const
+const rebaseOptions = { page: true, operation: true, respectLease: true } as const
+const noteOptions = { operation: true, expectedLen: true, expectedHead: true, respectLease: true } as const
+const retractOptions = { operation: true, expectedHead: true, respectLease: true } as const
+const rewindOptions = {
+  instead: true,
+  page: true,
+  operation: true,
+  expectedHead: true,
+  respectLease: true,
+} as const
+const leaseRespect = { respectLease: true } as const
+const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const
