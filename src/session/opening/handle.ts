@@ -12,7 +12,7 @@ import { createHolding } from '../writing/lease.ts'
 import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
-import { handleOf, type SessionParts } from '../record/store-of.ts'
+import { handleOf, type Reading, type SessionParts } from '../record/store-of.ts'
 import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
@@ -45,7 +45,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     append: (input, options, blocks) => appending.append(input, options, blocks),
     lease: holding.held,
   }
-  return handle<Session>({ store, mirror, open }, reader, {
+  return handleOf<Session>({ store, mirror, open }, reader, {
     state: 'open',
     append: (messages, options) =>
       writingMethod('session.append', options, appendOptions, (checked) => appending.append(messages, checked)),
@@ -108,7 +108,7 @@ export const readonlySessionOf = (
   const reader = readerOf(mirror, info.forkedFrom)
   const writer = new Writer(store, mirror, ownKeyOf(log) ?? null)
   if (mirror.sealed) return sealedHandle(store, mirror, reader, new SessionMetadata(store, log, info, mirror, writer))
-  return handle<ReadonlySession>({ store, mirror }, reader, {
+  return handleOf<ReadonlySession>({ store, mirror }, reader, {
     state: 'readonly',
     damaged: Object.freeze([...mirror.damaged]),
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
@@ -116,20 +116,12 @@ export const readonlySessionOf = (
 }
 
 const sealedHandle = (store: Store, mirror: Mirror, reader: Reading, metadata: SessionMetadata): SealedSession =>
-  handle<SealedSession>({ store, mirror }, reader, {
+  handleOf<SealedSession>({ store, mirror }, reader, {
     state: 'sealed',
     damaged: Object.freeze([...mirror.damaged]),
     update: (recipe, options) =>
       writingMethod('session.update', options, leaseRespect, (checked) => metadata.update(recipe, checked)),
   })
-
-/** The members that all handles share. `len` is added to each, because it is a getter. */
-type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
-type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
-
-/** The only function that makes a session, so every session has the brand. */
-const handle = <S extends SessionReader>(parts: SessionParts, reading: Reading, rest: Rest<S>): S =>
-  handleOf<S>(parts, { ...reading, ...rest })
 
 /** The size of a head that a caller passed. A head that is absent is no request for the current one. */
 const sizeOf = (head: unknown): number => {

@@ -83,9 +83,6 @@ export interface Mirror {
   foreign: number
 }
 
-/** A history of notes. Their page kinds have no meaning. */
-const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
-
 /** Shared by all sessions without such rows: an empty map of its own would take 250 bytes of each. */
 const noTexts: ReadonlyMap<number, string> = new Map()
 const withText = (texts: ReadonlyMap<number, string>, row: number, text: string): ReadonlyMap<number, string> =>
@@ -95,7 +92,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   id,
   redactor,
   history: createHistory<Message>(),
-  notes: noteHistory(),
+  notes: createHistory<Note>({ classify: () => 'conversation' }), // page kinds of notes have no meaning
   noteRows: [],
   retracted: [],
   conversation: undefined,

@@ -65,9 +65,13 @@ class Handle {
 const len = getterFrom(Handle, 'len')
 sealClass(Handle)
 
-/** The handle with these members, and `len`. */
-export const handleOf = <S extends SessionReader>(parts: SessionParts, members: object): S =>
-  new Handle(parts, members) as unknown as S
+/** The members that all handles share. `len` is added to each, because it is a getter. */
+export type Reading = { readonly [Key in Exclude<keyof SessionReader, 'len'>]: SessionReader[Key] }
+type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
+
+/** The only function that makes a session, so every session has the brand. */
+export const handleOf = <S extends SessionReader>(parts: SessionParts, reading: Reading, rest: Rest<S>): S =>
+  new Handle(parts, { ...reading, ...rest }) as unknown as S
 
 /** What a handle was made of; undefined if the value is not a handle. */
 export const partsOf = (session: unknown): SessionParts | undefined => Handle.parts(session)

@@ -386,7 +386,12 @@ export class Writer {
     const answer = await first.answer
     this.#sent.shift()
     if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
-    if (answer.right.head.root !== first.grown.root) return this.#other(first)
+    if (answer.right.head.root !== first.grown.root) {
+      const { id, head } = this.#mirror
+      const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
+      this.#break(fault)
+      return this.#fail(first, fault)
+    }
     first.apply(answer.right.from)
     addTimes(this.#mirror, first.plan.rows)
     this.#mirror.range = first.grown.range
@@ -407,14 +412,6 @@ export class Writer {
   /** Marks the mirror as broken. The first reason stays. */
   #break(fault: VerifyFault): void {
     if (typeof this.#mirrorIs === 'string') this.#mirrorIs = fault
-  }
-
-  /** Fails a step for which the store appended other rows than the given ones. */
-  #other(step: SentStep): void {
-    const { id, head } = this.#mirror
-    const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
-    this.#break(fault)
-    this.#fail(step, fault)
   }
 
   /**
