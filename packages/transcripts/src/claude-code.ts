@@ -334,7 +334,7 @@ class Reader implements LineReader {
     const first = this.#sink.items
     const replaces = this.#replaced
     this.#replaced = undefined
-    for (const message of messages) this.#sink.message(line, message, undefined, undefined, replaces)
+    for (const message of messages) this.#sink.message(line, message, { replaces })
     if (entries.length > 1) this.#joined.add(first)
     this.#tree.holdLater(entries, first, messages.length)
   }

@@ -30,7 +30,7 @@ export const entryLines = ({ read, link, kindOf = typeOf, ...format }: EntryForm
       if (found === 'aside') sink.aside(kindOf(entry))
       else if (found === 'note') sink.entry(line, entry)
       else if (found === undefined) unknownLine(entry, line, sink)()
-      else for (const message of found) sink.message(line, message, undefined, undefined, replaces)
+      else for (const message of found) sink.message(line, message, { replaces })
       return found === 'aside' ? 0 : Array.isArray(found) ? found.length : 1
     }
     if (link === undefined) return { read: (entry, line) => void readEntry(entry, line), end: () => ({}) }

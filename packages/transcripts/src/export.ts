@@ -107,7 +107,7 @@ const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
   if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
   const page = entry['page']
   if (!isPageKind(page)) throw new Unexpected(['page'], `one of ${pageKinds.join(', ')}`, page)
-  sink.message(line, message.right, page, momentIn(entry))
+  sink.message(line, message.right, { page, moment: momentIn(entry) })
 }
 
 const momentIn = (entry: JsonObject): RowMoment | undefined => {

@@ -45,6 +45,14 @@ export interface Ending {
 /** From `from` up to but not including `to`. */
 export type Range = readonly [from: number, to: number]
 
+/** What a file says of a message beside its content. */
+interface MessageDetails {
+  readonly page?: PageKind | undefined
+  readonly moment?: RowMoment | undefined
+  /** The items that the message takes the place of. */
+  readonly replaces?: Range | undefined
+}
+
 /** Receives what a reader reads. */
 export interface Sink {
   /** Which conversation to read. */
@@ -53,7 +61,7 @@ export interface Sink {
   /** The number of items so far: messages, notes and summaries of the file. */
   readonly items: number
   /** Add a message. Returns its item number. */
-  readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment, replaces?: Range) => number
+  readonly message: (line: number, message: Message, details?: MessageDetails) => number
   readonly note: (line: number, note: Note, moment?: RowMoment) => number
   /** Add a note with content in the format's own form, such as an entry. */
   readonly entry: (line: number, content: JsonObject) => number

@@ -67,14 +67,8 @@ export const createLineImport = (
     get items() {
       return items
     },
-    message: (line, value, page, moment, replaces) =>
-      item(line, value, (message, item) => ({
-        type: 'message',
-        item,
-        line,
-        message,
-        ...present({ page, moment, replaces }),
-      })),
+    message: (line, value, details) =>
+      item(line, value, (message, item) => ({ type: 'message', item, line, message, ...present({ ...details }) })),
     note: (line, value, moment) =>
       item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
     summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),

@@ -164,7 +164,7 @@ const readEntry = (
   replaces: Range | undefined,
   forked: string | undefined,
 ): number | undefined => {
-  const write = (message: Message): number => sink.message(line, message, undefined, undefined, replaces)
+  const write = (message: Message): number => sink.message(line, message, { replaces })
   const otherFields = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
   switch (type) {
     case 'message': {
