@@ -102,7 +102,7 @@ export class Loop {
   /** The ids of all known calls, so that none is used twice. */
   readonly #callIds: Set<string>
   /** The ids of streaming calls, by block index. */
-  readonly #given = new Map<number, string>()
+  readonly #streamedIds = new Map<number, string>()
   readonly #steps: RunStep[] = []
   #seq: number
   #step = 0
@@ -123,7 +123,7 @@ export class Loop {
   readonly #lookAhead: number
   readonly #within: HandlerLimit
   /** The handlers that receive events: all, unless the run ended before some had begun. */
-  #told: readonly RunHandler[]
+  #receivers: readonly RunHandler[]
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
     this.#options = options
@@ -131,7 +131,7 @@ export class Loop {
     this.#control = control
     this.#channel = channel
     this.#work = workingCopy(options.view)
-    this.#told = options.handlers
+    this.#receivers = options.handlers
     this.#prompter = new Prompter(options.prompt)
     this.#open = options.open && snapshot(options.open)
     this.#within = { milliseconds: options.limits.handlerTimeout, clock: options.clock }
@@ -167,7 +167,7 @@ export class Loop {
       : right(result)
     for (const handler of begun) await askHandler(() => handler.end?.(result), this.#within)
     try {
-      await this.#tell({ type: 'run_complete', result })
+      await this.#emit({ type: 'run_complete', result })
     } catch (error) {
       if (error instanceof RunEnded && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFailure)
     }
@@ -186,7 +186,7 @@ export class Loop {
         // When it resolves later, end what it began.
         const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
         void asked.then((late) => late ?? end()).catch(() => undefined)
-        this.#told = this.#options.handlers.slice(0, index)
+        this.#receivers = this.#options.handlers.slice(0, index)
         return
       }
       if (refused !== undefined) throw new RunEnded(startFaultOf(refused.cause))
@@ -197,24 +197,24 @@ export class Loop {
   async #untilStopped(): Promise<StopReason> {
     for (;;) {
       let stop: StopReason | undefined
-      do stop = await this.#between(this.#control.cut())
+      do stop = await this.#takeSignal(this.#control.cut())
       while (stop === undefined && this.#control.pending !== undefined)
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
       stop ??= exceedsLimits(this.#spent, this.#options.limits)?.stop
       if (stop === undefined && this.#control.isPaused) stop = 'paused'
       if (stop === undefined) {
-        stop = await this.#once()
+        stop = await this.#runStep()
         this.#step += 1
       }
       if (stop === undefined) continue
       const late = this.#control.close()
       if (late === undefined || this.#step >= this.#options.limits.maxSteps) return stop
-      await this.#between(late)
+      await this.#takeSignal(late)
     }
   }
 
   /** Handles a signal between two steps, when there is no answer to cut. */
-  async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
+  async #takeSignal(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
     // A new message instead of decisions denies the waiting calls.
     const left = cut.message === undefined ? undefined : this.#open
@@ -222,15 +222,15 @@ export class Loop {
   }
 
   /** Runs one step. Returns a stop reason, or undefined to continue. */
-  async #once(): Promise<StopReason | undefined> {
+  async #runStep(): Promise<StopReason | undefined> {
     const { limits, clock } = this.#options
     const began = clock.now()
     if (this.#step === 0) {
       this.#repairs = repairsIn(this.#work.view()) // the run's own messages need none
-      if (this.#repairs.length > 0) await this.#tell({ type: 'mended', step: this.#step, repairs: this.#repairs })
+      if (this.#repairs.length > 0) await this.#emit({ type: 'mended', step: this.#step, repairs: this.#repairs })
     }
     const continues = this.#step === 0 ? continuedAnswer(this.#work.view()) : undefined
-    await this.#tell({
+    await this.#emit({
       type: 'step_start',
       step: this.#step,
       len: this.#work.len,
@@ -241,12 +241,12 @@ export class Loop {
       const left = this.#open
       const partial = new PartialAnswer()
       const asked =
-        left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
-      if (asked === 'cut') return await this.#cut(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
+        left === undefined ? await this.#streamAnswer(partial) : { response: this.#admitted(left.response), held: [] }
+      if (asked === 'cut') return await this.#endCutAnswer(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
 
       const { response, held } = asked
       const calls = callsOf(response.message)
-      const spent = this.#with(response)
+      const spent = this.#spentWith(response)
       this.#spent = spent
       const refusal = left === undefined ? callRefusal(calls, response, spent, this.#toolCalls, limits) : undefined
       const refused = refusal && Object.freeze(calls.map((call) => errorResult(call, refusal.reason)))
@@ -269,7 +269,7 @@ export class Loop {
       const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
       if (last) this.#control.beginLast()
       const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
-      await this.#tellHeld(held, {
+      await this.#emitHeld(held, {
         response,
         ...(whole && { delta: announceResults(whole), last, ...present({ receipt }) }),
       })
@@ -278,7 +278,7 @@ export class Loop {
       if (results === 'discarded')
         return await this.#endCut(this.#control.cut() as Interrupt, [], textOf(response.message), this.#sent) // it is pending
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: clock.now() - began }))
-      await this.#tell({
+      await this.#emit({
         type: 'step_complete',
         step: this.#step,
         response,
@@ -288,7 +288,7 @@ export class Loop {
 
       // Once a tool has started, a signal does not discard the step: the tool may have had effects.
       const cut = this.#control.cut()
-      if (cut !== undefined) await this.#tellCut(cut, '')
+      if (cut !== undefined) await this.#emitInterrupt(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
       if (announced !== undefined && announced.cut !== cut) await this.#record(this.#deltaOf([], cut?.message))
       if (cut !== undefined) return cut.stop
@@ -309,7 +309,7 @@ export class Loop {
   }
 
   /** The totals including one more answer. */
-  #with(response: ModelResponse): SpentSoFar {
+  #spentWith(response: ModelResponse): SpentSoFar {
     const { usage, dollars } = this.#spent
     const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
     return {
@@ -330,7 +330,7 @@ export class Loop {
    * Streams the model's answer. Returns it with the final events that are not emitted yet, or `cut`
    * if interrupted. If the stream breaks off or a handler fails, its partial answer is recorded with a mark.
    */
-  async #ask(
+  async #streamAnswer(
     partial: PartialAnswer,
   ): Promise<{ readonly response: ModelResponse; readonly held: ModelEvent[] } | 'cut'> {
     const { model, tools, parameters, receipts, prompt } = this.#options
@@ -364,7 +364,7 @@ export class Loop {
         )
         if (next === 'cut') break
         if (next === 'waited') {
-          await this.#tellHeld(held)
+          await this.#emitHeld(held)
           continue
         }
         coming = undefined
@@ -381,9 +381,9 @@ export class Loop {
         held.push(event)
         if (event.type === 'finish') return { response: this.#admitted(event), held }
         if (held.length === 1) since = this.#options.clock.now()
-        if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#tellHeld(held)
+        if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#emitHeld(held)
       }
-      await this.#tellHeld(held)
+      await this.#emitHeld(held)
     } catch (error) {
       const problem: RunFault | undefined =
         error instanceof RunEnded
@@ -400,8 +400,8 @@ export class Loop {
                 partialText: partial.text,
                 cause: error,
               }
-      if (problem !== undefined) this.#keep(partial)
-      await this.#tellHeld(held)
+      if (problem !== undefined) this.#keepPartial(partial)
+      await this.#emitHeld(held)
       if (problem !== undefined) throw new RunEnded(problem)
     } finally {
       // Not awaited: a hanging stream would delay the end.
@@ -411,10 +411,10 @@ export class Loop {
   }
 
   /** Emits held events, each with those that follow it. */
-  async #tellHeld(held: ModelEvent[], more: Partial<LookAhead> = {}): Promise<void> {
+  async #emitHeld(held: ModelEvent[], more: Partial<LookAhead> = {}): Promise<void> {
     while (held.length > 0) {
       const event = held.shift() as ModelEvent
-      await this.#tell({ type: 'model_event', step: this.#step, event }, undefined, {
+      await this.#emit({ type: 'model_event', step: this.#step, event }, undefined, {
         ...more,
         events: Object.freeze([...held]),
       })
@@ -422,7 +422,7 @@ export class Loop {
   }
 
   /** Lets the run's end record a partial answer with a mark, unless it has no readable or no valid content. */
-  #keep(partial: PartialAnswer): void {
+  #keepPartial(partial: PartialAnswer): void {
     const message = partial.message('savePartial') && partial.message('saveMarked')
     const response = message && this.#admissible({ message, reason: 'other', usage: noUsage })
     if (response === undefined || isLeft(response)) return
@@ -454,7 +454,7 @@ export class Loop {
   /** A frozen copy of the model's output. Throws `RunEnded` if it is not an event. */
   #copyOf(given: unknown): ModelEvent {
     const event = eventOf(given)
-    if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
+    if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#modelAndStep(), reason: event.left })
     return this.#withOwnId(event.right)
   }
 
@@ -463,16 +463,18 @@ export class Loop {
     const callId = event.type === 'block_start' ? ownField(event, 'callId') : undefined
     if (event.type === 'block_start' && callId !== undefined) {
       const { id } = withOwnCallId(toolCall(callId, ownField(event, 'name') ?? '', ''), this.#callIds)
-      this.#given.set(event.index, id)
+      this.#streamedIds.set(event.index, id)
       return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
-    const given = this.#given.get(Object.hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1)
+    const given = this.#streamedIds.get(
+      Object.hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1,
+    )
     if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
     this.#callIds.delete(given)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })
   }
 
-  #called(): { readonly model: string; readonly step: number } {
+  #modelAndStep(): { readonly model: string; readonly step: number } {
     return { model: this.#options.model.name, step: this.#step }
   }
 
@@ -497,13 +499,14 @@ export class Loop {
   /** The answer in recordable form. Throws `RunEnded` if it can't be recorded. */
   #admitted(answer: ModelResponse): ModelResponse {
     const admissible = this.#admissible(answer)
-    if (isLeft(admissible)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
+    if (isLeft(admissible))
+      throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#modelAndStep(), reason: admissible.left })
     return admissible.right
   }
 
   #admissible(answer: ModelResponse): Either<string, ModelResponse> {
-    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
-    this.#given.clear()
+    for (const id of this.#streamedIds.values()) this.#callIds.delete(id) // the answer's calls get the same ids again
+    this.#streamedIds.clear()
     return admitAnswer(answer, this.#callIds)
   }
 
@@ -534,7 +537,7 @@ export class Loop {
       const given = this.#open && resultGivenFor(token, decisions)
       if (given !== undefined) return withDecision(givenResult(call, given.output), token, decisions)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
-      await this.#tell({ type: 'tool_call_start', step, call })
+      await this.#emit({ type: 'tool_call_start', step, call })
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       return withDecision(await this.#invoke(call), token, decisions)
     }
@@ -547,7 +550,7 @@ export class Loop {
       const receipt = this.#sent && { sent: this.#sent, usage: response.usage }
       const ahead =
         results.size === calls.length ? { delta: announceResults(inOrder()), ...present({ receipt }) } : undefined
-      await this.#tell({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
+      await this.#emit({ type: 'tool_result', step, result, milliseconds: clock.now() - began }, undefined, ahead)
     }
     // Workers share one queue. If one fails (a handler refused), the others finish their current call.
     const worker = async (): Promise<void> => {
@@ -579,7 +582,7 @@ export class Loop {
         started: Object.freeze(started.filter((id) => left.some((call) => call.id === id))),
       })
       if (unstarted.length > 0) return 'paused'
-      await this.#tell({ type: 'approval', step, open: this.#open })
+      await this.#emit({ type: 'approval', step, open: this.#open })
       return 'approval'
     }
     for (const call of [...waiting, ...unstarted]) results.set(call.id, this.#notRun(call, reasonOf(signal.reason)))
@@ -628,7 +631,7 @@ export class Loop {
   }
 
   /** Ends an interrupted answer: emits the event, and records what is kept, with results for its calls. */
-  async #cut(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
+  async #endCutAnswer(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
     const message = partial.message(cut.behavior)
     const kept =
       message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
@@ -646,14 +649,14 @@ export class Loop {
   ): Promise<StopReason | undefined> {
     const delta = this.#deltaOf(messages, cut.message)
     this.#unrecorded = () => ({ delta })
-    await this.#tellCut(cut, partialText, sent)
+    await this.#emitInterrupt(cut, partialText, sent)
     await this.#record(delta)
     return cut.stop
   }
 
-  async #tellCut(cut: Interrupt, partialText: string, sent?: SentRequest): Promise<void> {
+  async #emitInterrupt(cut: Interrupt, partialText: string, sent?: SentRequest): Promise<void> {
     this.#interrupts += 1
-    await this.#tell({
+    await this.#emit({
       type: 'interrupted',
       step: this.#step,
       partialText,
@@ -680,7 +683,7 @@ export class Loop {
     const add = (): void => {
       for (const message of delta.append) this.#work.append(message as Message)
     }
-    await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, add, unfinished ? { unfinished } : {})
+    await this.#emit({ type: 'history_delta', step: this.#step, ...delta }, add, unfinished ? { unfinished } : {})
   }
 
   /** Records the finished work of a step that a fault ended. The first fault is the one to report. */
@@ -690,24 +693,24 @@ export class Loop {
   }
 
   /** Emits an event. Handlers come first, so that a delta is durable before a reader sees it. */
-  async #tell(event: EventWithoutSeq, done?: () => void, ahead: Partial<LookAhead> = {}): Promise<void> {
-    const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
+  async #emit(event: EventWithoutSeq, done?: () => void, ahead: Partial<LookAhead> = {}): Promise<void> {
+    const numbered = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
     const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
-    const refusal = await this.#handle(told, known)
+    const refusal = await this.#handle(numbered, known)
     done?.()
     if (refusal !== undefined && event.type === 'history_delta') throw new RunEnded(refusal)
-    await this.#channel.push(told, event.type === 'model_event')
+    await this.#channel.push(numbered, event.type === 'model_event')
     if (refusal !== undefined) throw new RunEnded(refusal)
   }
 
   /** Calls the handlers in order until one refuses the event; all of them for a delta. Returns the first problem. */
-  async #handle(told: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
+  async #handle(event: RunEvent, ahead: LookAhead): Promise<RunFault | undefined> {
     let problem: RunFault | undefined
-    for (const handler of this.#told) {
-      const refused = await askHandler(() => handler(told, ahead), this.#within)
+    for (const handler of this.#receivers) {
+      const refused = await askHandler(() => handler(event, ahead), this.#within)
       if (refused !== undefined)
-        problem ??= { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
-      if (problem !== undefined && told.type !== 'history_delta') break
+        problem ??= { _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: refused.cause }
+      if (problem !== undefined && event.type !== 'history_delta') break
     }
     return problem
   }

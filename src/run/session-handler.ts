@@ -162,7 +162,7 @@ class Recording {
   /** The session without redaction. */
   readonly #opened: RecordingSession
   readonly #options: SessionHandlerOptions
-  readonly #every: Frequency
+  readonly #frequency: Frequency
   #lease: RunLease | undefined
   readonly #given: RunLease | undefined
   /** The id of the input that the run answers. */
@@ -183,7 +183,7 @@ class Recording {
   #timer: Timer | undefined
   #flushed = 0
   /** Bytes of text received since the last flush, if they are limited. */
-  #came = 0
+  #bytesReceived = 0
 
   constructor(
     session: RecordingSession,
@@ -201,7 +201,7 @@ class Recording {
     this.#options = options
     this.#clock = clockOf(options.clock)
     if (options.lease) checkRunLease(options.lease)
-    this.#every = journalEveryOf(options.journalEvery)
+    this.#frequency = journalEveryOf(options.journalEvery)
   }
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
@@ -232,7 +232,7 @@ class Recording {
         return closed
       }
       case 'model_event':
-        return this.#said(event.event, ahead)
+        return this.#takeModelEvent(event.event, ahead)
       case 'tool_call_start':
         if (this.#step === undefined) return this.#session.note(toolStarted(event))()
         return this.#write((entry) => entry.started.push(event.call.id))
@@ -256,7 +256,7 @@ class Recording {
         const receipt = receiptOf(event, this.#head)
         if (receipt === undefined || (event.type === 'step_complete' && this.#step?.receipted === true))
           return right(undefined)
-        const answer = await this.#under(() => this.#session.note(receipt)())
+        const answer = await this.#whileHeld(() => this.#session.note(receipt)())
         return this.#answered ? right(undefined) : answer
       }
     }
@@ -277,7 +277,7 @@ class Recording {
   }
 
   /** Handles a model event, and the events known to follow it. */
-  async #said(
+  async #takeModelEvent(
     event: Extract<RunEvent, { type: 'model_event' }>['event'],
     ahead: LookAhead | undefined,
   ): Promise<Answer> {
@@ -286,8 +286,9 @@ class Recording {
     if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
     let ended = false
     for (const one of [event, ...ahead.events]) {
-      if (one.type === 'block_end') ended = this.#whole(step, one.index, one.part) || ended
-      else if (one === event && one.type === 'text_delta' && one.block === 'text') this.#text(step, one.index, one.text)
+      if (one.type === 'block_end') ended = this.#addPart(step, one.index, one.part) || ended
+      else if (one === event && one.type === 'text_delta' && one.block === 'text')
+        this.#addText(step, one.index, one.text)
     }
     if (ahead.response !== undefined && !step.answered) {
       const { message } = ahead.response
@@ -302,7 +303,7 @@ class Recording {
   }
 
   /** Adds a complete block. Returns false if it already was. */
-  #whole(step: Step, index: number, part: Part): boolean {
+  #addPart(step: Step, index: number, part: Part): boolean {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return false
     step.blocks.set(index, { ...block, said: '', part })
@@ -315,13 +316,13 @@ class Recording {
   }
 
   /** Adds streaming text, to be written when it is old or long enough. */
-  #text(step: Step, index: number, text: string): void {
+  #addText(step: Step, index: number, text: string): void {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return
     step.blocks.set(index, { ...block, said: block.said + text })
-    const { ms, bytes } = this.#every
-    if (bytes < Infinity) this.#came += new TextEncoder().encode(text).length
-    if (bytes < Infinity && this.#came >= bytes) return this.#flushText(step)
+    const { ms, bytes } = this.#frequency
+    if (bytes < Infinity) this.#bytesReceived += new TextEncoder().encode(text).length
+    if (bytes < Infinity && this.#bytesReceived >= bytes) return this.#flushText(step)
     if (this.#timer === undefined && Number.isFinite(ms))
       this.#timer = this.#clock.after(Math.max(0, ms - (this.#clock.now() - this.#flushed)), () =>
         this.#flushText(step),
@@ -354,9 +355,9 @@ class Recording {
       any = true
       this.#entry.said.push({ index, text })
     }
-    this.#came = 0
+    this.#bytesReceived = 0
     this.#flushed = this.#clock.now()
-    if (any) void this.#unasked(this.#write(() => undefined))
+    if (any) void this.#reportLater(this.#write(() => undefined))
   }
 
   #clean(part: Part): Part {
@@ -364,7 +365,7 @@ class Recording {
   }
 
   /** Reports a failure that no caller waits for with the next event. */
-  async #unasked(writing: Promise<Answer>): Promise<void> {
+  async #reportLater(writing: Promise<Answer>): Promise<void> {
     const answer = await writing
     if (isLeft(answer)) this.#failed ??= answer
   }
@@ -392,7 +393,7 @@ class Recording {
     const filled = Object.entries(entry).filter(([, value]) => !Array.isArray(value) || value.length > 0)
     if (filled.length === 0) return right(undefined)
     step.written = true
-    return this.#under(() => this.#session.note({ ...this.#journal(step), ...Object.fromEntries(filled) })())
+    return this.#whileHeld(() => this.#session.note({ ...this.#journal(step), ...Object.fromEntries(filled) })())
   }
 
   #journal({ id }: Step): JournalNote {
@@ -460,7 +461,7 @@ class Recording {
         : []
     const expected = this.#retracted === undefined ? {} : { expectedConversation: expectedLen - this.#retracted }
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
-      this.#under(() =>
+      this.#whileHeld(() =>
         this.#session.append(
           { messages, notes: [...notes, ...receipts, ...inputNotes()] },
           { operation, expectedLen, ...expected },
@@ -505,11 +506,11 @@ class Recording {
     if (step === undefined) return right(undefined)
     this.#forget(step)
     if (!step.written) return right(undefined)
-    return this.#under(() => this.#session.note({ ...this.#journal(step), closed: true })())
+    return this.#whileHeld(() => this.#session.note({ ...this.#journal(step), closed: true })())
   }
 
   /** Skips writes once another holder has the lease. */
-  async #under(work: () => Promise<Answer>): Promise<Answer> {
+  async #whileHeld(work: () => Promise<Answer>): Promise<Answer> {
     return this.#lease?.lost === true ? left(this.#lease.fault) : work()
   }
 }
