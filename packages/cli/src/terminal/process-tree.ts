@@ -39,9 +39,14 @@ const send = (pid: number, signal: NodeJS.Signals): void => {
   } catch {} // it has ended
 }
 
-/** The parents of the processes that run, by id. */
-const runningProcesses = (): ReadonlyMap<number, number> =>
-  new Map(platform() === 'linux' ? linuxProcesses() : listedProcesses())
+/** The parents of the processes that run, by id; none if the system does not say. */
+const runningProcesses = (): ReadonlyMap<number, number> => {
+  try {
+    return new Map(platform() === 'linux' ? linuxProcesses() : listedProcesses())
+  } catch {
+    return new Map()
+  }
+}
 
 /** Small systems have no `ps`. */
 const linuxProcesses = (): readonly (readonly [number, number])[] =>
@@ -58,13 +63,9 @@ const linuxProcesses = (): readonly (readonly [number, number])[] =>
   })
 
 const listedProcesses = (): readonly (readonly [number, number])[] => {
-  try {
-    const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n')
-    return lines.flatMap((line) => {
-      const [pid, parent, state = ''] = line.trim().split(/\s+/)
-      return state.startsWith('Z') ? [] : [[Number(pid), Number(parent)] as const]
-    })
-  } catch {
-    return []
-  }
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n')
+  return lines.flatMap((line) => {
+    const [pid, parent, state = ''] = line.trim().split(/\s+/)
+    return state.startsWith('Z') ? [] : [[Number(pid), Number(parent)] as const]
+  })
 }

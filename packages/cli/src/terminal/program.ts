@@ -77,7 +77,7 @@ export const runProgram = (
         resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
       }
       if (ended === undefined) done()
-      else void ended.then(done, done)
+      else void ended.finally(done)
     })
   })
 
