@@ -110,13 +110,14 @@ const rerun = async (title: string, asked: readonly [string, string], isRight: (
   reruns.push({
     title,
     seconds: (Date.now() - from) / 1000,
-    said: lines.slice(asked === questions ? -1 : -20).join('\n'),
+    said: lines.slice(asked === questions ? -2 : -20).join('\n'),
     wrong,
   })
 }
 
-for (let round = 1; round <= 5; round++)
-  await rerun(`rerun ${round}`, questions, (said) => /^(\d+) of \1 calls as recorded$/m.test(said))
+/** An agent may ask for a title as well, which is another session. */
+const asRecorded = /^(\d+) of \1 calls as recorded(?:, and \d+ calls? of \d+ other sessions?)?$/m
+for (let round = 1; round <= 5; round++) await rerun(`rerun ${round}`, questions, (said) => asRecorded.test(said))
 const other = 'And what was the third?'
 await rerun('another prompt', [questions[0], other], (said) => said.includes(other) && said.includes(questions[1]))
 await provider.close()

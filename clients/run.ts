@@ -8,7 +8,8 @@
  *
  * `npm run clients -- rerun` answers four agents from their records alone (`rerun.ts`).
  *
- * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations, `npm run clients -- keep` the runs with `keep` and `mcp`; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
+ * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations, `npm run clients -- keep` the runs with
+ * `keep` and `mcp`, `npm run clients -- keep Codex` those of one; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -120,9 +121,12 @@ const columns = ['sessions', 'others', 'forks', 'calls', 'messages', 'retracted'
 const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
-const isOnlyRerun = process.argv.includes('rerun')
+/** The parts that are asked for by name; all if none is. */
+const parts = ['pairs', 'rerun', 'keep'].filter((part) => process.argv.slice(2).includes(part))
 const named = process.argv.slice(2).filter((word) => agents.some(({ name }) => name === word))
-const chosen = agents.filter(({ name }) => process.argv.length < 3 || (!isOnlyRerun && named.includes(name)))
+const isNamed = ({ name }: Agent): boolean => named.length === 0 || named.includes(name)
+const isAll = parts.length === 0 && named.length === 0
+const chosen = agents.filter((agent) => parts.length === 0 && isNamed(agent))
 if (chosen.length > 0) say(line('agent', 'step', ...columns, 'as its file', 's'))
 let passed = 0
 let wrong = 0
@@ -155,7 +159,7 @@ for (const { agent, steps: awaited } of running) {
 const unfit = await readAgents(onlyRead, join(here, 'node_modules'))
 passed += onlyRead.length - unfit
 wrong += unfit
-if (process.argv.length < 3 || process.argv.includes('pairs')) {
+if (isAll || parts.includes('pairs')) {
   const continued = await printed<Continuation>('pairs', 'pairs.ts')
   if (typeof continued === 'string') {
     say(`continuations failed: ${continued}`)
@@ -170,10 +174,13 @@ if (process.argv.length < 3 || process.argv.includes('pairs')) {
       for (const line of one.wrong) say(`    ${line}`)
     }
 }
-if (process.argv.length < 3 || isOnlyRerun)
-  for (const agent of agents.filter(({ isOnlyRead = false, program }) => !isOnlyRead && program() !== undefined)) {
-    if (named.length > 0 && !named.includes(agent.name)) continue
-    const reruns = await printed<Rerun>(agent.name, 'rerun.ts', agent.name)
+if (isAll || parts.includes('rerun')) {
+  // All at once: they wait most of the time.
+  const runs = agents
+    .filter((agent) => agent.isOnlyRead !== true && agent.program() !== undefined && isNamed(agent))
+    .map((agent) => ({ agent, reruns: printed<Rerun>(agent.name, 'rerun.ts', agent.name) }))
+  for (const { agent, reruns: awaited } of runs) {
+    const reruns = await awaited
     if (typeof reruns === 'string') {
       say(`${agent.name} can't be answered from its record: ${reruns}`)
       wrong++
@@ -188,9 +195,10 @@ if (process.argv.length < 3 || isOnlyRerun)
       for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
     }
   }
-if (process.argv.length < 3 || process.argv.includes('keep')) {
+}
+if (isAll || parts.includes('keep')) {
   const runs = agents
-    .filter(({ isNotKept }) => isNotKept !== true)
+    .filter((agent) => agent.isNotKept !== true && isNamed(agent))
     .map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
   for (const { each, steps: awaited } of runs) {
     const steps = await awaited

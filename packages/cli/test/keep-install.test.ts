@@ -1,6 +1,6 @@
 /** `keep --install` and `--uninstall`: hooks of programs in a home of the test's own, run as the programs run them. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -119,11 +119,19 @@ it('a hook returns at once, says nothing, and the session is kept with its last 
     INDELIBLE_STORE: at('other.db'),
     CLAUDE_CONFIG_DIR: at('nothing'),
   }
-  const hook = spawnSync('/bin/sh', ['-c', command], { env, cwd: home, input: '{}', encoding: 'utf8' })
+  // The run is repeated some seconds later: here once the file `late` is there.
+  const repeated = command.replace('; sleep 5; ', `; until [ -e ${at('late')} ]; do sleep 0.1; done; `)
+  expect(repeated).not.toBe(command)
+  const hook = spawnSync('/bin/sh', ['-c', repeated], { env, cwd: home, input: '{}', encoding: 'utf8' })
   expect([hook.status, hook.stdout, hook.stderr]).toEqual([0, '', ''])
   const list = () => indelible(['list', '--json', '--store', store], { env: { HOME: home } }).stdout
   await expect.poll(list, { timeout: 60_000, interval: 200 }).toContain('"len":2')
   expect(existsSync(at('other.db'))).toBe(false)
+  // A program may write the end of its answer after the hook and its run.
+  const late = { ...message, id: 'l', content: [{ type: 'text', text: 'Late.' }] }
+  appendFileSync(at(`.claude/projects/-w/${id}.jsonl`), entry('c', 'b', { type: 'assistant', message: late }))
+  write('late', '')
+  await expect.poll(list, { timeout: 60_000, interval: 200 }).toContain('"len":3')
   const gone = command.replaceAll(process.execPath, '/nowhere/node')
   expect(spawnSync('/bin/sh', ['-c', gone], { env, encoding: 'utf8' }).status).toBe(0)
 })

@@ -1,4 +1,5 @@
 /** `indelible rerun`: a real program, answered from the record of its first run. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,6 +78,10 @@ const rerun = (
 ): Promise<CommandEnded> =>
   indelibleAside(['rerun', '--store', store, ...options, ...command(...questions)], { env: env(more), cwd: work })
 
+/** Whether a process runs. One that has ended may still be listed, if nobody waits for it. */
+const isRunning = (pid: number): boolean =>
+  !/^(?:Z.*)?$/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim())
+
 describe('indelible rerun', () => {
   it('answers a program from its record, in a copy of its folder, and calls no provider', async () => {
     const id = await record('write note.txt', 'and then?')
@@ -136,6 +141,23 @@ describe('indelible rerun', () => {
     expect(stderr).toMatch(/recorded: .*and then\?/)
     expect(stderr).toMatch(/sent: .*and now\?/)
     expect(stderr).toContain('2 of 4 calls as recorded\n')
+  })
+
+  it('ends what the program has started, too: a shell that ignores a SIGTERM, and an agent that goes on', async () => {
+    const id = await record('one')
+    const inner = `trap '' TERM; echo $$ > "$PIDS"; "$0" "$@" 2> /dev/null & echo $! >> "$PIDS"; wait; sleep 300 & echo $! >> "$PIDS"; wait`
+    const pids = join(place, 'pids')
+    const outer = ['/bin/sh', '-c', '/bin/sh -c "$0" "$@"; true', inner]
+    const { status, stderr } = await indelibleAside(
+      ['rerun', id, '--store', store, '--', ...outer, process.execPath, agent, 'two'],
+      { env: env({ PIDS: pids, LINGERS: '300000' }), cwd: work },
+    )
+    expect([status, stderr]).toEqual([1, expect.stringContaining('0 of 1 call as recorded\n')])
+    const started = readFileSync(pids, 'utf8').trim().split('\n').map(Number)
+    const left = started.filter((pid) => isRunning(pid))
+    for (const pid of left) process.kill(pid, 'SIGKILL')
+    expect(started.length).toBeGreaterThanOrEqual(2)
+    expect(left).toEqual([])
   })
 
   it('fails for recorded calls that were never asked', async () => {

@@ -128,13 +128,20 @@ const commandOf = (
 }
 
 /**
- * The shell command of a hook. It ends at once, successfully, and says nothing: the run goes on in a session of its own,
+ * The seconds after which a hook's run is repeated: programs write the end of an answer after their hook was called.
+ * Source: Qwen Code 0.24.4 queues what it writes, and calls its hook meanwhile (2026-11)
+ */
+const laterSeconds = 5
+
+/**
+ * The shell command of a hook. It ends at once, successfully, and says nothing: the runs go on in a session of their own,
  * without the hook's input and environment. It does nothing if Node or this command is gone.
  */
 export const hookCommand = (argv: readonly string[], variables: readonly string[]): string => {
   const [node = ''] = argv
   const main = argv[argv.indexOf('keep') - 1] ?? ''
-  const line = [...variables, ...argv].map(quotedForShell).join(' ')
+  const runs = ['sh', '-c', `"$@"; sleep ${laterSeconds}; exec "$@"`, 'sh']
+  const line = [...variables, ...runs, ...argv].map(quotedForShell).join(' ')
   return `[ -x ${quotedForShell(node)} ] && [ -f ${quotedForShell(main)} ] && cd / && { setsid env -i ${line} </dev/null >/dev/null 2>&1 & } ; exit 0 ${hookMark}`
 }
 

@@ -16,10 +16,15 @@ export interface RerunServer {
   readonly close: () => Promise<void>
 }
 
-/** Start the server. Its address has a secret; requests from web pages are refused, and so are WebSockets. */
-export const startRerunServer = async (answer: AnswerRequest): Promise<RerunServer> => {
+/**
+ * Start the server. Its address has a secret; requests from web pages are refused, and so are WebSockets.
+ *
+ * @param delivered called after each answer was sent, or could not be
+ */
+export const startRerunServer = async (answer: AnswerRequest, delivered: () => void): Promise<RerunServer> => {
   const start = `/${randomBytes(12).toString('hex')}/`
   const server = createServer((incoming, outgoing) => {
+    outgoing.on('close', delivered)
     void respond(incoming, outgoing, start, answer).catch((cause: unknown) => {
       if (outgoing.headersSent) outgoing.destroy()
       else refuse(outgoing, 502, (cause as Error).message)

@@ -23,7 +23,8 @@ export const rerun: Command = {
   about: `Runs COMMAND with a proxy that answers its model calls from the record of
 SESSION, and calls no provider. Each call must be as recorded: the same model,
 system text, tools, parameters and messages. At the first call that is not,
-COMMAND is ended, the difference is printed, and the exit code is 1. The sessions
+COMMAND and what it has started are ended, the difference is printed, and the
+exit code is 1. The sessions
 that the same program recorded beside SESSION, such as those of its sub-agents,
 answer their calls, too.
 
@@ -79,10 +80,8 @@ are recorded in a fork of SESSION.`,
       const folder = copy?.path ?? here
       const ended = new AbortController()
       try {
-        const server = await startRerunServer(async (request, provider) => {
-          const response = await answers.answer(request, provider)
+        const server = await startRerunServer(answers.answer, () => {
           if (answers.difference() !== undefined) ended.abort()
-          return response
         })
         try {
           const env = { ...environment(server, terminal), PWD: folder }

@@ -5,6 +5,7 @@ import { constants, platform, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
+import { endTree } from './process-tree.ts'
 
 /**
  * Call the listener on SIGTERM and SIGHUP, until the returned function is called. npm (`npx indelible`) sends a SIGTERM
@@ -35,14 +36,11 @@ export const onStop = ({ onInterrupt }: Pick<Terminal, 'onInterrupt'>, listener:
   }
 }
 
-/** The milliseconds until a program that does not end is killed. */
-const endMs = 5000
-
 /**
  * Run a program with our standard streams, and resolve to its exit code. A terminal sends Ctrl-C to
  * both processes, and the program decides what it means. Other signals are forwarded.
  *
- * @param end ends the program: with SIGTERM, and with SIGKILL if that does not help
+ * @param end ends the program, and all that it has started: with SIGTERM, and with SIGKILL if that does not help
  * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
 export const runProgram = (
@@ -56,10 +54,9 @@ export const runProgram = (
   new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'inherit', env, ...(cwd !== undefined && { cwd }) })
     const ends = [onInterrupt(() => {}), onTerminate((signal) => void child.kill(signal))]
+    let ended: Promise<void> | undefined
     end?.addEventListener('abort', () => {
-      child.kill()
-      const timer = setTimeout(() => child.kill('SIGKILL'), endMs)
-      ends.push(() => clearTimeout(timer))
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) ended = endTree(child.pid)
     })
     const over = (): void => {
       for (const end of ends) end()
@@ -75,8 +72,12 @@ export const runProgram = (
       reject(new Unreadable(`${command} can't be run: ${reason}`, isMissing ? 127 : 126))
     })
     child.on('exit', (code, signal) => {
-      over()
-      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
+      const done = (): void => {
+        over()
+        resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
+      }
+      if (ended === undefined) done()
+      else void ended.finally(done)
     })
   })
 

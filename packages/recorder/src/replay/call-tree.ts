@@ -1,11 +1,12 @@
 /** Recorded calls by their messages: a tree in which calls with the same beginning share it. */
 import type { RecordedCall } from './recorded-calls.ts'
 import { otherSetting, settingNames, type Settings } from './matching.ts'
+import type { WorkFolder } from './work-folder.ts'
 
 /** A recorded call, and what became of it. */
 export interface ReplayCall extends RecordedCall {
   readonly settings: Settings
-  readonly folder: string | undefined
+  readonly folder: WorkFolder | undefined
   /** Whether a request was answered with it. */
   isAsked: boolean
 }

@@ -11,6 +11,7 @@ import {
 } from './bookkeeping.ts'
 import { mapJson } from './json-map.ts'
 import type { RecordedRequestFacts } from './recorded-calls.ts'
+import { isSameFolder, withFolder, type WorkFolder } from './work-folder.ts'
 
 /** What a comparison may leave out. */
 export type Ignored = 'results' | 'system' | 'tools' | 'model' | 'parameters' | 'dates' | 'folder'
@@ -31,8 +32,8 @@ export const settingNames = ['api', 'model', 'tools', 'system', 'parameters'] as
 /** Compares requests. Cost: O(what is new in a request): an object that was seen before is not read again. */
 export class Matching {
   readonly #ignore: ReadonlySet<Ignored>
-  readonly #identities = new WeakMap<object, { readonly folder: string | undefined; readonly id: string }>()
-  readonly #texts = new WeakMap<object, { readonly folder: string | undefined; readonly text: string }>()
+  readonly #identities = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly id: string }>()
+  readonly #texts = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly text: string }>()
 
   constructor(ignore: readonly Ignored[]) {
     this.#ignore = new Set(ignore)
@@ -43,7 +44,7 @@ export class Matching {
     return this.#ignore.has('system') ? messages.filter((message) => !isInstruction(message)) : messages
   }
 
-  settings({ api, model, system, tools, parameters }: RecordedRequestFacts, folder: string | undefined): Settings {
+  settings({ api, model, system, tools, parameters }: RecordedRequestFacts, folder: WorkFolder | undefined): Settings {
     const textUnless = (name: Ignored, value: Json | undefined): string | undefined =>
       value === undefined || this.#ignore.has(name) ? undefined : this.#jsonText(value, folder)
     return {
@@ -56,16 +57,16 @@ export class Matching {
   }
 
   /** The identity of a message: equal for messages that count as equal. */
-  identity(message: Immutable<Message>, folder: string | undefined): string {
+  identity(message: Immutable<Message>, folder: WorkFolder | undefined): string {
     const known = this.#identities.get(message)
-    if (known !== undefined && known.folder === folder) return known.id
+    if (known !== undefined && isSameFolder(known.folder, folder)) return known.id
     const id = identityOf(this.comparable(message as Message, folder))
     this.#identities.set(message, { folder, id })
     return id
   }
 
   /** A message without what is not compared. */
-  comparable(message: Message, folder: string | undefined): Message {
+  comparable(message: Message, folder: WorkFolder | undefined): Message {
     const content = message.content.map((part) => this.#part(part, folder))
     if (content.every((part, index) => part === message.content[index])) return message
     // Its digest is that of the text as it was sent, so that what is left out would count.
@@ -73,7 +74,7 @@ export class Matching {
     return { ...message, content, meta }
   }
 
-  #part<P extends Part | ResultPart>(part: P, folder: string | undefined): P {
+  #part<P extends Part | ResultPart>(part: P, folder: WorkFolder | undefined): P {
     switch (part.type) {
       case 'text': {
         const text = this.text(part.text, folder)
@@ -102,21 +103,21 @@ export class Matching {
   }
 
   /** A text without dates and without the folder, if these are not compared. */
-  text(text: string, folder: string | undefined): string {
-    const dateless = this.#ignore.has('dates') ? text.replaceAll(dates, '[date]') : text
-    if (!this.#ignore.has('folder') || folder === undefined) return dateless
-    return dateless.replaceAll(folder, '[folder]').replaceAll(slugOf(folder), '[folder]')
+  text(text: string, folder: WorkFolder | undefined): string {
+    // The folder is first: its path may have a date.
+    const moved = this.#ignore.has('folder') && folder !== undefined ? withFolder(text, folder, folderMark) : text
+    return this.#ignore.has('dates') ? moved.replaceAll(dates, '[date]') : moved
   }
 
-  #json(value: Json, folder: string | undefined): Json {
+  #json(value: Json, folder: WorkFolder | undefined): Json {
     if (!this.#ignore.has('dates') && !this.#ignore.has('folder')) return value
     return mapJson(value, (inner) => (typeof inner === 'string' ? this.text(inner, folder) : inner))
   }
 
   /** JSON as text, whatever the order of its fields and without cache marks. */
-  #jsonText(value: Json, folder: string | undefined): string {
+  #jsonText(value: Json, folder: WorkFolder | undefined): string {
     const known = isObject(value) || Array.isArray(value) ? this.#texts.get(value as object) : undefined
-    if (known !== undefined && known.folder === folder) return known.text
+    if (known !== undefined && isSameFolder(known.folder, folder)) return known.text
     const plain = mapJson(this.#json(value, folder), (inner, name) => (name === 'cache_control' ? undefined : inner))
     const text = JSON.stringify(sortKeys(plain), undefined, 1)
     if (typeof value === 'object' && value !== null) this.#texts.set(value, { folder, text })
@@ -128,29 +129,7 @@ export class Matching {
 export const otherSetting = (one: Settings, other: Settings): (typeof settingNames)[number] | undefined =>
   settingNames.find((name) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name])
 
-/** A folder as programs write it into the name of another: `/home/a/b` as `-home-a-b`. */
-const slugOf = (folder: string): string => folder.replaceAll(/[^a-zA-Z\d]/g, '-')
-
-/**
- * The folder that a request names as the one that its agent works in.
- *
- * Source  the prompts of Claude Code 2.1.330, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0 (2026-11)
- */
-export const folderOf = ({
-  system,
-  messages,
-}: Pick<RecordedRequestFacts, 'system' | 'messages'>): string | undefined => {
-  const texts = [system ?? '', ...messages.slice(0, 8).map(({ content }) => content as unknown as Json)]
-  for (const value of texts) {
-    const found = folderName.exec(typeof value === 'string' ? value : JSON.stringify(value))
-    const folder = found?.[1] ?? found?.[2]
-    if (folder !== undefined && folder.length > 1) return folder.replace(/[/.]$/, '')
-  }
-  return undefined
-}
-
-const folderName =
-  /<cwd>(\/[^<"\\]+)<\/cwd>|working (?:directory|in the (?:following )?director(?:y|ies)):?(?:\s|\\n|[-*`'])*(\/[^\s"'`<\\]+)/i
+const folderMark: WorkFolder = { path: '[folder]', project: '[folder]', slug: '[folder]' }
 
 const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
 

@@ -3,6 +3,7 @@ import type { Immutable } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import type { Found, ReplayCall } from './call-tree.ts'
 import type { Ignored, Matching, Settings } from './matching.ts'
+import type { WorkFolder } from './work-folder.ts'
 
 /** A request without an answer. */
 export interface Miss {
@@ -11,7 +12,7 @@ export interface Miss {
     readonly name: string
     readonly messages: readonly Immutable<Message>[]
     readonly settings: Settings
-    readonly folder: string | undefined
+    readonly folder: WorkFolder | undefined
   }
   readonly found: Exclude<Found, { readonly _tag: 'Found' }>
   readonly matching: Matching
@@ -79,8 +80,8 @@ const firstDifferent = (
   recorded: readonly Immutable<Message>[],
   now: readonly Immutable<Message>[],
   len: number,
-  folder: string | undefined,
-  other: string | undefined,
+  folder: WorkFolder | undefined,
+  other: WorkFolder | undefined,
   matching: Matching,
 ): number => {
   let at = Math.min(len, recorded.length, now.length)

@@ -7,10 +7,11 @@ import { scriptedModel, type Model, type ModelEvent, type ModelRequest } from 'i
 import type { SessionReader } from 'indelible/session'
 import { CallTree, type ReplayCall } from './call-tree.ts'
 import { checkIgnored, replayFaultText } from './fetch.ts'
-import { folderOf, Matching, type Ignored } from './matching.ts'
+import { Matching, type Ignored } from './matching.ts'
 import { missText } from './miss.ts'
 import { anySettings, partsOf, type ReplayFault } from './replay.ts'
 import { whyNotReplayable } from './session-calls.ts'
+import { folderOf } from './work-folder.ts'
 
 /**
  * A model that answers what the assistant answered in a session, however that was recorded. A request with the same messages

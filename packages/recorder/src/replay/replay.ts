@@ -7,9 +7,10 @@ import { recordedRequest } from '../call.ts'
 import { formsOf, type ContentOptions } from '../content.ts'
 import { apiOf, parseRequestBody, shownUrl, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import { CallTree, type CallNode, type Found, type ReplayCall } from './call-tree.ts'
-import { folderOf, Matching, type Ignored, type Settings } from './matching.ts'
+import { Matching, type Ignored, type Settings } from './matching.ts'
 import { missText, type Miss } from './miss.ts'
 import type { RecordedCall, RecordedReply, RecordedRequestFacts } from './recorded-calls.ts'
+import { folderOf, isSameFolder, type WorkFolder } from './work-folder.ts'
 
 /** What a replay needs. */
 export interface ReplaySource {
@@ -46,7 +47,7 @@ export interface ReplayRequest {
   /** Whether a stream has the token counts in a chunk of their own. */
   readonly countsTokens: boolean
   /** The folder of the recording and that of the request, if folders are not compared. */
-  readonly folders: { readonly recorded: string; readonly now: string } | undefined
+  readonly folders: { readonly recorded: WorkFolder; readonly now: WorkFolder } | undefined
 }
 
 /** The counts of a replay. */
@@ -75,7 +76,7 @@ export type ReplayFault =
 /** A request that was read before: its messages, and the digests of each. */
 interface Read {
   readonly messages: readonly Message[]
-  readonly folder: string | undefined
+  readonly folder: WorkFolder | undefined
   readonly settings: Pick<RecordedRequestFacts, 'system' | 'tools' | 'parameters'>
 }
 
@@ -133,7 +134,7 @@ export class Replay {
       return { _tag: 'NotReplayable', text }
     }
     this.#answered++
-    const isMoved = call.folder !== undefined && folder !== undefined && call.folder !== folder
+    const isMoved = call.folder !== undefined && folder !== undefined && !isSameFolder(call.folder, folder)
     const folders =
       isMoved && this.#source.ignore.includes('folder') ? { recorded: call.folder, now: folder } : undefined
     const countsTokens = isObject(counts) && counts['include_usage'] === true
@@ -190,7 +191,7 @@ export class Replay {
     this.#after.set(response.id, this.#tree.walk(node, this.#identities(response.messages, folder), true).node)
   }
 
-  #find(asked: ParsedRequest, folder: string | undefined): Found {
+  #find(asked: ParsedRequest, folder: WorkFolder | undefined): Found {
     const settings = this.#matching.settings(factsOf(asked), folder)
     const from = asked.previous === undefined ? undefined : this.#after.get(asked.previous)
     const found = this.#tree.take(settings, this.#identities(asked.messages, folder), from)
@@ -202,7 +203,7 @@ export class Replay {
 
   #miss(
     asked: ParsedRequest,
-    folder: string | undefined,
+    folder: WorkFolder | undefined,
     found: Exclude<Found, { readonly _tag: 'Found' }>,
   ): ReplayOutcome {
     const settings = this.#matching.settings(factsOf(asked), folder)
@@ -217,12 +218,12 @@ export class Replay {
     return missText({ asked, found, matching: this.#matching, ignore, recordAnew })
   }
 
-  #identities(messages: readonly Immutable<Message>[], folder: string | undefined): readonly string[] {
+  #identities(messages: readonly Immutable<Message>[], folder: WorkFolder | undefined): readonly string[] {
     return this.#matching.messages(messages).map((message) => this.#matching.identity(message, folder))
   }
 
   /** Identities of parts, since programs and formats group them into messages in their own ways. Instructions don't count. */
-  #partIdentities(messages: readonly Immutable<Message>[], folder: string | undefined): readonly string[] {
+  #partIdentities(messages: readonly Immutable<Message>[], folder: WorkFolder | undefined): readonly string[] {
     return partsOf(messages as readonly Message[]).map((part) => this.#matching.identity(part, folder))
   }
 

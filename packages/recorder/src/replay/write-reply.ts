@@ -5,6 +5,7 @@ import type { RecordedApi, Wire } from '../apis/index.ts'
 import { eventsOf, type StreamEvent } from './events.ts'
 import type { WholeReply } from './recorded-calls.ts'
 import type { ReplayRequest } from './replay.ts'
+import { withFolder } from './work-folder.ts'
 
 /** A reply on the wire. */
 export interface WrittenReply {
@@ -20,8 +21,7 @@ export const writeReply = (reply: WholeReply, request: ReplayRequest): WrittenRe
   const { api, url, stream, folders } = request
   const moved = (text: string): string => {
     if (folders === undefined) return text
-    const inJson = (folder: string): string => JSON.stringify(folder).slice(1, -1)
-    return text.replaceAll(inJson(folders.recorded), inJson(folders.now))
+    return withFolder(text, folders.recorded, folders.now)
   }
   const headers = (type: string): WrittenReply['headers'] => ({
     'content-type': type,
