@@ -69,7 +69,7 @@ export class UsageExplainer {
     const counts = countsOf(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
     const rates = ratesOf(call, counts, this.#pricesOf(call.model))
-    const change = changeOf(chain, evidence)
+    const change = changeOf(chain, evidence, counts)
     const parts = priced(counts, rates, causesOf(chain, call, counts))
     if (call.calls === undefined) remember(chain, call, counts)
     return {
@@ -107,10 +107,18 @@ export const breakIn = ({ change, parts, usage }: ExplainedCall): ExplainedCall[
 const losses: ReadonlySet<UsageCause> = new Set(['model', 'expired', 'missed', 'unknown'])
 const notLost: ReadonlySet<UsageCause> = new Set(['ends', 'uncached'])
 
-/** A change that is more than likely, unless nothing was cached that it could have ended. */
-const changeOf = ({ last }: Chain, evidence: Evidence | undefined): Pick<ExplainedCall, 'change'> => {
+/**
+ * A change that is more than likely, unless nothing was cached that it could have ended. Programs rewrite their last message: that is
+ * no change worth a word where almost all was read.
+ */
+const changeOf = ({ last }: Chain, evidence: Evidence | undefined, counts?: Counts): Pick<ExplainedCall, 'change'> => {
+  if (evidence === undefined || evidence.known === 'likely') return {}
   const isEmpty = last?.counts.areWritesCounted === true && last.counts.cacheRead + last.counts.cacheWrite === 0
-  return evidence === undefined || evidence.known === 'likely' || isEmpty ? {} : { change: evidence }
+  const isSmall =
+    evidence.message !== undefined &&
+    counts !== undefined &&
+    Math.min(last?.counts.input ?? 0, counts.input) - counts.cacheRead < leastShortening
+  return isEmpty || isSmall ? {} : { change: causeOfEvidence(evidence) }
 }
 
 const countOf = (value: unknown, most = Number.MAX_SAFE_INTEGER): number =>
@@ -222,6 +230,8 @@ const baseOf = (model: string): string => (model.endsWith(')') ? model.replace(/
 /** Providers cache at least 1,024 tokens: fewer that are sent again, or that a request is smaller by, prove nothing. */
 const leastShortening = 1024
 
+const causeOfEvidence = ({ cause, known, because }: Evidence): Cause => ({ cause, known, because })
+
 const causeOf = (
   chain: Chain,
   last: NonNullable<Chain['last']>,
@@ -237,18 +247,21 @@ const causeOf = (
       known: 'proved',
       because: `the previous call went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
     }
-  if (evidence !== undefined && evidence.known !== 'likely') return evidence
   const [before, began] = [beganOf(last.call), beganOf(call)]
   const gap = before === undefined || began === undefined ? undefined : began - before
   const kept = chain.isLong ? longLifetime : lifetime
   const areRequestsKnown = call.seenIn === 'requests' && last.call.seenIn === 'requests'
-  if (gap !== undefined && kept !== undefined && gap > kept)
+  const isLate = gap !== undefined && kept !== undefined && gap > kept
+  // A late request is paid again from its beginning; a changed message is after it.
+  if (evidence !== undefined && evidence.known !== 'likely' && !(isLate && evidence.cause === 'messages'))
+    return causeOfEvidence(evidence)
+  if (isLate)
     return {
       cause: 'expired',
       known: areRequestsKnown ? 'proved' : 'likely',
       because: `sent more than ${minutesText(gap)} after the last request, and the cache is kept for ${minutesText(kept)}`,
     }
-  if (evidence !== undefined) return evidence
+  if (evidence !== undefined) return causeOfEvidence(evidence)
   if (areRequestsKnown)
     return {
       cause: 'missed',
