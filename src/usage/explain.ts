@@ -186,7 +186,7 @@ function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cau
       : { cause: 'first', known: 'reported', because: 'the first call', tokens: uncached }
   const again = Math.max(0, Math.min(last.counts.input, input) - cacheRead)
   if (again === 0) return
-  const rules = cacheRulesOf(call.model)
+  const rules = cacheRulesOf(call.model, beganOf(call))
   const left = leftOut(chain, last.counts, rules, again, baseOf(last.call.model) === baseOf(call.model))
   if (again > left.tokens) yield { ...causeOf(chain, last, call, counts, rules), tokens: again - left.tokens }
   yield left
