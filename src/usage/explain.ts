@@ -47,11 +47,18 @@ export class UsageExplainer {
   readonly #chains = new Map<string, Chain>()
   #number = 1
   readonly #prices = new Map<string, ModelRates | undefined>()
+  readonly #rules = new Map<string, CacheRules>()
 
   /** Looked up once for each model. */
   #pricesOf(model: string): ModelRates | undefined {
     if (!this.#prices.has(model)) this.#prices.set(model, pricesOf(model))
     return this.#prices.get(model)
+  }
+
+  #rulesOf(model: string): CacheRules {
+    const rules = this.#rules.get(model) ?? cacheRulesOf(model)
+    this.#rules.set(model, rules)
+    return rules
   }
 
   /** Explain the next call, in the order in which they were sent. Cost: O(1) */
@@ -70,7 +77,7 @@ export class UsageExplainer {
     const pause = pauseBefore(chain.last?.call, call)
     const rates = ratesOf(call, counts, this.#pricesOf(call.model))
     const change = changeOf(chain, evidence, counts)
-    const parts = priced(counts, rates, causesOf(chain, call, counts))
+    const parts = priced(counts, rates, causesOf(chain, call, counts, this.#rulesOf(call.model)))
     if (call.calls === undefined) remember(chain, call, counts)
     return {
       ...fields,
@@ -168,7 +175,12 @@ const remember = (chain: Chain, call: UsageCall, counts: Counts): void => {
 }
 
 /** The uncached input by cause, in the order in which it is sent. What is left is new. */
-function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cause & { readonly tokens: number }> {
+function* causesOf(
+  chain: Chain,
+  call: UsageCall,
+  counts: Counts,
+  rules: CacheRules,
+): Generator<Cause & { readonly tokens: number }> {
   const { input, cacheRead, isCacheCounted } = counts
   const uncached = input - cacheRead
   if (call.calls !== undefined)
@@ -186,7 +198,6 @@ function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cau
       : { cause: 'first', known: 'reported', because: 'the first call', tokens: uncached }
   const again = Math.max(0, Math.min(last.counts.input, input) - cacheRead)
   if (again === 0) return
-  const rules = cacheRulesOf(call.model, beganOf(call))
   const left = leftOut(chain, last.counts, rules, again, baseOf(last.call.model) === baseOf(call.model))
   if (again > left.tokens) yield { ...causeOf(chain, last, call, counts, rules), tokens: again - left.tokens }
   yield left
@@ -237,7 +248,7 @@ const causeOf = (
   last: NonNullable<Chain['last']>,
   call: UsageCall,
   { input }: Counts,
-  { lifetime, longLifetime }: CacheRules,
+  { lifetime, longLifetime, former }: CacheRules,
 ): Cause => {
   const evidence = call.evidence ?? chain.pending
   const other = baseOf(last.call.model)
@@ -249,7 +260,8 @@ const causeOf = (
     }
   const [before, began] = [beganOf(last.call), beganOf(call)]
   const gap = before === undefined || began === undefined ? undefined : began - before
-  const kept = chain.isLong ? longLifetime : lifetime
+  const isFormer = former !== undefined && began !== undefined && began < former.until
+  const kept = chain.isLong ? longLifetime : isFormer ? former.lifetime : lifetime
   const areRequestsKnown = call.seenIn === 'requests' && last.call.seenIn === 'requests'
   const isLate = gap !== undefined && kept !== undefined && gap > kept
   // A late request is paid again from its beginning; a changed message is after it.
