@@ -44,7 +44,7 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
     }
     const answer = messages[position]
     let change: LineChange | undefined
-    const levelBefore = level
+    let levelBefore = level
     for (; next < notes.length && (notes[next]?.position ?? 0) <= position; next++) {
       const note = notes[next]?.note
       const line = lineIn(note)
@@ -55,7 +55,9 @@ export const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall
       else if (note?.type === 'retraction') change ??= 'messages'
       else change ??= seen
     }
-    level = textIn(objectIn(answer?.meta ?? {}, 'claude-code'), 'effort') ?? level
+    const effort = textIn(objectIn(answer?.meta ?? {}, 'claude-code'), 'effort')
+    if (level === undefined) levelBefore = effort
+    level = effort ?? level
     if (isAside && last >= 0) change ??= 'rewind'
     if (last >= 0 && level !== levelBefore) change ??= 'effort'
     if (last >= 0 && versionIn(answer) !== versionIn(messages[last])) change ??= 'system'

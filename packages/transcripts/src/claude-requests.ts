@@ -70,14 +70,15 @@ export class ClaudeRequests {
 
   #readRequest(line: JsonObject): void {
     const { keep, tail } = line
-    if (!Number.isSafeInteger(keep) || Number(keep) < 0 || !isArray(tail)) return
+    const isCount = typeof keep === 'number' && Number.isSafeInteger(keep) && keep >= 0
+    if (!isCount || !isArray(tail) || !tail.every((hash) => typeof hash === 'string')) return
     const request = {
       at: Date.parse(textIn(line, 'timestamp') ?? ''),
       shape: textIn(line, 'shapeHash'),
       parameters: objectIn(line, 'params'),
       base: this.#requests.get(textIn(line, 'base') ?? ''),
-      keep: Number(keep),
-      tail: tail.map(String),
+      keep,
+      tail,
     }
     this.#unanswered = request
     const id = textIn(line, 'id')

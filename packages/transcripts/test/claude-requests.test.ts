@@ -130,6 +130,7 @@ describe('the request lines of Claude Code', () => {
     ['a shape that is not in the file', { ...lost, request: { shapeHash: 'gone' } }, 'unknown', 'unknown', /^$/],
     ['a line that counts too many', { ...lost, request: { keep: 1e9 } }, 'unknown', 'unknown', /^$/],
     ['a line that is broken', { ...lost, request: { keep: -1, tail: 'x' } }, 'unknown', 'unknown', /^$/],
+    ['hashes that are no text', { ...lost, request: { tail: [{ toString: null }, null] } }, 'unknown', 'unknown', /^$/],
     ['a line of a sub-agent', { ...lost, request: { agentId: 'other', tail: ['x'] } }, 'unknown', 'unknown', /^$/],
     ['an answer that names no request', { ...lost, tools: 'Web', answer: { requestRef: undefined } }, 'tools', 'proved', /tools/],
     ['an answer that names an unknown request', { ...lost, tools: 'Web', answer: { requestRef: 'none' } }, 'unknown', 'unknown', /^$/],
@@ -146,6 +147,13 @@ describe('the request lines of Claude Code', () => {
     expect(lossIn([known(prompt('p', tools)), now(prompt('q', { tools: [] }))])?.[0]).toEqual(['tools', 'likely', 'the tools changed'])
     const other = prompt('q', { ...tools, systemPrompt: ['You test.'] })
     expect(lossIn([known(prompt('p', tools)), now(other)])?.[0]).toEqual(['system', 'likely', 'the system text changed'])
+  }) // oxfmt-ignore
+
+  it('shows a change of the effort where there are no request lines', () => {
+    const made = (of: Made, effort?: string): Made => ({ ...of, request: null, answer: { effort } })
+    expect(lossIn([made(first, 'low'), made(lost, 'high')])?.[0]).toEqual(['effort', 'likely', 'the level of thinking changed'])
+    expect(lossIn([made(first), made(lost, 'high')])?.[0]?.[0]).toBe('unknown')
+    expect(lossIn([made(first, 'high'), made(lost, 'high')])?.[0]?.[0]).toBe('unknown')
   }) // oxfmt-ignore
 
   it('compares with the request of the last answer, across requests without one, and knows when each was sent', () => {
