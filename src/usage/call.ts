@@ -51,11 +51,13 @@ export type UsageCause = UsagePart['cause']
 
 /** A change between a call and the one before it. */
 export interface Evidence {
-  readonly cause: 'tools' | 'system' | 'messages' | 'effort' | 'compaction' | 'rewind'
+  readonly cause: 'tools' | 'system' | 'messages' | 'effort' | 'model' | 'compaction' | 'rewind'
   /** A clause that describes the change. */
   readonly because: string
-  /** `proved`: a recorder compared both requests. `reported`: the program or the provider wrote it. `likely`: the file shows it. */
+  /** `proved`: both requests were compared. `reported`: the program or the provider wrote it. `likely`: the file shows it. */
   readonly known: 'proved' | 'reported' | 'likely'
+  /** The number of the first message that changed, from 1. */
+  readonly message?: number
 }
 
 /** A call, or the sum of several where a file has no more. */
@@ -76,7 +78,7 @@ export interface UsageCall {
   readonly position?: number
   /** What changed before this call. */
   readonly evidence?: Evidence
-  /** Where changes would be seen: `requests` of which a recorder compared the bytes, or the `lines` of a file. */
+  /** Where changes would be seen: `requests` that were compared, by their bytes or hashes of them, or the `lines` of a file. */
   readonly seenIn?: 'requests' | 'lines'
   /** Whether the answer may hold more tokens than were counted. */
   readonly isUndercounted?: boolean

@@ -47,11 +47,18 @@ export class UsageExplainer {
   readonly #chains = new Map<string, Chain>()
   #number = 1
   readonly #prices = new Map<string, ModelRates | undefined>()
+  readonly #rules = new Map<string, CacheRules>()
 
   /** Looked up once for each model. */
   #pricesOf(model: string): ModelRates | undefined {
     if (!this.#prices.has(model)) this.#prices.set(model, pricesOf(model))
     return this.#prices.get(model)
+  }
+
+  #rulesOf(model: string): CacheRules {
+    const rules = this.#rules.get(model) ?? cacheRulesOf(model)
+    this.#rules.set(model, rules)
+    return rules
   }
 
   /** Explain the next call, in the order in which they were sent. Cost: O(1) */
@@ -69,8 +76,8 @@ export class UsageExplainer {
     const counts = countsOf(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
     const rates = ratesOf(call, counts, this.#pricesOf(call.model))
-    const change = changeOf(chain, evidence)
-    const parts = priced(counts, rates, causesOf(chain, call, counts))
+    const change = changeOf(chain, evidence, counts)
+    const parts = priced(counts, rates, causesOf(chain, call, counts, this.#rulesOf(call.model)))
     if (call.calls === undefined) remember(chain, call, counts)
     return {
       ...fields,
@@ -107,10 +114,18 @@ export const breakIn = ({ change, parts, usage }: ExplainedCall): ExplainedCall[
 const losses: ReadonlySet<UsageCause> = new Set(['model', 'expired', 'missed', 'unknown'])
 const notLost: ReadonlySet<UsageCause> = new Set(['ends', 'uncached'])
 
-/** A change that is more than likely, unless nothing was cached that it could have ended. */
-const changeOf = ({ last }: Chain, evidence: Evidence | undefined): Pick<ExplainedCall, 'change'> => {
+/**
+ * A change that is more than likely, unless nothing was cached that it could have ended. Programs rewrite their last message: that is
+ * no change worth a word where almost all was read.
+ */
+const changeOf = ({ last }: Chain, evidence: Evidence | undefined, counts?: Counts): Pick<ExplainedCall, 'change'> => {
+  if (evidence === undefined || evidence.known === 'likely') return {}
   const isEmpty = last?.counts.areWritesCounted === true && last.counts.cacheRead + last.counts.cacheWrite === 0
-  return evidence === undefined || evidence.known === 'likely' || isEmpty ? {} : { change: evidence }
+  const isSmall =
+    evidence.message !== undefined &&
+    counts !== undefined &&
+    Math.min(last?.counts.input ?? 0, counts.input) - counts.cacheRead < leastShortening
+  return isEmpty || isSmall ? {} : { change: causeOfEvidence(evidence) }
 }
 
 const countOf = (value: unknown, most = Number.MAX_SAFE_INTEGER): number =>
@@ -160,7 +175,12 @@ const remember = (chain: Chain, call: UsageCall, counts: Counts): void => {
 }
 
 /** The uncached input by cause, in the order in which it is sent. What is left is new. */
-function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cause & { readonly tokens: number }> {
+function* causesOf(
+  chain: Chain,
+  call: UsageCall,
+  counts: Counts,
+  rules: CacheRules,
+): Generator<Cause & { readonly tokens: number }> {
   const { input, cacheRead, isCacheCounted } = counts
   const uncached = input - cacheRead
   if (call.calls !== undefined)
@@ -178,7 +198,6 @@ function* causesOf(chain: Chain, call: UsageCall, counts: Counts): Generator<Cau
       : { cause: 'first', known: 'reported', because: 'the first call', tokens: uncached }
   const again = Math.max(0, Math.min(last.counts.input, input) - cacheRead)
   if (again === 0) return
-  const rules = cacheRulesOf(call.model)
   const left = leftOut(chain, last.counts, rules, again, baseOf(last.call.model) === baseOf(call.model))
   if (again > left.tokens) yield { ...causeOf(chain, last, call, counts, rules), tokens: again - left.tokens }
   yield left
@@ -222,12 +241,14 @@ const baseOf = (model: string): string => (model.endsWith(')') ? model.replace(/
 /** Providers cache at least 1,024 tokens: fewer that are sent again, or that a request is smaller by, prove nothing. */
 const leastShortening = 1024
 
+const causeOfEvidence = ({ cause, known, because }: Evidence): Cause => ({ cause, known, because })
+
 const causeOf = (
   chain: Chain,
   last: NonNullable<Chain['last']>,
   call: UsageCall,
   { input }: Counts,
-  { lifetime, longLifetime }: CacheRules,
+  { lifetime, longLifetime, former }: CacheRules,
 ): Cause => {
   const evidence = call.evidence ?? chain.pending
   const other = baseOf(last.call.model)
@@ -237,18 +258,22 @@ const causeOf = (
       known: 'proved',
       because: `the previous call went to ${shortName(other)}, and each model has its own cache${evidence === undefined ? '' : `; ${evidence.because}`}`,
     }
-  if (evidence !== undefined && evidence.known !== 'likely') return evidence
   const [before, began] = [beganOf(last.call), beganOf(call)]
   const gap = before === undefined || began === undefined ? undefined : began - before
-  const kept = chain.isLong ? longLifetime : lifetime
+  const isFormer = former !== undefined && began !== undefined && began < former.until
+  const kept = chain.isLong ? longLifetime : isFormer ? former.lifetime : lifetime
   const areRequestsKnown = call.seenIn === 'requests' && last.call.seenIn === 'requests'
-  if (gap !== undefined && kept !== undefined && gap > kept)
+  const isLate = gap !== undefined && kept !== undefined && gap > kept
+  // A late request is paid again from its beginning; a changed message is after it.
+  if (evidence !== undefined && evidence.known !== 'likely' && !(isLate && evidence.cause === 'messages'))
+    return causeOfEvidence(evidence)
+  if (isLate)
     return {
       cause: 'expired',
       known: areRequestsKnown ? 'proved' : 'likely',
       because: `sent more than ${minutesText(gap)} after the last request, and the cache is kept for ${minutesText(kept)}`,
     }
-  if (evidence !== undefined) return evidence
+  if (evidence !== undefined) return causeOfEvidence(evidence)
   if (areRequestsKnown)
     return {
       cause: 'missed',

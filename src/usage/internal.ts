@@ -4,6 +4,7 @@ export { cacheRulesOf } from './cache-rules.ts'
 export { breakIn, explainCalls, UsageExplainer } from './explain.ts'
 export {
   callsIn,
+  changedEffort,
   lineEvidence,
   packCalls,
   ReceiptCalls,

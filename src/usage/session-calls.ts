@@ -1,5 +1,5 @@
 /** The calls of a stored session: those of its imported file, then those of its receipts. */
-import { isArray, isObject, ownFields, present, type JsonObject } from '../json/index.ts'
+import { isArray, isObject, ownField, ownFields, present, type JsonObject } from '../json/index.ts'
 import type { ReceiptNote } from '../notes/internal.ts'
 import type { SessionInfo } from '../session/index.ts'
 import { hasFailed, receiptIn, usesOf } from '../session/internal.ts'
@@ -9,9 +9,9 @@ import type { Evidence, UsageCall } from './call.ts'
 /**
  * Calls in few characters, as an imported session's metadata has them: of each call the position of its answer (-1 without one),
  * milliseconds since the answer before, milliseconds from the request to the answer (-1 if not known), the index of its model, the
- * tokens (neither read nor written, read, written, of these for an hour, answer), what changed before it (plus 10 if that is reported),
- * and 1 if its answer may
- * hold more tokens than were counted, plus 2 if it is a sum of several. Zeros at the end are left out.
+ * tokens (neither read nor written, read, written, of these for an hour, answer), what changed before it (plus 10 if that is reported,
+ * 20 if it is proved), 1 if its answer may hold more tokens than were counted, plus 2 if it is a sum of several, plus 4 if its file has
+ * the hashes of what was sent, and the number of the first message that changed. Zeros at the end are left out.
  */
 export interface PackedCalls {
   readonly models: readonly string[]
@@ -22,7 +22,7 @@ export interface PackedCalls {
   readonly isAgent?: true
 }
 
-const changes = ['', 'compaction', 'rewind', 'messages', 'effort', 'tools', 'system'] as const
+const changes = ['', 'compaction', 'rewind', 'messages', 'effort', 'tools', 'system', 'model'] as const
 
 /** A change that the lines of a file show. */
 export type LineChange = Exclude<(typeof changes)[number], ''>
@@ -34,23 +34,33 @@ const sentences: { readonly [cause in LineChange]: string } = {
   effort: 'the level of thinking changed',
   tools: 'the tools changed',
   system: 'the system text changed',
+  model: 'the model changed',
 }
 
-/** Evidence that the lines of a file show. A compaction, and what the provider found, are `reported`; others are likely. */
-export const lineEvidence = (cause: LineChange, isReported: boolean = cause === 'compaction'): Evidence => ({
+/**
+ * Evidence that the lines of a file show. A compaction is `reported` in any case.
+ *
+ * @param message the number of the message that changed
+ */
+export const lineEvidence = (
+  cause: LineChange,
+  known: Evidence['known'] = 'likely',
+  message: number = 0,
+): Evidence => ({
   cause,
-  because: `${sentences[cause]}${isReported && cause !== 'compaction' ? ', as the provider reports' : ''}`,
-  known: isReported ? 'reported' : 'likely',
+  because: `${message > 0 && cause === 'messages' ? `message ${message} of the request changed` : sentences[cause]}${known === 'reported' && cause !== 'compaction' ? ', as the provider reports' : ''}`,
+  known: known === 'likely' && cause === 'compaction' ? 'reported' : known,
+  ...(message > 0 && { message }),
 })
 
-/** Added to the number of a change that is reported. */
-const reportedBy = 10
+/** What is added to the number of a change is ten times the index. */
+const certainties = ['likely', 'reported', 'proved'] as const
 
 /** Pack the calls of a file. */
 export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
   const models: string[] = []
   let [from, last]: (number | undefined)[] = []
-  const packed = calls.map(({ model, usage, at, began, position = -1, evidence, isUndercounted, calls: sum }) => {
+  const packed = calls.map(({ model, usage, at, began, position = -1, evidence, ...call }) => {
     if (!models.includes(model)) models.push(model)
     const { input, output, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 } = usage ?? { input: 0, output: 0 }
     from ??= at
@@ -59,7 +69,7 @@ export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
     const row: number[] = [
       ...[position, since, at === undefined || began === undefined ? -1 : at - began, models.indexOf(model)],
       ...[input - cacheRead - cacheWrite, cacheRead, cacheWrite, cacheWriteHour, output],
-      ...[changeNumber(evidence), (isUndercounted === true ? 1 : 0) + (sum === undefined ? 0 : 2)],
+      ...[changeNumber(evidence), flagsOf(call), evidence?.message ?? 0],
     ]
     while (row.at(-1) === 0) row.pop()
     return row
@@ -73,7 +83,10 @@ export const packCalls = (calls: readonly UsageCall[]): PackedCalls => {
 }
 
 const changeNumber = (evidence: Evidence | undefined): number =>
-  evidence === undefined ? 0 : changes.indexOf(evidence.cause) + (evidence.known === 'reported' ? reportedBy : 0)
+  evidence === undefined ? 0 : changes.indexOf(evidence.cause) + 10 * certainties.indexOf(evidence.known)
+
+const flagsOf = ({ isUndercounted, calls, seenIn }: Pick<UsageCall, 'isUndercounted' | 'calls' | 'seenIn'>): number =>
+  (isUndercounted === true ? 1 : 0) + (calls === undefined ? 0 : 2) + (seenIn === 'requests' ? 4 : 0)
 
 /** Unpack calls; empty if the value is something else. */
 export const unpackCalls = (value: unknown): readonly UsageCall[] => {
@@ -83,9 +96,9 @@ export const unpackCalls = (value: unknown): readonly UsageCall[] => {
   let at = typeof from === 'number' ? from : undefined
   return calls.flatMap((row: unknown): readonly UsageCall[] => {
     if (!isArray(row) || row.some((number) => !Number.isSafeInteger(number))) return []
-    const [position = -1, since = 0, lasted = -1, model = 0, fresh = 0, read = 0, written = 0, hour = 0, output = 0, change = 0, flags = 0] = row as number[] // oxfmt-ignore
+    const [position = -1, since = 0, lasted = -1, model = 0, fresh = 0, read = 0, written = 0, hour = 0, output = 0, change = 0, flags = 0, message = 0] = row as number[] // oxfmt-ignore
     if (at !== undefined) at += since
-    const cause = changes[change % reportedBy] ?? ''
+    const cause = changes[change % 10] ?? ''
     return [
       {
         model: String(models[model] ?? ''),
@@ -96,11 +109,11 @@ export const unpackCalls = (value: unknown): readonly UsageCall[] => {
         ...(at !== undefined && { at }),
         ...(at !== undefined && lasted >= 0 && { began: at - lasted }),
         ...(position >= 0 ? { position } : hasPlaces && { chain: 'aside' }),
-        ...(cause !== '' && { evidence: lineEvidence(cause, change >= reportedBy) }),
+        ...(cause !== '' && { evidence: lineEvidence(cause, certainties[Math.floor(change / 10)], message) }),
         ...((flags & 1) === 1 && { isUndercounted: true }),
         ...((flags & 2) === 2 && { calls: 1 }),
         ...(isAgent === true && { isAgent }),
-        seenIn: 'lines',
+        seenIn: (flags & 4) === 4 ? 'requests' : 'lines',
       },
     ]
   })
@@ -204,15 +217,13 @@ const evidenceIn = (last: ReadReceipt | undefined, now: ReadReceipt): Evidence |
     const cause = (['tools', 'system', 'compaction', 'rewind'] as const).find((one) => one === named) ?? 'messages'
     return { cause, because: typeof because === 'string' ? because : cause, known: 'proved' }
   }
-  const changed =
-    last === undefined ? undefined : effortNames.find((name) => effortIn(last, name) !== effortIn(now, name))
+  const changed = last && changedEffort(last.parameters, now.parameters)
   return changed === undefined ? undefined : { cause: 'effort', because: `\`${changed}\` changed`, known: 'proved' }
 }
 
-/** The parameters that change the cached prefix. Source  platform.claude.com/docs/en/build-with-claude/prompt-caching (2026-09-28) */
-const effortNames = ['thinking', 'reasoning', 'reasoning_effort', 'output_config', 'tool_choice'] as const
+/** The name of a parameter that changes the cached prefix, if it differs. */
+export const changedEffort = (before: JsonObject = {}, after: JsonObject = {}): string | undefined =>
+  effortNames.find((name) => JSON.stringify(ownField(before, name)) !== JSON.stringify(ownField(after, name)))
 
-const effortIn = ({ parameters }: ReadReceipt, name: string): string | undefined => {
-  const value = parameters === undefined ? undefined : ownFields(parameters)[name]
-  return value === undefined ? undefined : JSON.stringify(value)
-}
+/** Source  platform.claude.com/docs/en/build-with-claude/prompt-caching (2026-09-28) */
+const effortNames = ['thinking', 'reasoning', 'reasoning_effort', 'output_config', 'tool_choice'] as const

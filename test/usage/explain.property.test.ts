@@ -88,6 +88,37 @@ describe('the causes of tokens that are sent again', () => {
     expect(causesAfter(300_001)).toEqual(['expired', 'answer'])
   })
 
+  it.each([
+    ['claude-opus-5', 1_767_225_600_000, 5],
+    ['gpt-5.2-codex', 1_767_225_600_000, 10],
+    ['gpt-4o', 1_767_225_600_000, 10],
+    ['gpt-5.2-codex', 1_790_000_000_000, 24 * 60],
+    ['o3', 1_790_000_000_000, 24 * 60],
+    ['openai/gpt-5.5-pro', 1_777_000_000_000, 24 * 60],
+    ['gpt-5.6-terra', 1_790_000_000_000, 30],
+    ['gpt-5.10', 1_790_000_000_000, 30],
+    ['gpt-6', 1_790_000_000_000, 30],
+  ])('the cache of %s at %d is kept for %d minutes', (model, at, minutes) => {
+    const call = (began: number): UsageCall => ({
+      ...{ model, began, at: began, seenIn: 'lines' },
+      usage: { input: 50_000, output: 1, cacheRead: 0, cacheWrite: 50_000 },
+    })
+    const causeAfter = (pause: number): unknown => explainCalls([call(at), call(at + pause)])[1]?.parts[0]?.cause
+    expect([causeAfter(minutes * 60_000), causeAfter(minutes * 60_000 + 1)]).toEqual(['unknown', 'expired'])
+  })
+
+  it.each([
+    ['gemini-2.5-pro', 2048],
+    ['gemini-3-pro-preview', 4096],
+    ['gemini-3.5-flash', 4096],
+    ['gemini-3-flash-preview', 1024],
+    ['gpt-5', 1024],
+  ])('%s caches requests from %d tokens', (model, fewest) => {
+    const call = (input: number): UsageCall => ({ model, usage: { input, output: 1, cacheRead: 0 } })
+    const causesOf = (input: number): unknown => explainCalls([call(input), call(input)])[1]?.parts[0]?.known
+    expect([causesOf(fewest - 1), causesOf(fewest)]).toEqual(['likely', 'unknown'])
+  })
+
   it('an unknown cause says what is ruled out, and no model without a published lifetime has an expired one', () => {
     const call = (began: number): UsageCall => ({
       ...{ model: 'gemini-2.5-pro', began, at: began, seenIn: 'lines' },

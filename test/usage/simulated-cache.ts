@@ -56,7 +56,14 @@ export const causeOfEvent: { readonly [event in Event]: UsageCause | undefined }
 }
 
 /** The calls of a session, as a recorder has them: with the change that it saw in the requests. */
-export const simulate = (steps: readonly Step[], rules: Rules): readonly UsageCall[] => {
+export const simulate = (steps: readonly Step[], rules: Rules): readonly UsageCall[] =>
+  simulateRequests(steps, rules).map(({ call }) => call)
+
+/** The calls, each with the names of the pieces that it sent: tools (or the effort), system, messages. */
+export const simulateRequests = (
+  steps: readonly Step[],
+  rules: Rules,
+): readonly { readonly call: UsageCall; readonly sent: readonly string[] }[] => {
   /** The request's content in pieces: a name that stands for its bytes, and its tokens. */
   let request: (readonly [name: string, tokens: number])[] = [
     ['tools 0', 3000],
@@ -64,7 +71,7 @@ export const simulate = (steps: readonly Step[], rules: Rules): readonly UsageCa
   ]
   const cached = new Map<string, number>() // the end of a prefix by its content, and until when it is kept
   let [model, now, version] = [rules.models[0], 1_767_225_600_000, 0]
-  const calls: UsageCall[] = []
+  const calls: { call: UsageCall; sent: readonly string[] }[] = []
   for (const { event, fresh, output, wait } of steps) {
     version += 1
     const isFirst = calls.length === 0
@@ -92,11 +99,12 @@ export const simulate = (steps: readonly Step[], rules: Rules): readonly UsageCa
     }
     now += 2000
     const cause = event === 'pause' || event === 'model' || event === 'missed' ? undefined : causeOfEvent[event]
-    calls.push({
+    const call: UsageCall = {
       ...{ model, usage, began, at: now, seenIn: 'requests' },
       ...(cause !== undefined &&
         !isFirst && { evidence: { cause: cause as 'tools', because: 'it changed', known: 'proved' } }),
-    })
+    }
+    calls.push({ call, sent: request.map(([name]) => name) })
     request = [...request, [`answer ${version}`, output]]
   }
   return calls

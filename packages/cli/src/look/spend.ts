@@ -60,7 +60,8 @@ were paid once more. "sent again" has its cause, and how it is known:
   expired    the request came later than the provider keeps the cache
   tools, system, messages, effort changed; another model
   compaction, rewind, shortened
-  lost by the provider: nothing changed, and it was in time (recordings only)
+  lost by the provider: nothing changed, and it was in time (recordings, and
+             files with hashes of requests)
   unknown    with the causes that are ruled out
 
 The figures are the provider's: from the receipts of runs and "indelible

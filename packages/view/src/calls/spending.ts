@@ -55,6 +55,7 @@ export const emptySum = (): SpendingSum => ({
 
 export class Spending {
   readonly #by: readonly SpendingField[]
+  readonly #isByCause: boolean
   readonly #rows = new Map<string, SpendingRow>()
   readonly #total = emptySum()
   readonly #causes = new Map<UsageCause, SpendingSum>()
@@ -65,6 +66,7 @@ export class Spending {
 
   constructor(by: readonly SpendingField[]) {
     this.#by = by
+    this.#isByCause = by.length === 1 && by[0] === 'cause'
   }
 
   /** Add the calls of a session. Those that count in another session are left out. */
@@ -73,8 +75,8 @@ export class Spending {
       if (call.isShared === true) continue
       if (call.usage !== undefined && call.dollars === undefined) this.#unpriced.add(call.model)
       addCall(this.#total, call)
-      for (const [cause, sum] of partsOf(call)) addTo(this.#causeSum(cause), sum)
-      this.#addRow(of, call)
+      for (const part of call.parts) addPart(this.#causeSum(part.cause), call, part)
+      if (!this.#isByCause) this.#addRow(of, call)
       this.#addPause(call)
       this.#keepDearest({ session: of.session, call })
     }
@@ -92,7 +94,7 @@ export class Spending {
       this.#by.map((field) =>
         field === 'cause' ? cause : field === 'day' ? day : field === 'model' ? call.model : of[field],
       )
-    if (this.#by.includes('cause')) for (const [cause, sum] of partsOf(call)) addTo(this.#row(keysOf(cause)), sum)
+    if (this.#by.includes('cause')) for (const part of call.parts) addPart(this.#row(keysOf(part.cause)), call, part)
     else addCall(this.#row(keysOf('')), call)
   }
 
@@ -140,6 +142,7 @@ export class Spending {
 
   /** By day in their order, or else the dearest first. */
   get rows(): readonly SpendingRow[] {
+    if (this.#isByCause) return this.causes.map(([cause, sum]) => ({ keys: [cause], sum }))
     return this.#by[0] === 'day'
       ? [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
       : [...this.#rows.values()].toSorted((a, b) => bySize(a.sum, b.sum))
@@ -160,14 +163,14 @@ export class Spending {
 const bySize = (a: SpendingSum, b: SpendingSum): number =>
   b.dollars - a.dollars || b.input + b.output - a.input - a.output
 
-const addTo = (sum: SpendingSum, more: Partial<SpendingSum>): void => {
-  for (const [name, value] of Object.entries(more) as [keyof SpendingSum, number][]) sum[name] += value
-}
-
 const addCall = (sum: SpendingSum, { usage, calls, dollars, isFailed, isUndercounted }: ExplainedCall): void => {
   const count = Math.max(0, calls ?? 1)
-  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 } = usage ?? {}
-  addTo(sum, { input, output, cacheRead, cacheWrite, cacheWriteHour, dollars: dollars ?? 0 })
+  sum.input += usage?.input ?? 0
+  sum.output += usage?.output ?? 0
+  sum.cacheRead += usage?.cacheRead ?? 0
+  sum.cacheWrite += usage?.cacheWrite ?? 0
+  sum.cacheWriteHour += usage?.cacheWriteHour ?? 0
+  sum.dollars += dollars ?? 0
   if (usage !== undefined || isFailed !== true) sum.calls += count
   if (isFailed === true) sum.failed += 1
   if (usage === undefined && isFailed !== true) sum.uncounted += count
@@ -175,15 +178,16 @@ const addCall = (sum: SpendingSum, { usage, calls, dollars, isFailed, isUndercou
   if (isUndercounted === true) sum.undercounted += 1
 }
 
-/** The parts of a call as sums. */
-const partsOf = (call: ExplainedCall): readonly (readonly [UsageCause, Partial<SpendingSum>])[] =>
-  call.parts.map(({ cause, tokens, dollars }) => [
-    cause,
-    {
-      calls: Math.max(1, call.calls ?? 1),
-      ...(cause === 'answer' ? { output: tokens } : { input: tokens }),
-      ...(cause === 'read' && { cacheRead: tokens }),
-      ...(cause === 'answer' && call.isUndercounted === true && { undercounted: 1 }),
-      ...(dollars === undefined ? { unpriced: 1 } : { dollars }),
-    },
-  ])
+const addPart = (
+  sum: SpendingSum,
+  { calls = 1, isUndercounted }: ExplainedCall,
+  { cause, tokens, dollars }: ExplainedCall['parts'][number],
+): void => {
+  sum.calls += Math.max(1, calls)
+  if (cause === 'answer') sum.output += tokens
+  else sum.input += tokens
+  if (cause === 'read') sum.cacheRead += tokens
+  if (cause === 'answer' && isUndercounted === true) sum.undercounted += 1
+  if (dollars === undefined) sum.unpriced += 1
+  else sum.dollars += dollars
+}
