@@ -27,28 +27,39 @@ export interface FoundSessions {
   readonly remarks: readonly string[]
 }
 
-/** The sessions among `readable` that may answer a question, at most `limit`. */
+/** The sessions among `readable` that may answer a question, at most `limit`. `isAll`: the index has no others. */
 export const searchSessions = async (
   store: Store,
   question: string,
-  readable: ReadonlySet<string>,
+  readable: ReadonlyMap<string, unknown>,
+  isAll: boolean,
   limit: number,
 ): Promise<FoundSessions> => {
-  if (readable.size === 0) return { sessions: [], more: 0, remarks: [] }
   const {
     sessions,
     more,
     unread = 0,
-  } = await valueOrUnreadable(searchStore(store, { question, sessions: [...readable], limit, passages: mostHits }))
+    behind = 0,
+    damaged = [],
+  } = await valueOrUnreadable(
+    searchStore(store, { question, ...(!isAll && { sessions: [...readable.keys()] }), limit, passages: mostHits }),
+  )
+  const broken = damaged.filter((id) => readable.has(id))
   return {
     sessions: sessions
       .filter(({ session }) => readable.has(session))
       .map(({ session, passages, more: others }) => ({ id: session, hits: passages, more: others })),
     more,
-    remarks:
-      unread === 0
+    remarks: [
+      ...(unread + behind === 0
         ? []
-        : [`${countText(unread, 'older message')} not searched: "indelible index" makes them searchable.`],
+        : [`${countText(unread + behind, 'message')} not searched: "indelible index" makes them searchable.`]),
+      ...(broken.length === 0
+        ? []
+        : [
+            `Altered messages are left out: "indelible verify ${broken[0]}" finds the first${broken.length === 1 ? '' : `; ${broken.length - 1} more sessions have some`}.`,
+          ]),
+    ],
   }
 }
 

@@ -1,8 +1,9 @@
 /** The sessions that the server answers about: of the project, of those that are neither encrypted nor erased from. */
-import type { SessionInfo } from 'indelible/session'
+import { readSession, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { activityOf, importedFrom, workFolderOf } from '@indelible/view/internal'
 import { titleOf as programTitle } from '../sources/agent-sessions.ts'
+import { valueOrUnreadable } from '../sources/place.ts'
 import { marksIn } from '../sources/session-badges.ts'
 import { allSessions } from '../sources/sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
@@ -34,6 +35,7 @@ export class ReadableSessions {
   #listedAt = -Infinity
   /** By folder, whether it is of the project. */
   #folders = new Map<string, boolean>()
+  #read: { readonly id: string; readonly root: string; readonly positions: readonly number[] } | undefined
   #isErased: (info: SessionInfo) => boolean = () => false
 
   constructor(store: Store, bounds: Bounds, terminal: Terminal) {
@@ -62,6 +64,30 @@ export class ReadableSessions {
   get(id: string): SessionInfo | undefined {
     const info = this.#infos.get(id)
     return info !== undefined && this.#isReadable(info) ? info : undefined
+  }
+
+  /** The number of sessions that a search can find at all: an index has no encrypted ones. */
+  get size(): number {
+    let size = 0
+    for (const { encrypted, len } of this.#infos.values()) if (encrypted !== true && len > 0) size += 1
+    return size
+  }
+
+  /** What the user allowed, as the end of a sentence. */
+  get about(): string {
+    const { project, since } = this.#bounds
+    const of = project === undefined ? 'all projects' : project.folder
+    return `the sessions of ${of}${since === undefined ? '' : ` since ${new Date(since).toISOString()}`}`
+  }
+
+  /** The positions of a session's messages that are not retracted. Those of the last one are kept: an agent reads it in several calls. */
+  async positions({ id, head: { root } }: SessionInfo): Promise<readonly number[]> {
+    if (this.#read?.id !== id || this.#read.root !== root) {
+      const conversation = (await valueOrUnreadable(readSession(this.#store, id))).conversation()
+      const positions = Array.from({ length: conversation.length }, (_, index) => conversation.positionAt(index) ?? 0)
+      this.#read = { id, root, positions }
+    }
+    return this.#read.positions
   }
 
   /** Those that match a filter, the latest first. */
