@@ -148,7 +148,7 @@ it('a wrong argument, an unknown tool and a store that does not exist yet are an
     /\nIgnored: search takes question, project, since, limit, not "folder", "x{50,}…"\.$/,
   )
   expect((await ask('list_sessions', { project: 'nowhere' })).text).toBe(
-    `No sessions match the arguments: this server answers about the sessions of ${at('api')}.`,
+    `No sessions match the arguments: this server answers about the sessions of ${JSON.stringify(at('api'))}.`,
   )
   // A store that was replaced under the server is read again.
   rmSync(path)
@@ -292,11 +292,24 @@ it('a message that was altered in the file is left out, and the answer says so',
   const store = await sqliteStore({ path, readOnly: true })
   const found = await answer(store, 'search', { question: 'chose SQLite' })
   expect(passagesIn(linesIn(found)[0]).map(({ text }) => text)).toEqual(['We chose SQLite on Tuesday.'])
-  expect(found).toContain('Altered messages are left out: "indelible verify a" finds the first.')
+  expect(linesIn(found)[1]).toEqual({ session: 'a', altered: true })
+  expect(found).toContain('Altered messages of 1 session are left out: "indelible verify" finds them.')
   const read = await answer(store, 'read', { session: 'a' })
   expect(linesIn(read).slice(1)).toEqual([{ at: 1, role: 'assistant', text: 'We chose SQLite on Tuesday.' }])
   expect(read).toContain('Left out: 1 message altered since recorded.')
   await store.close()
+})
+
+it('a session with a huge name of a program hides neither itself nor the others', async () => {
+  const store = memoryStore()
+  await createSession(store, { id: 'first', messages: [user('A needle.')] })
+  const metadata = { import: { program: 'p'.repeat(20_000) }, title: 't'.repeat(20_000), cwd: `/${'c'.repeat(20_000)}` }
+  await createSession(store, { id: 'huge', metadata, messages: [user('A needle.')] })
+  for (const name of ['search', 'list_sessions'])
+    expect(idsIn(await answer(store, name, { ...(name === 'search' && { question: 'needle' }) })).toSorted()).toEqual([
+      'first',
+      'huge',
+    ])
 })
 
 it('a message that is erased during a call is not answered from memory', async () => {

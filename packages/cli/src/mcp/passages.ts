@@ -24,6 +24,8 @@ export interface FoundSessions {
   }[]
   /** The number of other sessions that may. */
   readonly more: number
+  /** The sessions of which altered messages are left out. */
+  readonly altered: readonly string[]
   readonly remarks: readonly string[]
 }
 
@@ -44,22 +46,17 @@ export const searchSessions = async (
   } = await valueOrUnreadable(
     searchStore(store, { question, ...(!isAll && { sessions: [...readable.keys()] }), limit, passages: mostHits }),
   )
-  const broken = damaged.filter((id) => readable.has(id))
+
   return {
     sessions: sessions
       .filter(({ session }) => readable.has(session))
       .map(({ session, passages, more: others }) => ({ id: session, hits: passages, more: others })),
     more,
-    remarks: [
-      ...(unread + behind === 0
+    altered: damaged.filter((id) => readable.has(id)),
+    remarks:
+      unread + behind === 0
         ? []
-        : [`${countText(unread + behind, 'message')} not searched: "indelible index" makes them searchable.`]),
-      ...(broken.length === 0
-        ? []
-        : [
-            `Altered messages are left out: "indelible verify ${broken[0]}" finds the first${broken.length === 1 ? '' : `; ${broken.length - 1} more sessions have some`}.`,
-          ]),
-    ],
+        : [`${countText(unread + behind, 'message')} not searched: "indelible index" makes them searchable.`],
   }
 }
 

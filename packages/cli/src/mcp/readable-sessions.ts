@@ -76,7 +76,7 @@ export class ReadableSessions {
   /** What the user allowed, as the end of a sentence. */
   get about(): string {
     const { project, since } = this.#bounds
-    const of = project === undefined ? 'all projects' : project.folder
+    const of = project === undefined ? 'all projects' : JSON.stringify(project.folder.slice(-200))
     return `the sessions of ${of}${since === undefined ? '' : ` since ${new Date(since).toISOString()}`}`
   }
 

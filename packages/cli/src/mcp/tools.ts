@@ -88,12 +88,19 @@ const search: Tool = {
       shown += 1
       passages += more
     }
+    // Ids are data too, so they are between the marks.
+    for (const id of found.altered.slice(0, mostPassages)) answer.add({ session: id, altered: true })
     return answer.text([
       shown === 0 ? 'Nothing was found.' : verifyHint,
       ...leftOut([
         [found.sessions.length + found.more - shown, 'session', ''],
         [passages, 'passage', ' of these'],
       ]),
+      ...(found.altered.length === 0
+        ? []
+        : [
+            `Altered messages of ${countText(found.altered.length, 'session')} are left out: "indelible verify" finds them.`,
+          ]),
       ...found.remarks,
     ])
   },
@@ -218,8 +225,7 @@ const lineOf = (info: SessionInfo, redactor: Redactor): JsonObject => {
     text === undefined ? undefined : cutText(redactor.text(text), mostOfName)
   return {
     session: info.id,
-    program: programOf(info),
-    ...present({ project: nameOf(workFolderOf(info)), title: nameOf(titleOf(info)) }),
+    ...present({ program: nameOf(programOf(info)), project: nameOf(workFolderOf(info)), title: nameOf(titleOf(info)) }),
     time: new Date(activityOf(info)).toISOString(),
     head: headText(info.head),
   }
