@@ -33,8 +33,9 @@ export class ReadableSessions {
   readonly #terminal: Terminal
   #infos = new Map<string, SessionInfo>()
   #listedAt = -Infinity
-  /** By folder, whether it is of the project. */
+  /** By folder, whether it is of the project; by session, whether it is. */
   #folders = new Map<string, boolean>()
+  #belongs = new WeakMap<SessionInfo, boolean>()
   #read: { readonly id: string; readonly root: string; readonly positions: readonly number[] } | undefined
   #isErased: (info: SessionInfo) => boolean = () => false
 
@@ -49,7 +50,7 @@ export class ReadableSessions {
     const now = performance.now()
     const isFull = now - this.#listedAt > listedForMs
     const infos = isFull ? new Map<string, SessionInfo>() : this.#infos
-    if (isFull) this.#folders.clear()
+    if (isFull) this.#folders.clear() // a repository may be new; all descriptions are new too
     for await (const info of allSessions(this.#store, [], { by: 'appended', first: isFull ? 500 : 20 })) {
       if (!isFull && infos.get(info.id)?.head.root === info.head.root) break
       infos.set(info.id, info)
@@ -98,9 +99,16 @@ export class ReadableSessions {
   }
 
   #isReadable(info: SessionInfo): boolean {
-    const { project, since = -Infinity } = this.#bounds
-    if (info.encrypted === true || info.len === 0 || activityOf(info) < since || this.#isErased(info)) return false
+    const { project, since } = this.#bounds
+    if (info.encrypted === true || info.len === 0 || this.#isErased(info)) return false
+    if (since !== undefined && activityOf(info) < since) return false
     if (project === undefined) return true
+    let belongs = this.#belongs.get(info)
+    if (belongs === undefined) this.#belongs.set(info, (belongs = this.#isOf(project, info)))
+    return belongs
+  }
+
+  #isOf(project: Project, info: SessionInfo): boolean {
     const folder = workFolderOf(info)
     if (folder === undefined) return false
     const known = this.#folders.get(folder) ?? belongsTo(project, folder)

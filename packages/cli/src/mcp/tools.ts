@@ -63,7 +63,8 @@ const search: Tool = {
     const readable = new Map(sessions.list(filterOf(args)).map((info) => [info.id, info]))
     if (readable.size === 0) return noSessionsText(sessions, args)
     const isAll = readable.size === sessions.size
-    const found = await searchSessions(store, question, readable, isAll, limit + 1)
+    const most = asking === undefined ? limit : limit + 1
+    const found = await searchSessions(store, question, readable, isAll, most)
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, passages] = [0, 0]
