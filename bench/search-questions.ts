@@ -5,6 +5,7 @@
  *
  *     node search-questions.ts own               each conversation in a store of its own, beside minisearch
  *     node search-questions.ts many [SESSIONS]   all of them in one file, among so many other sessions of 20 messages
+ *     node search-questions.ts large [MESSAGES]  only the time, in sessions of 20 of their messages at random, so that every word is frequent
  *     node search-questions.ts postgres          the same results from PostgreSQL as from SQLite and memory
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -247,6 +248,42 @@ if (what === 'many') {
   for (const [name, conversations] of groups) {
     const found = nothing()
     for (const { questions } of conversations) await ask(findIn(store), questions, found)
+    row(name, found)
+  }
+  await store.close()
+  console.log(
+    `\n${((statSync(path).size - plain) / 1e6).toFixed(0)} MB more with the index, ${(plain / 1e6).toFixed(0)} MB before`,
+  )
+}
+if (what === 'large') {
+  const path = join(folder, 'large.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const all = groups.flatMap(([, conversations]) => conversations)
+  const said = all.flatMap(({ sessions }) => sessions.flatMap(({ messages }) => messages))
+  const wanted = process.argv[3] === undefined ? 1_000_000 : Number(count)
+  let state = 7
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state % below
+  }
+  const some = (): readonly Message[] => Array.from({ length: 20 }, () => said[random(said.length)] as Message)
+  for (let made = 0; made < wanted / 20; made += 100)
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => createSession(store, { id: `s${made + index}`, messages: some() })),
+    )
+  const plain = statSync(path).size
+  const began = performance.now()
+  const rows = await indexStore(store)
+  console.log(`${rows} rows indexed in ${((performance.now() - began) / 1000).toFixed(0)} s\n\n${heading}`)
+  const questions = all.flatMap((conversation) => conversation.questions.slice(0, 30))
+  for (const [name, options] of [
+    ['all sessions', {}],
+    ['a thousand of them', { sessions: Array.from({ length: 1000 }, (_, index) => `s${index * 7}`) }],
+  ] as const) {
+    const found = nothing()
+    const find = async (question: string): Promise<readonly string[]> =>
+      (await searchStore(store, { question, ...options })).sessions.map(({ session }) => session)
+    await ask(find, questions, found)
     row(name, found)
   }
   await store.close()

@@ -27,8 +27,9 @@ export async function* indexedWords(
   let { places } = found
   const only = session === undefined ? undefined : yield* need(describeSession(store, session))
   let allowed: ReadonlySet<string> | undefined
-  if (plan.where !== undefined || plan.sessions !== undefined)
+  if (plan.where !== undefined)
     allowed = new Set((yield* sessionsWhere(store, plan.where, plan.sessions)).map(({ id }) => id))
+  else if (plan.sessions !== undefined) allowed = new Set(plan.sessions)
   if (allowed !== undefined && session === undefined)
     places = yield* placesInSegments(index, query, places, yield* need(index.segmentsOf([...allowed])))
   const unread = new Set<string>()

@@ -8,6 +8,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterEach, expect, it } from 'vitest'
 import { assistant, createSession, toolCall, user, type Message } from 'indelible'
 import { isObject } from 'indelible/internal/json'
+import { eraseMessages } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { rounds } from '../../../test/rounds.ts'
@@ -49,7 +50,7 @@ const connect = async (cwd: string, env: object, ...args: readonly string[]) => 
     args: ['--conditions=@indelible/source', main, 'mcp', ...args],
     cwd,
     env: { ...(env as { [name: string]: string }) },
-    stderr: 'ignore',
+    stderr: 'pipe',
   })
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport)
@@ -131,11 +132,24 @@ it('a wrong argument, an unknown tool and a store that does not exist yet are an
     ['read', { session: 'a', from: -1 }],
     ['read', { session: 'a', from: 5 }],
     ['read', { session: '../a' }],
-    ['write', {}],
+    ['search', { question: '?!' }],
+    ['read', {}],
+    ['read', { session: 'x'.repeat(100_000) }],
+    ['search', { question: 'a', since: 'x'.repeat(100_000) }],
+    ['search', { query: 'a' }],
   ] as const) {
     const answered = await ask(name, input)
-    expect([name, input, answered.isError, answered.text.length > 10]).toEqual([name, input, true, true])
+    const isShort = answered.text.length > 10 && answered.text.length < 1500
+    expect([name, input, answered.isError, isShort]).toEqual([name, input, true, true])
   }
+  await expect(ask('write')).rejects.toThrow('Unknown tool: write')
+  expect((await ask('search', { query: 'a' })).text).toContain('takes question, project, since, limit, not "query"')
+  expect((await ask('search', { question: 'hello', folder: '/b', ...{ ['x'.repeat(9999)]: 1 } })).text).toMatch(
+    /\nIgnored: search takes question, project, since, limit, not "folder", "x{50,}…"\.$/,
+  )
+  expect((await ask('list_sessions', { project: 'nowhere' })).text).toBe(
+    `No sessions match the arguments: this server answers about the sessions of ${JSON.stringify(at('api'))}.`,
+  )
   // A store that was replaced under the server is read again.
   rmSync(path)
   await write(path, [['b', at('api'), 'Hello.']])
@@ -269,6 +283,47 @@ it('the text of a message can neither end the data nor look like another session
   }
 }) // oxfmt-ignore
 
+it('a message that was altered in the file is left out, and the answer says so', async () => {
+  const { at, path } = newPlace()
+  await write(path, [['a', at('api'), 'We chose SQLite on Monday.', 'We chose SQLite on Tuesday.']])
+  const bytes = readFileSync(path)
+  bytes.write('Friday', bytes.indexOf('Monday'))
+  writeFileSync(path, bytes)
+  const store = await sqliteStore({ path, readOnly: true })
+  const found = await answer(store, 'search', { question: 'chose SQLite' })
+  expect(passagesIn(linesIn(found)[0]).map(({ text }) => text)).toEqual(['We chose SQLite on Tuesday.'])
+  expect(linesIn(found)[1]).toEqual({ session: 'a', altered: true })
+  expect(found).toContain('Altered messages of 1 session are left out: "indelible verify" finds them.')
+  const read = await answer(store, 'read', { session: 'a' })
+  expect(linesIn(read).slice(1)).toEqual([{ at: 1, role: 'assistant', text: 'We chose SQLite on Tuesday.' }])
+  expect(read).toContain('Left out: 1 message altered since recorded.')
+  await store.close()
+})
+
+it('a session with a huge name of a program hides neither itself nor the others', async () => {
+  const store = memoryStore()
+  await createSession(store, { id: 'first', messages: [user('A needle.')] })
+  const metadata = { import: { program: 'p'.repeat(20_000) }, title: 't'.repeat(20_000), cwd: `/${'c'.repeat(20_000)}` }
+  await createSession(store, { id: 'huge', metadata, messages: [user('A needle.')] })
+  for (const name of ['search', 'list_sessions'])
+    expect(idsIn(await answer(store, name, { ...(name === 'search' && { question: 'needle' }) })).toSorted()).toEqual([
+      'first',
+      'huge',
+    ])
+})
+
+it('a message that is erased during a call is not answered from memory', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('A password.'), assistant('A needle.')] })
+  const sessions = new ReadableSessions(store, { project: undefined, since: undefined }, quiet)
+  await sessions.refresh() // the erasure below comes after the call's
+  const read = async () => (await tools[1]?.answer({ session: 's' }, { store, sessions, asking: undefined })) ?? ''
+  expect(await read()).toContain('password')
+  await eraseMessages(session, [0], { reason: 'r', by: 'me' })
+  expect(await read()).not.toContain('password')
+  expect(await read()).toContain('needle')
+})
+
 it('encrypted sessions, and those from which messages were erased, are not answered', async () => {
   const { at, path, env } = newPlace()
   await write(path, [
@@ -343,6 +398,17 @@ it('ten clients ask at once while a writer appends; one that dies in an answer e
     }
   }
   await expect.poll(isAlive, { timeout: 60_000 }).toBe(false)
+})
+
+it('hundreds of calls at once are all answered, without a word on standard error', async () => {
+  const { at, path, env } = newPlace()
+  await write(path, [['a', at('api'), 'A needle.']])
+  const { ask, transport } = await connect(at('api'), env, '--store', path)
+  let errors = ''
+  transport.stderr?.on('data', (text) => (errors += String(text)))
+  const all = await Promise.all(Array.from({ length: 300 }, () => ask('search', { question: 'needle' })))
+  expect(all.filter(({ text }) => idsIn(text)[0] === 'a')).toHaveLength(300)
+  expect(errors).toBe('')
 })
 
 it('installs the server in the settings of programs, and removes exactly that', () => {

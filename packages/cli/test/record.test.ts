@@ -105,6 +105,22 @@ describe('indelible record', () => {
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill('Bearer secret-key'))
   })
 
+  it('a session has the working folder of its program as the metadata `cwd`, unless no content is recorded', async () => {
+    const record = async (...options: readonly string[]) =>
+      indelibleAside(['record', '--store', store, ...options, '--', process.execPath, client, 'where?'], {
+        env: { OPENAI_BASE_URL: `${server.url}/v1` },
+        cwd: folder,
+      })
+    expect((await record()).status).toBe(0)
+    const folders = (): readonly unknown[] =>
+      indelible(['list', '--json', '--store', store])
+        .lines.filter(Boolean)
+        .map((line) => (JSON.parse(line) as { readonly metadata: { readonly cwd?: string } }).metadata.cwd)
+    expect(folders()).toEqual([folder])
+    expect((await record('--no-content')).status).toBe(0)
+    expect(folders().toSorted()).toEqual([folder, undefined])
+  })
+
   it('puts the address where an argument names the variable', async () => {
     const program = `const { OPENAI_BASE_URL: url, GOOGLE_GEMINI_BASE_URL: gemini } = process.env
       const right = process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini') &&

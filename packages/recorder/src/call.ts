@@ -211,7 +211,7 @@ export class Calls {
     for (let attempt = 1; ; attempt++) {
       if (isSealed || (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len])) {
         const shared = sharedFrom(0, conversation, chain)
-        conversation = await this.#conversations.forked(conversation, shared, asked.client)
+        conversation = await this.#conversations.forked(conversation, shared, asked)
         // A request that names an earlier response has only the messages after it.
         const earlier = begun.now.entries.slice(0, len - given.length)
         const view = begun.conversation.session.view()
@@ -306,6 +306,7 @@ export const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedReq
   model: forms.name(request.model),
   messages: request.messages.map(forms.asked),
   client: request.client === undefined ? undefined : forms.client(request.client),
+  folder: request.folder === undefined ? undefined : forms.folder(request.folder),
   system: request.system === undefined ? undefined : forms.system(request.system),
   tools: request.tools === undefined ? undefined : forms.tools(request.tools),
   parameters: forms.beside(request.parameters),

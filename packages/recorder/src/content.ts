@@ -26,6 +26,8 @@ export interface Forms {
   readonly answered: (message: Message) => Message
   /** The client's name for its conversation. One with a secret is replaced by its digest, which still tells it apart. */
   readonly client: (name: string) => string
+  /** The working folder; undefined if no content is recorded. */
+  readonly folder: (path: string) => string | undefined
   /** The name of a model, or of a reason to stop: a mistaken configuration may send a key there. */
   readonly name: (name: string) => string
   readonly system: (system: Json) => Json
@@ -49,6 +51,7 @@ export const formsOf = (kept: ContentOptions): Forms => {
     count: (message) => void redactor?.message(message),
     answered: (message) => recordedForm(message, answered, content),
     client: (name) => (plain(name) === name ? name : digestOf(name)),
+    folder: (path) => (content ? plain(path.toWellFormed()) : undefined),
     name: plain,
     system: content ? plain : textLength,
     tools: content

@@ -101,7 +101,7 @@ export class Conversations {
         const before = await this.#askedBefore(conversation, len, given)
         if (before !== undefined) return before
         const isOwn = key !== asked.previous && conversation.caller === asked.caller
-        const found = isOwn ? conversation : await this.forked(conversation, len, asked.client)
+        const found = isOwn ? conversation : await this.forked(conversation, len, asked)
         return { conversation: found, from: len, taken: 0 }
       }
     }
@@ -144,7 +144,7 @@ export class Conversations {
     // The client has rewound its own conversation. A client that only knows the name gets a separate session,
     // and so does one that continues retracted messages: those are two conversations under one name.
     if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
-    const forked = await this.forked(conversation, len, asked.client)
+    const forked = await this.forked(conversation, len, asked)
     return {
       ...found,
       conversation: forked,
@@ -224,7 +224,7 @@ export class Conversations {
       isSameSetup || (tools === (asked.tools && blockIdOf(asked.tools)) && (last?.model ?? asked.model) === asked.model)
     const isHere = isSameAgent && (end === conversation.len || (mayRetract && !isOpen))
     const edit = beginningEdit(conversation, given, setup, start)
-    const target = isHere ? conversation : await this.forked(conversation, end, asked.client)
+    const target = isHere ? conversation : await this.forked(conversation, end, asked)
     if (start === before) target.caller = asked.caller
     if (edit === undefined) return { conversation: target, from: end, taken }
     const places = ids.map((id, index) =>
@@ -401,7 +401,7 @@ export class Conversations {
     const metadata = {
       recorder: asked.api,
       model: asked.model,
-      ...present({ title, client: asked.client }),
+      ...present({ title, client: asked.client, cwd: asked.folder }),
     }
     const session = await createSession(this.#store, { id, metadata })()
     if (isLeft(session)) return session
@@ -426,7 +426,7 @@ export class Conversations {
   }
 
   /** A fork of a conversation after its first `len` messages. */
-  async forked(from: Conversation, len: number, client: string | undefined): Promise<Conversation> {
+  async forked(from: Conversation, len: number, { client, folder }: ParsedRequest): Promise<Conversation> {
     const { id } = from.session
     const at = from.recordAt(len)
     const to = `${id.replace(/\.fork-[0-9a-f]+$/, '')}.fork-${randomHex()}`
@@ -434,7 +434,7 @@ export class Conversations {
     const forked = await forkSession(this.#store, id, {
       id: to,
       at,
-      metadata: { ...metadata, ...(client !== undefined && { client }) },
+      metadata: { ...metadata, ...present({ client, cwd: folder }) },
     })()
     if (isLeft(forked)) {
       this.forget(id) // the next call skips it if it can't be read any more

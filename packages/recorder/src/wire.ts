@@ -15,6 +15,8 @@ export interface ObservedRequest {
   readonly url: string
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined
+  /** The working folder of the program that sends it, if the host knows it: the metadata `cwd` of a new session. */
+  readonly folder?: string | undefined
 }
 
 /** The API that a request calls; undefined if it is not recorded. Any path prefix is accepted. */
@@ -59,6 +61,8 @@ export interface ParsedRequest {
   readonly client: string | undefined
   /** The caller: the same value for the same credentials. */
   readonly caller: string
+  /** The working folder of the program that sends it, if known. */
+  readonly folder: string | undefined
 }
 
 /** Parse the body of a request. The error says why it can't be read. */
@@ -86,6 +90,7 @@ export const parseRequestBody = (api: Api, body: string, request: ObservedReques
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
     caller: callerDigest(request),
+    folder: request.folder,
   })
 }
 

@@ -24,31 +24,39 @@ export interface FoundSessions {
   }[]
   /** The number of other sessions that may. */
   readonly more: number
+  /** The sessions of which altered messages are left out. */
+  readonly altered: readonly string[]
   readonly remarks: readonly string[]
 }
 
-/** The sessions among `readable` that may answer a question, at most `limit`. */
+/** The sessions among `readable` that may answer a question, at most `limit`. `isAll`: the index has no others. */
 export const searchSessions = async (
   store: Store,
   question: string,
-  readable: ReadonlySet<string>,
+  readable: ReadonlyMap<string, unknown>,
+  isAll: boolean,
   limit: number,
 ): Promise<FoundSessions> => {
-  if (readable.size === 0) return { sessions: [], more: 0, remarks: [] }
   const {
     sessions,
     more,
     unread = 0,
-  } = await valueOrUnreadable(searchStore(store, { question, sessions: [...readable], limit, passages: mostHits }))
+    behind = 0,
+    damaged = [],
+  } = await valueOrUnreadable(
+    searchStore(store, { question, ...(!isAll && { sessions: [...readable.keys()] }), limit, passages: mostHits }),
+  )
+
   return {
     sessions: sessions
       .filter(({ session }) => readable.has(session))
       .map(({ session, passages, more: others }) => ({ id: session, hits: passages, more: others })),
     more,
+    altered: damaged.filter((id) => readable.has(id)),
     remarks:
-      unread === 0
+      unread + behind === 0
         ? []
-        : [`${countText(unread, 'older message')} not searched: "indelible index" makes them searchable.`],
+        : [`${countText(unread + behind, 'message')} not searched: "indelible index" makes them searchable.`],
   }
 }
 

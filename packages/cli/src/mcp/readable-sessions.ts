@@ -1,8 +1,9 @@
 /** The sessions that the server answers about: of the project, of those that are neither encrypted nor erased from. */
-import type { SessionInfo } from 'indelible/session'
+import { readSession, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { activityOf, importedFrom, workFolderOf } from '@indelible/view/internal'
 import { titleOf as programTitle } from '../sources/agent-sessions.ts'
+import { valueOrUnreadable } from '../sources/place.ts'
 import { marksIn } from '../sources/session-badges.ts'
 import { allSessions } from '../sources/sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
@@ -32,8 +33,10 @@ export class ReadableSessions {
   readonly #terminal: Terminal
   #infos = new Map<string, SessionInfo>()
   #listedAt = -Infinity
-  /** By folder, whether it is of the project. */
+  /** By folder, whether it is of the project; by session, whether it is. */
   #folders = new Map<string, boolean>()
+  #belongs = new WeakMap<SessionInfo, boolean>()
+  #read: { readonly id: string; readonly root: string; readonly positions: readonly number[] } | undefined
   #isErased: (info: SessionInfo) => boolean = () => false
 
   constructor(store: Store, bounds: Bounds, terminal: Terminal) {
@@ -47,7 +50,7 @@ export class ReadableSessions {
     const now = performance.now()
     const isFull = now - this.#listedAt > listedForMs
     const infos = isFull ? new Map<string, SessionInfo>() : this.#infos
-    if (isFull) this.#folders.clear()
+    if (isFull) this.#folders.clear() // a repository may be new; all descriptions are new too
     for await (const info of allSessions(this.#store, [], { by: 'appended', first: isFull ? 500 : 20 })) {
       if (!isFull && infos.get(info.id)?.head.root === info.head.root) break
       infos.set(info.id, info)
@@ -64,6 +67,30 @@ export class ReadableSessions {
     return info !== undefined && this.#isReadable(info) ? info : undefined
   }
 
+  /** The number of sessions that a search can find at all: an index has no encrypted ones. */
+  get size(): number {
+    let size = 0
+    for (const { encrypted, len } of this.#infos.values()) if (encrypted !== true && len > 0) size += 1
+    return size
+  }
+
+  /** What the user allowed, as the end of a sentence. */
+  get about(): string {
+    const { project, since } = this.#bounds
+    const of = project === undefined ? 'all projects' : JSON.stringify(project.folder.slice(-200))
+    return `the sessions of ${of}${since === undefined ? '' : ` since ${new Date(since).toISOString()}`}`
+  }
+
+  /** The positions of a session's messages that are not retracted. Those of the last one are kept: an agent reads it in several calls. */
+  async positions({ id, head: { root } }: SessionInfo): Promise<readonly number[]> {
+    if (this.#read?.id !== id || this.#read.root !== root) {
+      const conversation = (await valueOrUnreadable(readSession(this.#store, id))).conversation()
+      const positions = Array.from({ length: conversation.length }, (_, index) => conversation.positionAt(index) ?? 0)
+      this.#read = { id, root, positions }
+    }
+    return this.#read.positions
+  }
+
   /** Those that match a filter, the latest first. */
   list(filter: SessionFilter): readonly SessionInfo[] {
     return [...this.#infos.values()]
@@ -72,9 +99,16 @@ export class ReadableSessions {
   }
 
   #isReadable(info: SessionInfo): boolean {
-    const { project, since = -Infinity } = this.#bounds
-    if (info.encrypted === true || info.len === 0 || activityOf(info) < since || this.#isErased(info)) return false
+    const { project, since } = this.#bounds
+    if (info.encrypted === true || info.len === 0 || this.#isErased(info)) return false
+    if (since !== undefined && activityOf(info) < since) return false
     if (project === undefined) return true
+    let belongs = this.#belongs.get(info)
+    if (belongs === undefined) this.#belongs.set(info, (belongs = this.#isOf(project, info)))
+    return belongs
+  }
+
+  #isOf(project: Project, info: SessionInfo): boolean {
     const folder = workFolderOf(info)
     if (folder === undefined) return false
     const known = this.#folders.get(folder) ?? belongsTo(project, folder)

@@ -1,7 +1,7 @@
 /** Serves the tools of `indelible mcp` on standard input and output. */
 import { statSync } from 'node:fs'
 import { PassThrough, type Readable } from 'node:stream'
-import { Server } from '@modelcontextprotocol/server'
+import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { isObject } from 'indelible/internal/json'
 import type { Store } from 'indelible/store'
@@ -10,7 +10,7 @@ import { defaultStorePath, isAddress, openStore, storeOptionOf } from '../source
 import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { version } from '../terminal/version.ts'
 import { ReadableSessions, type Bounds } from './readable-sessions.ts'
-import { instructions, tools, type Source } from './tools.ts'
+import { cutText, instructions, tools, type Source, type Tool } from './tools.ts'
 
 /** Serve until the client closes standard input. */
 export const serve = async (call: Call, bounds: Bounds): Promise<void> => {
@@ -22,29 +22,50 @@ export const serve = async (call: Call, bounds: Bounds): Promise<void> => {
     server.setRequestHandler('tools/call', async ({ params }) => {
       const { name, arguments: args = {}, _meta: meta } = params
       const tool = tools.find(({ definition }) => definition.name === name)
+      if (tool === undefined)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${cutText(name, mostOfName)}`)
+      const ignored = ignoredText(tool, args)
       try {
-        if (tool === undefined) throw new Unreadable(`there is no tool ${JSON.stringify(name)}`)
         const text = await tool.answer(args, { ...(await opened.source()), asking: askingIn(meta) })
-        return { content: [{ type: 'text' as const, text }] }
+        return { content: [{ type: 'text' as const, text: text + ignored }] }
       } catch (error) {
         const reason = unreadableOf(error)
         if (!(reason instanceof Unreadable) && !(reason instanceof Misuse)) throw reason
-        return { content: [{ type: 'text' as const, text: reason.message }], isError: true }
+        const text = cutText(reason.message, mostOfReason) + ignored
+        return { content: [{ type: 'text' as const, text }], isError: true }
       }
     })
     return server
   }
   // The terminal writes lines of JSON, which need no other form on the wire.
-  const output = new PassThrough({ encoding: 'utf8' })
+  const output = new PassThrough({ encoding: 'utf8' }).setMaxListeners(0)
   const written = terminalLines(output, terminal)
   const transport = new StdioServerTransport(terminal.input as Readable, output)
   const closed = new Promise<void>((resolve) => terminal.input.once('end', resolve).once('close', resolve))
-  const served = serveStdio(newServer, { transport, onerror: () => {} })
+  if (terminal.asks)
+    terminal.tell(['serves a program on standard input and output; "indelible mcp --install PROGRAM" adds it to one'])
+  const served = serveStdio(newServer, {
+    transport,
+    onerror: ({ message }) => terminal.tell([`ignored: ${cutText(message.replaceAll(/\s+/g, ' '), mostOfReason)}`]),
+  })
   await closed
   await served.close()
   output.end()
   await written
   await opened.close()
+}
+
+/** The most characters of a name in an error, and of an error: it repeats what the call sent. */
+const mostOfName = 100
+const mostOfReason = 1000
+
+/** A sentence about arguments that a tool does not have; empty if there are none. */
+const ignoredText = ({ definition: { name, inputSchema } }: Tool, args: object): string => {
+  const known = inputSchema.properties ?? {}
+  const ignored = Object.keys(args).filter((each) => !Object.hasOwn(known, each))
+  if (ignored.length === 0) return ''
+  const shown = ignored.slice(0, 5).map((each) => JSON.stringify(cutText(each, mostOfName)))
+  return `\nIgnored: ${name} takes ${Object.keys(known).join(', ')}, not ${shown.join(', ')}.`
 }
 
 /** Write what arrives as lines of JSON to the terminal. */

@@ -3,11 +3,12 @@ import type { Tool as ToolDefinition } from '@modelcontextprotocol/server'
 import { isErased, type Message } from 'indelible/message'
 import { isLeft, present, type JsonObject } from 'indelible/internal/json'
 import { textsOf } from 'indelible/internal/entry'
+import { isRecorded } from 'indelible/internal/store'
 import { createRedactor, type Redactor } from 'indelible/redact'
-import { describeSession, readSession, type SessionInfo } from 'indelible/session'
+import { describeSession, readRange, type SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { activityOf, titleOf, workFolderOf } from '@indelible/view/internal'
-import { headText, valueOrUnreadable } from '../sources/place.ts'
+import { faultText, headText, valueOrUnreadable } from '../sources/place.ts'
 import { timeOf, Unreadable } from '../terminal/command.ts'
 import { countText } from '../terminal/screen.ts'
 import { Answer } from './answer.ts'
@@ -56,10 +57,14 @@ const search: Tool = {
   },
   answer: async (args, { store, sessions, asking }) => {
     const question = textArgument(args, 'question')
-    if (question === undefined || question.trim() === '') throw new Unreadable('search needs a question')
+    if (question === undefined || !/[\p{L}\p{N}]|\p{Extended_Pictographic}/u.test(question))
+      throw new Unreadable('search needs a question of at least one word')
     const limit = Math.min(mostSessions, numberArgument(args, 'limit', 1) ?? mostSessions)
     const readable = new Map(sessions.list(filterOf(args)).map((info) => [info.id, info]))
-    const found = await searchSessions(store, question, new Set(readable.keys()), limit + 1)
+    if (readable.size === 0) return noSessionsText(sessions, args)
+    const isAll = readable.size === sessions.size
+    const most = asking === undefined ? limit : limit + 1
+    const found = await searchSessions(store, question, readable, isAll, most)
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, passages] = [0, 0]
@@ -70,11 +75,13 @@ const search: Tool = {
       if (info === undefined) continue
       const texts: JsonObject[] = []
       let more = others
-      for (const hit of hits) {
+      for (const [index, hit] of hits.entries()) {
+        if (texts.length === mostPassages) {
+          more += hits.length - index
+          break
+        }
         const text = await passageIn(store, hit, redactor)
-        if (text === undefined) continue
-        if (texts.length < mostPassages) texts.push({ at: hit.position, role: hit.role, text })
-        else more += 1
+        if (text !== undefined) texts.push({ at: hit.position, role: hit.role, text })
       }
       if (texts.length === 0) continue
       const line = { ...lineOf(info, redactor), ...(id === asking && { asking: true }), passages: texts }
@@ -82,12 +89,19 @@ const search: Tool = {
       shown += 1
       passages += more
     }
+    // Ids are data too, so they are between the marks.
+    for (const id of found.altered.slice(0, mostPassages)) answer.add({ session: id, altered: true })
     return answer.text([
       shown === 0 ? 'Nothing was found.' : verifyHint,
       ...leftOut([
         [found.sessions.length + found.more - shown, 'session', ''],
         [passages, 'passage', ' of these'],
       ]),
+      ...(found.altered.length === 0
+        ? []
+        : [
+            `Altered messages of ${countText(found.altered.length, 'session')} are left out: "indelible verify" finds them.`,
+          ]),
       ...found.remarks,
     ])
   },
@@ -105,7 +119,8 @@ const read: Tool = {
     annotations,
   },
   answer: async (args, { store, sessions }) => {
-    const id = textArgument(args, 'session') ?? ''
+    const id = textArgument(args, 'session')
+    if (id === undefined) throw new Unreadable('read needs a session: an id from search or list_sessions')
     const info = await currentInfo(store, sessions.get(id))
     if (info === undefined)
       throw new Unreadable(`there is no session ${JSON.stringify(id)} here; list_sessions lists those that can be read`)
@@ -116,15 +131,14 @@ const read: Tool = {
     const redactor = createRedactor()
     const answer = new Answer()
     answer.add(lineOf(info, redactor))
-    const view = (await valueOrUnreadable(readSession(store, id))).conversation()
-    let [next, empty] = [to, 0]
-    for (let index = 0; index < view.length; index++) {
-      const at = view.positionAt(index) ?? info.len
+    let [next, empty, altered] = [to, 0, 0]
+    for (const at of await sessions.positions(info)) {
       if (at < from) continue
       if (at >= to) break
-      const message = view.at(index) as Message
-      const text = textOf(message, redactor)
-      if (text === '') empty += 1
+      const message = await recordedMessage(store, id, at)
+      const text = message === undefined ? '' : textOf(message, redactor)
+      if (message === undefined) altered += 1
+      else if (text === '') empty += 1
       else {
         const added = addMessage(answer, { at, role: message.role }, text)
         if (added === 'whole') continue
@@ -137,6 +151,7 @@ const read: Tool = {
       ...leftOut([
         [to - next, 'position', `: read from ${next}`],
         [empty, 'message', ' without text'],
+        [altered, 'message', ' altered since recorded'],
       ]),
     ])
   },
@@ -165,16 +180,30 @@ const listSessions: Tool = {
       else shown += 1
     }
     const left = found.length - shown - gone
-    return answer.text([
-      found.length === gone ? 'No sessions.' : verifyHint,
-      ...leftOut([[left, 'session', ': ask with since, program or project']]),
-    ])
+    if (found.length === gone) return noSessionsText(sessions, args)
+    return answer.text([verifyHint, ...leftOut([[left, 'session', ': ask with since, program or project']])])
   },
 }
 
 export const tools: readonly Tool[] = [search, read, listSessions]
 
 const verifyHint = '"indelible verify SESSION --head HEAD" tells whether a session is still the same.'
+
+/** Says that no session can be answered about, and which could be. */
+const noSessionsText = (sessions: ReadableSessions, args: Arguments): string => {
+  const { since, project, program } = args
+  const isFiltered = [since, project, program].some((value) => value !== undefined)
+  return `No sessions${isFiltered ? ' match the arguments' : ''}: this server answers about ${sessions.about}.`
+}
+
+/** A message; undefined if the store's file has another one than was recorded. */
+const recordedMessage = async (store: Store, id: string, position: number): Promise<Message | undefined> => {
+  const read = await readRange(store, id, position, position + 1)()
+  if (isLeft(read) && read.left._tag !== 'DamagedLog') throw new Unreadable(faultText(read.left))
+  const [row] = await valueOrUnreadable(store.read(id, { from: position, to: position + 1 }))
+  const isSame = row !== undefined && (await valueOrUnreadable(isRecorded(store, id, row)))
+  return isLeft(read) || !isSame ? undefined : (read.right.view.at(0) as Message)
+}
 
 /** A sentence with what is left out; nothing if nothing is. */
 const leftOut = (counts: readonly (readonly [count: number, noun: string, remark: string])[]): readonly string[] => {
@@ -197,14 +226,13 @@ const lineOf = (info: SessionInfo, redactor: Redactor): JsonObject => {
     text === undefined ? undefined : cutText(redactor.text(text), mostOfName)
   return {
     session: info.id,
-    program: programOf(info),
-    ...present({ project: nameOf(workFolderOf(info)), title: nameOf(titleOf(info)) }),
+    ...present({ program: nameOf(programOf(info)), project: nameOf(workFolderOf(info)), title: nameOf(titleOf(info)) }),
     time: new Date(activityOf(info)).toISOString(),
     head: headText(info.head),
   }
 }
 
-const cutText = (text: string, most: number): string =>
+export const cutText = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text
 
 /** The text of a message without secrets; empty if it was erased or is an answer of this server. */

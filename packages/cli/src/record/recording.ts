@@ -1,7 +1,7 @@
 /** Records the calls of `indelible record` in a separate thread, with a spool that survives a kill. */
 import { renameSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { extname } from 'node:path'
+import { extname, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Recorder } from '@indelible/recorder'
 import { carriesConversation } from '@indelible/recorder/internal'
@@ -21,7 +21,7 @@ export interface Recording {
 
 /** Begin recording. Throws Misuse or Unreadable if the store can't be opened. */
 export const beginRecording = async (call: Call): Promise<Recording> => {
-  const { values, terminal } = call
+  const { values, positionals, terminal } = call
   const tell = limitedReporter(terminal)
   const isSpooled = values['redact'] !== true && values['no-content'] !== true
   const keys = isSpooled ? spoolKeys(call) : undefined
@@ -79,6 +79,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   const spool = isSpooled ? openSpool(near, keys, tell) : undefined
   const known = (frames = new Frames({
     spool,
+    folder: positionals.length === 0 ? undefined : resolve(terminal.path('.')),
     post: (records, segment) => {
       const request: ToThread = { records, ...(segment && { segment: { fd: segment.fd, key: segment.key } }) }
       worker.postMessage(request, [records.buffer as ArrayBuffer])

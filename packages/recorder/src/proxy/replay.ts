@@ -84,7 +84,7 @@ export class FrameReader {
   }
 
   #begin(frame: Frame, segment: Pick<OpenedSegment, 'fd' | 'key'> | undefined): void {
-    const { scope, method, url, headers } = valueIn(frame) as AskedFrame
+    const { scope, headers, ...request } = valueIn(frame) as AskedFrame
     const place = (session: string): void => {
       if (segment === undefined) return
       try {
@@ -93,7 +93,7 @@ export class FrameReader {
         // The disk is full. If the recorder is killed right now, the call is recorded twice.
       }
     }
-    const call = this.#recorderOf(scope)?.observe({ method, url, header: (name) => headers[name] }, place)
+    const call = this.#recorderOf(scope)?.observe({ ...request, header: (name) => headers[name] }, place)
     if (call === undefined) return this.#over(frame.call)
     const missing = Number(headers['content-length'])
     this.#open.set(frame.call, { call, missing, isSent: false, isOver: false })

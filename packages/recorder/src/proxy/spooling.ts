@@ -3,7 +3,7 @@
  * which parses it. Forwarding waits for neither, and its cost does not depend on the content.
  */
 import { createHmac, randomBytes } from 'node:crypto'
-import { joinBytes } from 'indelible/internal/json'
+import { joinBytes, present } from 'indelible/internal/json'
 import { isIdentity, mostWaiting } from '../body.ts'
 import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/internal/task'
@@ -15,6 +15,8 @@ import type { Segment, Spool } from './spool.ts'
 export interface FramesOptions {
   /** The spool for calls; undefined: a kill loses the open calls. */
   readonly spool: Spool | undefined
+  /** The working folder of the program that calls, if known. */
+  readonly folder?: string | undefined
   /** Passes records to the worker, with the file that holds their new calls. */
   readonly post: (records: Uint8Array, segment: Segment | undefined) => void
   /** The clock, in milliseconds. Default: the system's. */
@@ -27,6 +29,7 @@ export interface AskedFrame {
   readonly method: string
   readonly url: string
   readonly headers: { readonly [name: string]: string }
+  readonly folder?: string
 }
 
 /** The status and headers of an answer. */
@@ -121,6 +124,7 @@ export class Frames {
       method: request.method,
       url: shownUrl(request.url),
       headers: this.#headers(request),
+      ...present({ folder: this.#options.folder }),
     }
     add(kinds.asked, jsonBytes(asked))
     return {

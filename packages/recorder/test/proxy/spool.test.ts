@@ -123,6 +123,17 @@ it('each piece is spooled before it can be forwarded, readable only by its owner
   spool.close()
 })
 
+it('a killed recorder leaves the folder of its program, and the session gets it, whoever records the call', async () => {
+  const spool = openTestSpool()
+  const frames = new Frames({ spool, folder: '/srv/api', post: () => undefined })
+  answer(observed(frames, 'one'))
+  spool.close()
+  const store = memoryStore()
+  expect((await replayed(store)).calls).toBe(1)
+  const { sessions } = await ok(listSessions(store, {}))
+  expect(sessions.map(({ metadata }) => metadata['cwd'])).toEqual(['/srv/api'])
+})
+
 it('calls are of one caller if all their credentials are equal', () => {
   const spool = openTestSpool()
   const posted: Uint8Array[] = []
