@@ -284,6 +284,83 @@ describe('after an erasure', () => {
     expect(allBytes(store)).not.toContain('Grace')
   })
 
+  it.each([
+    ['of a session that was removed', 'plain'],
+    ['of a session that is encrypted', 'encrypted'],
+  ])('what was erased stays so in a copy %s', (_, kind) => {
+    const { home, write, keep: keepIn, run: runIn, store } = newHome()
+    const keys = join(home, 'keys')
+    if (kind === 'encrypted') indelible(['encryption', 'new', keys])
+    const more = kind === 'encrypted' ? ['--key-file', keys] : []
+    const [keep, run] = [() => keepIn(...more), (...args: readonly string[]) => runIn(...args, ...more)]
+    const [secret, result] = [
+      'My name is Grace Hopper of Arlington.',
+      'A whole result about Grace, with all that it has.',
+    ]
+    // The clock jumps back before the message that is erased.
+    const call = (session: string) =>
+      [
+        line(session, 0, 'Look.', 90) + line(session, 1, 'Where?', 91) + line(session, 2, secret, 5),
+        `${JSON.stringify({
+          ...{ uuid: `${session}-3`, parentUuid: `${session}-2`, sessionId: session, version: '2.1.0', cwd: '/w' },
+          ...{ timestamp: new Date(1.79e12 + 93_000).toISOString(), type: 'assistant' },
+          message: { id: 'm3', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use', content: [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} }] }, // oxfmt-ignore
+        })}\n`,
+        `${JSON.stringify({
+          ...{ uuid: `${session}-4`, parentUuid: `${session}-3`, sessionId: session, version: '2.1.0', cwd: '/w' },
+          ...{ timestamp: new Date(1.79e12 + 94_000).toISOString(), type: 'user', toolUseResult: { stdout: result } },
+          message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'shortened' }] },
+        })}\n`,
+      ].join('')
+    write(`${id(1)}.jsonl`, call(id(1)))
+    expect(keep().status).toBe(0)
+    const texts = (session: string): string => run('export', session, '--to', 'indelible').stdout
+    expect(texts(id(1))).toContain(result)
+    expect(run('erase', id(1), '2', '4', '--yes').status).toBe(0)
+    expect(texts(id(1))).not.toContain('Grace')
+    if (kind === 'plain') expect(run('remove', id(1), '--yes').status).toBe(0)
+    // The same messages in another file, in one with another beginning, and in the first one, which is kept again.
+    write(`${id(2)}.jsonl`, call(id(2)) + line(id(2), 5, 'Good.', 95))
+    write(
+      `${id(3)}.jsonl`,
+      line(id(3), 0, 'Another beginning.', 90) + line(id(3), 1, 'Yes.', 91) + line(id(3), 2, secret, 5),
+    )
+    expect(keep().status).toBe(0)
+    expect(keepIn('--again', id(1), ...more).status).toBe(0)
+    if (kind === 'plain') expect(allBytes(store)).not.toContain('Grace')
+    for (const number of [1, 2, 3]) {
+      expect(texts(id(number))).toContain('"type":"message"')
+      expect(texts(id(number))).not.toContain('Grace')
+      expect(run('restore', id(number), '--to', join(home, `copy-${number}`)).status).toBe(1)
+    }
+    expect(texts(id(2))).toContain('Good.')
+    // A second run, after growth, and in a store that was moved without the file beside it.
+    renameSync(store, join(home, 'moved.db'))
+    appendFileSync(join(home, '.claude/projects/-w', `${id(2)}.jsonl`), line(id(2), 6, 'Go on.', 96))
+    expect(indelible(['keep', '--store', join(home, 'moved.db'), ...more], { env: { HOME: home } }).status).toBe(0)
+    const moved = indelible(['export', id(2), '--to', 'indelible', '--store', join(home, 'moved.db'), ...more]).stdout
+    expect(moved).toContain('Go on.')
+    expect(moved).not.toContain('Grace')
+    if (kind === 'plain') expect(allBytes(join(home, 'moved.db'))).not.toContain('Grace')
+  })
+
+  it('an answer that was erased while it was written does not come back with its rest', () => {
+    const { write, keep, run, at, store } = newHome()
+    const begun = line(id(1), 0, 'Look.') + line(id(1), 1, 'I am Grace Hopper')
+    write(`${id(1)}.jsonl`, begun)
+    keep()
+    run('erase', id(1), '1', '--yes')
+    const answer = JSON.parse(line(id(1), 1, 'x')) as { message: { content: object[] } }
+    answer.message.content = [
+      { type: 'text', text: 'I am Grace Hopper of Arlington.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} },
+    ]
+    writeFileSync(at(`${id(1)}.jsonl`), line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`)
+    expect(keep().status).toBe(0)
+    expect(allBytes(store)).not.toContain('Grace')
+    expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
+  })
+
   it('a removed session is skipped until --again names it', () => {
     const { write, keep, run, at } = newHome()
     write(`${id(1)}.jsonl`, line(id(1), 0, 'Look.'))
