@@ -1,5 +1,6 @@
 /** `keep` and `restore`: files that grow, change and vanish, kills, erasures, keys. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -378,6 +379,71 @@ describe('after an erasure', () => {
     appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 3, 'Yes.'))
     keep()
     expect(run('show', id(1)).stdout).toContain('Yes.')
+  })
+})
+
+describe("what can't be written or read is said, with exit code 1", () => {
+  it('a file that may not grow: what is kept is whole, and the next run keeps the rest', () => {
+    const { home, write, store, keep, at, run, restored } = newHome()
+    const texts = Array.from({ length: 12 }, (_, number) => line(id(number), 0, randomBytes(200_000).toString('hex')))
+    for (const [number, text] of texts.entries()) write(`${id(number)}.jsonl`, text)
+    const limited = () =>
+      spawnSync('sh', ['-c', 'ulimit -f 4000; exec "$0" "$@"', process.execPath, main, 'keep', '--store', store], {
+        env: environment({ env: { HOME: home } }),
+        encoding: 'utf8',
+      })
+    for (let round = 0; round < 2; round++) {
+      const { status, stdout, stderr } = limited()
+      expect([status, stdout + stderr]).toEqual([1, expect.not.stringMatching(/^ {4}at /m)])
+      expect(stdout + stderr).toMatch(/^not kept: |^indelible: /m)
+    }
+    expect(run('repair').stdout).toContain('no findings')
+    for (const [number, text] of texts.entries()) expect([text, undefined]).toContain(restored(id(number), `${id(number)}.jsonl`)?.toString()) // oxfmt-ignore
+    expect(keep().status).toBe(0)
+    for (const [number, text] of texts.entries()) expect(restored(id(number), `${id(number)}.jsonl`)?.toString() === text).toBe(true) // oxfmt-ignore
+    expect(existsSync(at(`${id(0)}.jsonl`))).toBe(true)
+  })
+
+  it('the file beside the store is a folder or none of ours; the home is a file', () => {
+    const { home, write, store, run } = newHome()
+    write(`${id(1)}.jsonl`, line(id(1), 0, 'Look.'))
+    mkdirSync(`${store}.keep`)
+    expect(run('keep')).toMatchObject({ status: 1, stderr: expect.stringContaining(`${store}.keep: is a folder`) })
+    rmSync(`${store}.keep`, { recursive: true })
+    writeFileSync(`${store}.keep`, 'no database '.repeat(1000))
+    expect(run('keep')).toMatchObject({ status: 1, stderr: expect.stringContaining('file is not a database') })
+    rmSync(`${store}.keep`)
+    expect(run('keep').status).toBe(0)
+    const file = join(home, 'file')
+    writeFileSync(file, '')
+    expect(indelible(['keep'], { env: { HOME: file } })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(file),
+    })
+  })
+
+  it('a clock that jumps back to 2001 changes nothing that is kept, and brings nothing back', () => {
+    const { home, write, store, run, at } = newHome()
+    const back = `--import=data:text/javascript,Date.now=()=>1e12`
+    const early = (...args: readonly string[]) =>
+      spawnSync(process.execPath, [back, main, ...args, '--store', store], {
+        env: environment({ env: { HOME: home } }),
+        encoding: 'utf8',
+      })
+    const secret = 'My name is Grace Hopper of Arlington.'
+    write(`${id(1)}.jsonl`, line(id(1), 0, secret) + line(id(1), 1, 'Hello.'))
+    expect(early('keep').status).toBe(0)
+    expect(early('erase', id(1), '0', '--yes').status).toBe(0)
+    appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 2, 'And now?'))
+    write(`${id(2)}.jsonl`, line(id(2), 0, secret, 0) + line(id(2), 1, 'Hello.', 1))
+    for (let round = 0; round < 2; round++) {
+      expect(run('keep').status).toBe(0)
+      expect(early('keep').status).toBe(0)
+    }
+    expect(allBytes(store)).not.toContain('Grace')
+    const lens = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
+    expect(Object.fromEntries(lens.map((one) => [one.id, one.len]))).toEqual({ [id(1)]: 3, [id(2)]: 1 })
+    expect(run('verify', id(1)).stdout).toContain('good')
   })
 })
 
