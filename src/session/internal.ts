@@ -23,7 +23,7 @@ export {
 export { appendRows } from './moving/append-rows.ts'
 export { appendWithBlocks } from './writing/append.ts'
 export { recordedBlocks } from './erasing/receipt-blocks.ts'
-export { hasContent, spellings } from './record/note-copies.ts'
+export { hasContent, notesThatRepeat, spellings } from './record/note-copies.ts'
 export { openStepsOf } from './record/pending.ts'
 export { defaultTtl } from './writing/lease.ts'
 export { checkStore, leaseOfSession, partsOf, redactorOf } from './record/store-of.ts'

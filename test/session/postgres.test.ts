@@ -17,6 +17,7 @@ import {
   type Store,
 } from 'indelible'
 import { describeSession } from 'indelible/session'
+import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { postgresStore } from '@indelible/postgres'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../task-results.ts'
@@ -96,21 +97,26 @@ describe('erasing in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   }
   eraseCases('PostgreSQL', async () => (await open())[0])
   holdCases('PostgreSQL', open)
+  /** The bytes of the tables; older versions of rows stay until VACUUM. */
+  const bytesOf = async (stores: readonly Store[]): Promise<Buffer> => {
+    const client = new Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    const pieces = await Promise.all(stores.map(contentOf))
+    for (const table of ['log', 'segment', 'row', 'operation', 'mention', 'lease']) {
+      const { rows } = await client.query(`select t::text as row from "${schema} erasing".${table} t where scope = $1`, [stores[0]?.scope]) // oxfmt-ignore
+      pieces.push(Buffer.from(JSON.stringify(rows)))
+    }
+    await client.end()
+    return Buffer.concat(pieces)
+  }
   plantedCases('PostgreSQL', async () => {
     const [store] = await open()
-    // Of the tables; older versions of rows stay until VACUUM.
-    const bytes = async (): Promise<Buffer> => {
-      const client = new Client({ connectionString: server?.url ?? '' })
-      await client.connect()
-      const pieces = [await contentOf(store)]
-      for (const table of ['log', 'segment', 'row', 'operation', 'mention', 'lease']) {
-        const { rows } = await client.query(`select t::text as row from "${schema} erasing".${table} t where scope = $1`, [store.scope]) // oxfmt-ignore
-        pieces.push(Buffer.from(JSON.stringify(rows)))
-      }
-      await client.end()
-      return Buffer.concat(pieces)
-    }
-    return { store, bytes }
+    return { store, bytes: () => bytesOf([store]) }
+  })
+  plantedCases('PostgreSQL with encryption', async () => {
+    const [inner] = await open()
+    const store = withKeys(inner, keyRing([newHostKey()]))
+    return { store, bytes: () => bytesOf([inner, store]) }
   })
 })
 

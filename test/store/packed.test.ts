@@ -133,6 +133,28 @@ it('a decompression bomb is treated as damaged without decompressing, and no suc
   expect(Buffer.compare(unpack(pack(fewer)), fewer)).toBe(0)
 })
 
+it('many blocks, each with a plausible size, are not uncompressed together if no compaction can have written them', async () => {
+  const path = join(folder, 'bombs.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const bombs = Array.from({ length: 1500 }, () =>
+    zstdCompressSync(Buffer.concat([randomBytes(1000), Buffer.alloc(240_000)])),
+  )
+  const ids = await store.putBlocks(bombs)
+  const db = new DatabaseSync(path)
+  db.exec('update content set size = 241000')
+  db.close()
+  const faultOf = async (some: typeof ids): Promise<unknown> => {
+    const read = await store.getBlocks(some)()
+    return isLeft(read) && faultMessage(read.left)
+  }
+  expect(await faultOf(ids.slice(0, 100))).toContain('100 stored blocks are altered') // uncompressed, they are others
+  expect(await faultOf(ids)).toContain('no compaction wrote them')
+  await store.close()
+  expect(pack(new Uint8Array(241_000)).size).toBe(null)
+  const allowed = Buffer.concat([randomBytes(10_000), Buffer.alloc(200_000)])
+  expect(pack(allowed).size).toBe(allowed.length)
+})
+
 it('compaction compresses blocks, which are still read, deduplicated, searched and checked', async () => {
   const path = join(folder, 'store.db')
   const store = await sqliteStore({ path, durability: 'os' })

@@ -6,6 +6,7 @@ import { formOf, Interrupted, Misuse, Unreadable, type Call, type Command, type 
 import { commands, groups } from './commands.ts'
 import { formerNames, formerOptions } from './former-names.ts'
 import { commandHelp, firstHelp, programHelp } from './terminal/help.ts'
+import { systemError } from './terminal/system-error.ts'
 import { version } from './terminal/version.ts'
 import { terminalOf, type Surroundings } from './terminal/output.ts'
 
@@ -40,9 +41,10 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
       terminal.tell([`indelible: ${error.message}`, `Try: indelible ${commandPrefix(args[0])}--help`])
       return 2
     }
-    if (!(error instanceof Unreadable)) throw error
-    terminal.tell([`indelible: ${error.message}`])
-    return error.exitCode
+    const failure = error instanceof Unreadable ? error : systemError(error)
+    if (failure === undefined) throw error
+    terminal.tell([`indelible: ${failure.message}`])
+    return failure.exitCode
   }
 }
 

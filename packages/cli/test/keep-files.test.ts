@@ -1,5 +1,6 @@
 /** `keep` and `restore`: files that grow, change and vanish, kills, erasures, keys. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -284,6 +285,83 @@ describe('after an erasure', () => {
     expect(allBytes(store)).not.toContain('Grace')
   })
 
+  it.each([
+    ['of a session that was removed', 'plain'],
+    ['of a session that is encrypted', 'encrypted'],
+  ])('what was erased stays so in a copy %s', (_, kind) => {
+    const { home, write, keep: keepIn, run: runIn, store } = newHome()
+    const keys = join(home, 'keys')
+    if (kind === 'encrypted') indelible(['encryption', 'new', keys])
+    const more = kind === 'encrypted' ? ['--key-file', keys] : []
+    const [keep, run] = [() => keepIn(...more), (...args: readonly string[]) => runIn(...args, ...more)]
+    const [secret, result] = [
+      'My name is Grace Hopper of Arlington.',
+      'A whole result about Grace, with all that it has.',
+    ]
+    // The clock jumps back before the message that is erased.
+    const call = (session: string) =>
+      [
+        line(session, 0, 'Look.', 90) + line(session, 1, 'Where?', 91) + line(session, 2, secret, 5),
+        `${JSON.stringify({
+          ...{ uuid: `${session}-3`, parentUuid: `${session}-2`, sessionId: session, version: '2.1.0', cwd: '/w' },
+          ...{ timestamp: new Date(1.79e12 + 93_000).toISOString(), type: 'assistant' },
+          message: { id: 'm3', type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use', content: [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} }] }, // oxfmt-ignore
+        })}\n`,
+        `${JSON.stringify({
+          ...{ uuid: `${session}-4`, parentUuid: `${session}-3`, sessionId: session, version: '2.1.0', cwd: '/w' },
+          ...{ timestamp: new Date(1.79e12 + 94_000).toISOString(), type: 'user', toolUseResult: { stdout: result } },
+          message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'shortened' }] },
+        })}\n`,
+      ].join('')
+    write(`${id(1)}.jsonl`, call(id(1)))
+    expect(keep().status).toBe(0)
+    const texts = (session: string): string => run('export', session, '--to', 'indelible').stdout
+    expect(texts(id(1))).toContain(result)
+    expect(run('erase', id(1), '2', '4', '--yes').status).toBe(0)
+    expect(texts(id(1))).not.toContain('Grace')
+    if (kind === 'plain') expect(run('remove', id(1), '--yes').status).toBe(0)
+    // The same messages in another file, in one with another beginning, and in the first one, which is kept again.
+    write(`${id(2)}.jsonl`, call(id(2)) + line(id(2), 5, 'Good.', 95))
+    write(
+      `${id(3)}.jsonl`,
+      line(id(3), 0, 'Another beginning.', 90) + line(id(3), 1, 'Yes.', 91) + line(id(3), 2, secret, 5),
+    )
+    expect(keep().status).toBe(0)
+    expect(keepIn('--again', id(1), ...more).status).toBe(0)
+    if (kind === 'plain') expect(allBytes(store)).not.toContain('Grace')
+    for (const number of [1, 2, 3]) {
+      expect(texts(id(number))).toContain('"type":"message"')
+      expect(texts(id(number))).not.toContain('Grace')
+      expect(run('restore', id(number), '--to', join(home, `copy-${number}`)).status).toBe(1)
+    }
+    expect(texts(id(2))).toContain('Good.')
+    // A second run, after growth, and in a store that was moved without the file beside it.
+    renameSync(store, join(home, 'moved.db'))
+    appendFileSync(join(home, '.claude/projects/-w', `${id(2)}.jsonl`), line(id(2), 6, 'Go on.', 96))
+    expect(indelible(['keep', '--store', join(home, 'moved.db'), ...more], { env: { HOME: home } }).status).toBe(0)
+    const moved = indelible(['export', id(2), '--to', 'indelible', '--store', join(home, 'moved.db'), ...more]).stdout
+    expect(moved).toContain('Go on.')
+    expect(moved).not.toContain('Grace')
+    if (kind === 'plain') expect(allBytes(join(home, 'moved.db'))).not.toContain('Grace')
+  })
+
+  it('an answer that was erased while it was written does not come back with its rest', () => {
+    const { write, keep, run, at, store } = newHome()
+    const begun = line(id(1), 0, 'Look.') + line(id(1), 1, 'I am Grace Hopper')
+    write(`${id(1)}.jsonl`, begun)
+    keep()
+    run('erase', id(1), '1', '--yes')
+    const answer = JSON.parse(line(id(1), 1, 'x')) as { message: { content: object[] } }
+    answer.message.content = [
+      { type: 'text', text: 'I am Grace Hopper of Arlington.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} },
+    ]
+    writeFileSync(at(`${id(1)}.jsonl`), line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`)
+    expect(keep().status).toBe(0)
+    expect(allBytes(store)).not.toContain('Grace')
+    expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
+  })
+
   it('a removed session is skipped until --again names it', () => {
     const { write, keep, run, at } = newHome()
     write(`${id(1)}.jsonl`, line(id(1), 0, 'Look.'))
@@ -301,6 +379,71 @@ describe('after an erasure', () => {
     appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 3, 'Yes.'))
     keep()
     expect(run('show', id(1)).stdout).toContain('Yes.')
+  })
+})
+
+describe("what can't be written or read is said, with exit code 1", () => {
+  it('a file that may not grow: what is kept is whole, and the next run keeps the rest', () => {
+    const { home, write, store, keep, at, run, restored } = newHome()
+    const texts = Array.from({ length: 12 }, (_, number) => line(id(number), 0, randomBytes(200_000).toString('hex')))
+    for (const [number, text] of texts.entries()) write(`${id(number)}.jsonl`, text)
+    const limited = () =>
+      spawnSync('sh', ['-c', 'ulimit -f 4000; exec "$0" "$@"', process.execPath, main, 'keep', '--store', store], {
+        env: environment({ env: { HOME: home } }),
+        encoding: 'utf8',
+      })
+    for (let round = 0; round < 2; round++) {
+      const { status, stdout, stderr } = limited()
+      expect([status, stdout + stderr]).toEqual([1, expect.not.stringMatching(/^ {4}at /m)])
+      expect(stdout + stderr).toMatch(/^not kept: |^indelible: /m)
+    }
+    expect(run('repair').stdout).toContain('no findings')
+    for (const [number, text] of texts.entries()) expect([text, undefined]).toContain(restored(id(number), `${id(number)}.jsonl`)?.toString()) // oxfmt-ignore
+    expect(keep().status).toBe(0)
+    for (const [number, text] of texts.entries()) expect(restored(id(number), `${id(number)}.jsonl`)?.toString() === text).toBe(true) // oxfmt-ignore
+    expect(existsSync(at(`${id(0)}.jsonl`))).toBe(true)
+  })
+
+  it('the file beside the store is a folder or none of ours; the home is a file', () => {
+    const { home, write, store, run } = newHome()
+    write(`${id(1)}.jsonl`, line(id(1), 0, 'Look.'))
+    mkdirSync(`${store}.keep`)
+    expect(run('keep')).toMatchObject({ status: 1, stderr: expect.stringContaining(`${store}.keep: is a folder`) })
+    rmSync(`${store}.keep`, { recursive: true })
+    writeFileSync(`${store}.keep`, 'no database '.repeat(1000))
+    expect(run('keep')).toMatchObject({ status: 1, stderr: expect.stringContaining('file is not a database') })
+    rmSync(`${store}.keep`)
+    expect(run('keep').status).toBe(0)
+    const file = join(home, 'file')
+    writeFileSync(file, '')
+    expect(indelible(['keep'], { env: { HOME: file } })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(file),
+    })
+  })
+
+  it('a clock that jumps back to 2001 changes nothing that is kept, and brings nothing back', () => {
+    const { home, write, store, run, at } = newHome()
+    const back = `--import=data:text/javascript,Date.now=()=>1e12`
+    const early = (...args: readonly string[]) =>
+      spawnSync(process.execPath, [back, main, ...args, '--store', store], {
+        env: environment({ env: { HOME: home } }),
+        encoding: 'utf8',
+      })
+    const secret = 'My name is Grace Hopper of Arlington.'
+    write(`${id(1)}.jsonl`, line(id(1), 0, secret) + line(id(1), 1, 'Hello.'))
+    expect(early('keep').status).toBe(0)
+    expect(early('erase', id(1), '0', '--yes').status).toBe(0)
+    appendFileSync(at(`${id(1)}.jsonl`), line(id(1), 2, 'And now?'))
+    write(`${id(2)}.jsonl`, line(id(2), 0, secret, 0) + line(id(2), 1, 'Hello.', 1))
+    for (let round = 0; round < 2; round++) {
+      expect(run('keep').status).toBe(0)
+      expect(early('keep').status).toBe(0)
+    }
+    expect(allBytes(store)).not.toContain('Grace')
+    const lens = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
+    expect(Object.fromEntries(lens.map((one) => [one.id, one.len]))).toEqual({ [id(1)]: 3, [id(2)]: 1 })
+    expect(run('verify', id(1)).stdout).toContain('good')
   })
 })
 

@@ -11,7 +11,6 @@ import {
   type Message,
   type Part,
   type ToolCallPart,
-  type Sequence,
   type ToolResultPart,
 } from '../../message/index.ts'
 import {
@@ -266,7 +265,7 @@ export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) 
 }
 
 /** The ids of all calls in a record. A cut answer needs other ids. Cost: O(record). */
-export const callIdsIn = (messages: Sequence<Message>): Set<string> =>
+export const callIdsIn = (messages: Iterable<Message>): Set<string> =>
   new Set([...messages].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
 
 /**

@@ -7,6 +7,8 @@ import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/internal.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
 
+type Messages = Pick<View<Message>, 'at' | typeof Symbol.iterator>
+
 /** The messages to erase, and everything by which notes can refer to them. */
 export interface Subject {
   readonly positions: ReadonlySet<number>
@@ -48,7 +50,7 @@ interface CopiesInNotes {
 
 /** Collects the ids by which notes refer to the messages, and their texts. */
 export function* subjectOf(
-  messages: View<Message>,
+  messages: Messages,
   positions: readonly number[],
   { ended, inputs, files }: CopiesInNotes,
 ): Generator<number, Subject> {
@@ -102,7 +104,7 @@ export function* subjectOf(
  * The texts beside the contents of messages: in their names and `meta`. Without those that several messages of the
  * session have, such as the name of a model or a folder, which stand in many rows.
  */
-function* ownTextsBeside(messages: View<Message>, positions: readonly number[]): Generator<number, readonly string[]> {
+function* ownTextsBeside(messages: Messages, positions: readonly number[]): Generator<number, readonly string[]> {
   const beside = (message: Partial<Message>): ReadonlySet<string> => {
     const { name, meta } = ownFields(message)
     if (name === undefined && meta === undefined) return none
@@ -136,7 +138,7 @@ const saidIn = (part: unknown): readonly string[] =>
 const toolParts: ReadonlySet<unknown> = new Set(['tool_call', 'tool_result'])
 
 /** The step of a message. The answer of a step names it, and its results follow. */
-const stepOf = (messages: View<Message>, position: number): string | undefined => {
+const stepOf = (messages: Messages, position: number): string | undefined => {
   for (let at = position; at >= 0; at--) {
     const message = messages.at(at) as Message
     const step = stepIdOf(message)
@@ -217,6 +219,23 @@ export function* copiesIn(
     yield 1024 // about as long as notes are
   }
   return found
+}
+
+/** The indexes of the notes of a conversation that repeat some of its messages. */
+export const notesThatRepeat = (
+  messages: Messages,
+  positions: readonly number[],
+  notes: readonly Note[],
+): ReadonlySet<number> => {
+  const subject = resultOf(subjectOf(messages, positions, { ended: [], inputs: new Map(), files: false }))
+  return new Set(resultOf(copiesIn(notes, subject, none)))
+}
+
+const resultOf = <T>(steps: Generator<number, T>): T => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
 }
 
 const isCopyInNote = (

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import type { Block } from '../port/driver.ts'
 import { Slices } from '../port/slices.ts'
-import { packedColumns, unpack, type Packed } from './packed.ts'
+import { packedColumns, ReadBound, unpack, type Packed } from './packed.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
@@ -62,8 +62,11 @@ export class Blocks {
   async getInSlices(scope: number, ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> {
     const found = new Map<BlockId, Uint8Array>()
     const slices = new Slices()
+    const bound = new ReadBound()
     for (const id of ids) {
-      const bytes = this.get(scope, [id]).get(id)
+      const row = this.#content.get(scope, binary(id)) as Packed | undefined
+      if (row !== undefined) bound.take(row)
+      const bytes = row && unpack(row)
       if (bytes !== undefined) found.set(id, bytes)
       const turn = slices.next(bytes?.length)
       if (turn !== undefined) await turn

@@ -41,7 +41,9 @@ export const pack = (bytes: Uint8Array): Packed => {
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
   const pays =
-    packed.bytes.length <= bytes.length * 0.75 && isPlausible(packed) && Buffer.compare(unpack(packed), bytes) === 0
+    packed.bytes.length <= bytes.length * 0.75 &&
+    packed.size <= packed.bytes.length * usualRatio &&
+    Buffer.compare(unpack(packed), bytes) === 0
   return pays ? packed : { bytes, size: null }
 }
 
@@ -51,6 +53,26 @@ export const pack = (bytes: Uint8Array): Packed => {
  */
 export const mostRatio = 256
 const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= bytes.length * mostRatio
+
+/** Compaction leaves bytes that would get shorter than this uncompressed. */
+const usualRatio = 32
+const mostPlainBytes = 256 << 20
+
+/** Bounds the uncompressed bytes of one read: many blocks, each of them plausible, must not fill the memory either. */
+export class ReadBound {
+  #room = mostPlainBytes
+
+  /** Count a block. Throws a RangeError before it is uncompressed. */
+  take(packed: Packed): void {
+    if (!isPacked(packed) || !isPlausible(packed)) return
+    const { bytes, size } = packed
+    this.#room += bytes.length * usualRatio - Number(size)
+    if (this.#room < 0)
+      throw new RangeError(
+        `the blocks of one read are more than ${mostPlainBytes} bytes and ${usualRatio} times as long as they are stored: no compaction wrote them, and they are not read`,
+      )
+  }
+}
 
 export const isPacked = ({ size }: Pick<Packed, 'size'>): boolean => size !== null && size !== doesNotPay
 

@@ -1,19 +1,27 @@
-/** What was erased or removed in a store, by marks that have no text: `keep` must not store it again. */
-import { isLeft, jsonIn } from 'indelible/internal/json'
-import type { Message } from 'indelible/message'
+/** What was erased or removed in a store, as its ledger records it, without texts: `keep` must not store it again. */
+import { erasedBody } from 'indelible/internal/entry'
 import { erasedMessage } from 'indelible/internal/message'
-import { decodeRow } from 'indelible/internal/entry'
+import { isLeft } from 'indelible/internal/json'
+import { ledgerContent, stubLeaf, type Erasure } from 'indelible/internal/store'
+import type { Message } from 'indelible/message'
+import { pageKinds } from 'indelible/pages'
 import type { Store } from 'indelible/store'
-import { ledgerContent } from 'indelible/internal/store'
-import { sourceTimeOf } from '@indelible/transcripts'
+import { sourceTimeOf, type Transcript } from '@indelible/transcripts'
+import { recordOf } from '@indelible/transcripts/internal'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { allSessions } from '../sources/sessions.ts'
 
 export interface ErasedMessages {
   /** Whether nothing was erased in the store. */
   readonly isEmpty: boolean
-  /** Whether a message was erased in any session: its role, its call ids and its time in the source are the same. */
-  readonly has: (message: Message) => boolean
+  /**
+   * The positions of a conversation's messages that were erased in any session, also in one that was removed since: their
+   * roles, call ids and times are the same. One that has grown since counts, too. Of a removed session that was encrypted
+   * nobody can read the roles.
+   *
+   * @param time that of messages whose source has no times
+   */
+  readonly positionsIn: (transcript: Transcript, time: number) => ReadonlySet<number>
   /** Whether a message was written after the last erasure. */
   readonly isLater: (message: Message) => boolean
   /** Whether a session was removed, and nobody asked to keep it again. */
@@ -23,7 +31,7 @@ export interface ErasedMessages {
 /** Nothing was erased or removed. */
 export const nothingErased: ErasedMessages = {
   isEmpty: true,
-  has: () => false,
+  positionsIn: () => new Set(),
   isLater: () => false,
   isRemoved: () => false,
 }
@@ -31,35 +39,69 @@ export const nothingErased: ErasedMessages = {
 /**
  * Read what was erased and removed in a scope.
  *
- * Cost    the ledger; if something was erased, the erased rows of all sessions
+ * Cost    the ledger; then, if a message was erased, 12 hashes for each part of a message that is compared
  *
  * @param again the ids of removed sessions to keep again
  */
 export const erasedIn = async (store: Store, again: readonly string[]): Promise<ErasedMessages> => {
   const { erasures, sessions } = await valueOrUnreadable(() => ledgerContent(store))
-  const marks = new Set<string>()
-  if (erasures.length > 0)
-    for await (const { id } of allSessions(store)) {
-      const rows = erasures.filter((one) => one.id === id).flatMap((one) => one.rows)
-      for (const { row, kind } of rows) {
-        const read = kind === 'entry' ? await store.read(id, { from: row, to: row + 1 })() : undefined
-        const stored = read === undefined || isLeft(read) ? undefined : read.right[0]
-        const decoded = stored?.erased === undefined ? undefined : decodeRow(stored.body)
-        if (stored !== undefined && decoded !== undefined && !isLeft(decoded))
-          marks.add(markOf(jsonIn(decoded.right.text) as unknown as Message, stored.at))
-      }
-    }
+  const stubs = new Set<string>()
+  for (const { rows } of erasures) for (const { kind, stub } of rows) if (kind === 'entry') stubs.add(stub)
+  if (store.encryption !== undefined && stubs.size > 0) await addEncrypted(store, erasures, stubs)
   const latest = erasures.reduce((last, { at }) => Math.max(last, at), 0)
+  const isErasedAt = (message: Message, at: number): boolean =>
+    stubsOf(message).some((body) => stubs.has(stubLeaf({ kind: 'entry', body, at }, store.hash)))
   return {
     isEmpty: erasures.length === 0,
-    has: (message) => {
-      const time = marks.size === 0 ? undefined : sourceTimeOf(message)
-      return time !== undefined && marks.has(markOf(erasedMessage(message), time))
+    positionsIn: (transcript, time) => {
+      const positions = new Set<number>()
+      if (stubs.size === 0) return positions
+      let position = 0
+      for (const row of recordOf(transcript, time).rows) {
+        if (!('message' in row)) continue
+        // The row of a message that is older than the one before it has the time of that one.
+        const times = new Set([sourceTimeOf(row.message), row.at, time])
+        for (const at of times)
+          if (at !== undefined && isErasedAt(row.message, at)) {
+            positions.add(position)
+            break
+          }
+        position += 1
+      }
+      return positions
     },
     isLater: (message) => (sourceTimeOf(message) ?? 0) > latest,
     isRemoved: (id) => sessions.get(id)?.removed === true && !again.includes(id),
   }
 }
 
-const markOf = (stub: Message, at: number): string =>
-  `${at} ${JSON.stringify({ role: stub.role, content: stub.content })}`
+/** The ledger has the leaves of encrypted stubs. Those of sessions that are there are read with their keys. */
+const addEncrypted = async (store: Store, erasures: readonly Erasure[], stubs: Set<string>): Promise<void> => {
+  const places = Map.groupBy(erasures, ({ id }) => id)
+  for await (const { id } of allSessions(store))
+    for (const { row, kind } of (places.get(id) ?? []).flatMap(({ rows }) => rows)) {
+      const read = kind === 'entry' ? await store.read(id, { from: row, to: row + 1 })() : undefined
+      const stub = read === undefined || isLeft(read) ? undefined : read.right[0]
+      if (stub?.erased !== undefined) stubs.add(stubLeaf({ kind: 'entry', body: stub.body, at: stub.at }, store.hash))
+    }
+}
+
+/** The bodies with which a message may have been erased, whole or before it grew. */
+const stubsOf = (message: Message): readonly string[] => {
+  const bodies = new Set<string>()
+  for (let parts = Math.min(1, message.content.length); parts <= message.content.length; parts++) {
+    const stub = erasedMessage({ role: message.role, content: message.content.slice(0, parts) })
+    for (const page of pageKinds) for (const tagged of [false, true]) bodies.add(erasedBody(stub, { page, tagged }))
+  }
+  return [...bodies]
+}
+
+/** Whether a stub is that of a message, whole or before it grew. */
+export const isStubOf = (stub: Message, message: Message): boolean => {
+  const text = JSON.stringify([stub.role, stub.content])
+  for (let parts = message.content.length; parts >= 0; parts--) {
+    const { role, content } = erasedMessage({ role: message.role, content: message.content.slice(0, parts) })
+    if (JSON.stringify([role, content]) === text) return true
+  }
+  return false
+}

@@ -290,12 +290,15 @@ const sharesErased = async (store: Store, { id, source }: Work, erased: ErasedMe
     if (session.state === 'open') await session.close()()
     if (has) return true
   }
-  const read = await source?.read(0).catch(() => undefined)
-  // Of a file that can't be read nobody knows what it has.
-  return (
-    source !== undefined &&
-    (read === undefined || isLeft(read) || read.right.messages.some((message) => erased.has(message)))
-  )
+  if (source === undefined) return false
+  for (let [pick, count] = [0, 1]; pick < count; pick++) {
+    const read = await source.read(pick).catch(() => undefined)
+    // Of a file that can't be read nobody knows what it has.
+    if (read === undefined || isLeft(read)) return true
+    if (source.isSingle !== true) count = read.right.count
+    if (erased.positionsIn(read.right, Math.round(source.changed)).size > 0) return true
+  }
+  return false
 }
 
 const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => boolean): Promise<void> => {

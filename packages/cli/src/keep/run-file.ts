@@ -5,6 +5,8 @@
  */
 import { chmodSync, closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { reasonOf } from 'indelible/internal/task'
+import { Unreadable } from '../terminal/command.ts'
 
 /** A file as it was last kept. */
 export interface KeptState {
@@ -39,7 +41,7 @@ export class RunFile {
       closeSync(openSync(path, 'a', 0o600))
       chmodSync(path, 0o600)
     }
-    this.#db = new DatabaseSync(path, { timeout: 0 })
+    this.#db = this.#use(() => new DatabaseSync(path, { timeout: 0 }))
   }
 
   /**
@@ -58,10 +60,25 @@ export class RunFile {
       this.#db.exec('begin immediate')
     } catch (error) {
       if ((error as { readonly errcode?: number }).errcode === busy) return false
-      throw error
+      throw this.#failure(error)
     }
-    this.#db.exec(tables)
+    this.#use(() => this.#db.exec(tables))
     return true
+  }
+
+  #use<T>(step: () => T): T {
+    try {
+      return step()
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  /** The file can't be written, such as on a full disk, or is none of ours. What was kept before is in the store. */
+  #failure(error: unknown): Unreadable {
+    return new Unreadable(
+      `${this.#path}: ${reasonOf(error)}; what the store has kept stays, and the next run tries again`,
+    )
   }
 
   /** Whether another run asked to look again since this was last called. */
@@ -77,26 +94,25 @@ export class RunFile {
 
   /** The files of a scope, by path. */
   files(scope: string): Map<string, KeptState> {
-    const rows = this.#db.prepare('select * from file where scope = ?').all(scope)
+    const rows = this.#use(() => this.#db.prepare('select * from file where scope = ?').all(scope))
     return new Map(rows.map((row) => [String(row['path']), row as unknown as KeptState]))
   }
 
   put(scope: string, states: Iterable<KeptState>): void {
-    const statement = this.#db.prepare('insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
-    for (const { program, path, file, stamp, session, created, rows, unread, gone } of states)
-      statement.run(scope, path, program, file, stamp, session, created, rows, unread, gone)
-  }
-
-  forget(scope: string, paths: Iterable<string>): void {
-    const statement = this.#db.prepare('delete from file where scope = ? and path = ?')
-    for (const path of paths) statement.run(scope, path)
+    this.#use(() => {
+      const statement = this.#db.prepare('insert or replace into file values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+      for (const { program, path, file, stamp, session, created, rows, unread, gone } of states)
+        statement.run(scope, path, program, file, stamp, session, created, rows, unread, gone)
+    })
   }
 
   /** Store the result, release the lock and close the file. */
   end(result: RunResult): void {
-    this.#db.exec('delete from result')
-    this.#db.prepare('insert into result values (?)').run(JSON.stringify(result))
-    this.#db.exec('commit')
+    this.#use(() => {
+      this.#db.exec('delete from result')
+      this.#db.prepare('insert into result values (?)').run(JSON.stringify(result))
+      this.#db.exec('commit')
+    })
     this.close()
   }
 

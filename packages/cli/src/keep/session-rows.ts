@@ -1,15 +1,14 @@
 /** Brings a session's messages up to date with a conversation that continues in another program. */
 import { isLeft, isObject, type Json, jsonEqual, type JsonObject } from 'indelible/internal/json'
 import { isErased, type Message } from 'indelible/message'
-import { erasedMessage } from 'indelible/internal/message'
 import { forkSession, openSession, type Session } from 'indelible/session'
-import { appendRows } from 'indelible/internal/session'
+import { appendRows, notesThatRepeat } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { Transcript } from '@indelible/transcripts'
 import { recordOf } from '@indelible/transcripts/internal'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable, unreadableOf, faultText } from '../sources/place.ts'
-import type { ErasedMessages } from './erased-messages.ts'
+import { isStubOf, type ErasedMessages } from './erased-messages.ts'
 
 export interface RowsResult {
   readonly id: string
@@ -36,6 +35,7 @@ export const bringRows = async (
   erased: ErasedMessages,
   time: number = Date.now(),
 ): Promise<RowsResult> => {
+  const erasedAt = erased.positionsIn(transcript, time)
   let best: { readonly id: string; readonly shared: number; readonly from: number } | undefined
   for (let number = 1; ; number++) {
     const name = number === 1 ? id : `${id}-${number}`
@@ -44,7 +44,7 @@ export const bringRows = async (
     if (isMissing && erased.isRemoved(name)) return { id: name, done: 'removed', messages: 0, len: 0 }
     if (isMissing) {
       if (best === undefined) {
-        const rows = rowsFrom(transcript, 0, [], erased, time)
+        const rows = rowsFrom(transcript, 0, [], erasedAt, time)
         const created = await appendRows(store, name, {
           head: undefined,
           rows: [],
@@ -72,10 +72,10 @@ export const bringRows = async (
     }
     const session = await openToAppend(store, name)
     try {
-      const place = commonPlace(session, transcript, erased)
+      const place = commonPlace(session, transcript, erased, erasedAt)
       const { shared, from, isWhole } = place
       if (isWhole || from === transcript.messages.length || place.grown !== undefined) {
-        const done = await append(store, session, transcript, place, erased, time)
+        const done = await append(store, session, transcript, place, erasedAt, time)
         if (done === undefined) return await bringRows(store, id, transcript, metadata, erased, time)
         if (done > 0 && place.len > 0) await describeFile(store, id, transcript)
         const kind = done === 0 ? 'unchanged' : place.len === 0 ? 'stored' : 'continued'
@@ -108,7 +108,12 @@ interface CommonPlace {
 }
 
 /** An erased message counts as the same if roles and call ids are. A damaged one is Unreadable. */
-const commonPlace = (session: Session, { messages }: Transcript, erased: ErasedMessages): CommonPlace => {
+const commonPlace = (
+  session: Session,
+  { messages }: Transcript,
+  erased: ErasedMessages,
+  erasedAt: ReadonlySet<number>,
+): CommonPlace => {
   const view = session.conversation()
   const positionOf = (index: number): number => view.positionAt(index) ?? session.len
   let [index, from] = [0, 0]
@@ -117,12 +122,12 @@ const commonPlace = (session: Session, { messages }: Transcript, erased: ErasedM
       const [mine, its] = [view.at(index) as Message, messages[from] as Message]
       if (
         isErased(mine)
-          ? isStubOf(mine, its) && !erased.isLater(its)
+          ? isStubOf(mine, its) && (erasedAt.has(from) || !erased.isLater(its))
           : jsonEqual(mine as unknown as Json, its as unknown as Json)
       ) {
         index += 1
         from += 1
-      } else if (erased.has(its)) from += 1
+      } else if (erasedAt.has(from)) from += 1
       else break
     }
     const [last, now] = [view.at(index) as Message | undefined, messages[from]]
@@ -138,9 +143,6 @@ const commonPlace = (session: Session, { messages }: Transcript, erased: ErasedM
     throw unreadableOf(error)
   }
 }
-
-const isStubOf = (stub: Message, message: Message): boolean =>
-  jsonEqual(stub as unknown as Json, erasedMessage(message) as unknown as Json)
 
 /** Whether an answer is the beginning of another: its program was still writing it. */
 const hasGrown = (last: Message, now: Message): boolean => {
@@ -174,22 +176,26 @@ const describeFile = async (store: Store, id: string, transcript: Transcript): P
 
 type Rows = ReturnType<typeof rowsFrom>
 
-/** The rows from a message on, with the notes between them. Notes that are stored already are left out. */
+/** The rows from a message on, with the notes between them. Left out: erased messages, notes that repeat them, stored notes. */
 const rowsFrom = (
   transcript: Transcript,
   from: number,
   there: Iterable<unknown>,
-  erased: ErasedMessages,
+  erasedAt: ReadonlySet<number>,
   time: number,
 ) => {
   const stored = new Set(Array.from(there, (note) => JSON.stringify(note)))
-  let position = 0
+  const all = [...recordOf(transcript, time).rows]
+  const notes = erasedAt.size === 0 ? [] : all.flatMap((row) => ('note' in row ? [row.note] : []))
+  const repeating = erasedAt.size === 0 ? erasedAt : notesThatRepeat(transcript.messages, [...erasedAt], notes)
+  let [position, index] = [0, 0]
   const rows = []
-  for (const row of recordOf(transcript, time).rows) {
+  for (const row of all) {
     if ('message' in row) {
-      const isNew = position++ >= from
-      if (isNew && !erased.has(row.message)) rows.push({ ...row, at: row.at ?? time })
+      if (position >= from && !erasedAt.has(position)) rows.push({ ...row, at: row.at ?? time })
+      position += 1
     } else if (
+      !repeating.has(index++) &&
       position >= from &&
       row.note.type !== 'seal' &&
       row.note.type !== 'metadata' &&
@@ -206,10 +212,10 @@ const append = async (
   session: Session,
   transcript: Transcript,
   { from, grown }: CommonPlace,
-  erased: ErasedMessages,
+  erasedAt: ReadonlySet<number>,
   time: number,
 ): Promise<number | undefined> => {
-  let rows: Rows = rowsFrom(transcript, from, session.notes(), erased, time)
+  let rows: Rows = rowsFrom(transcript, from, session.notes(), erasedAt, time)
   if (grown !== undefined)
     rows = [{ note: { type: 'retraction', from: grown, to: grown + 1 } as const, at: rows[0]?.at ?? time }, ...rows]
   const messages = rows.filter((row) => 'message' in row).length

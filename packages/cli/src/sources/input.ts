@@ -24,6 +24,7 @@ import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import { compareRoot } from './export-root.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
+import { codeText } from '../terminal/system-error.ts'
 import { leftOutLines, unreadTableText } from '../terminal/report.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 
@@ -239,20 +240,8 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
 export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
   return new Unreadable(
-    `${option === undefined ? '' : `${option} `}${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`,
+    `${option === undefined ? '' : `${option} `}${pathOf(path)}: ${code === undefined ? String(error) : codeText(code)}`,
   )
-}
-
-const reasons: { readonly [code: string]: string } = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist',
-  EISDIR: 'is a folder; expected a file',
-  EACCES: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EINVAL: 'is not a path',
-  ELOOP: 'is a link to itself',
-  ENAMETOOLONG: 'the name is too long',
 }
 
 /** The same for an output file: it does not exist yet, so the missing part is its folder. */
