@@ -82,6 +82,8 @@ interface Found {
   first: number
   five: number
   readonly times: number[]
+  /** Of the processor, which a busy machine changes less. */
+  readonly spent: number[]
 }
 
 const ask = async (
@@ -90,22 +92,24 @@ const ask = async (
   to: Found,
 ) => {
   for (const { question, right } of questions) {
-    const from = performance.now()
+    const [from, before] = [performance.now(), process.cpuUsage()]
     const found = await find(question)
     to.times.push(performance.now() - from)
+    const { user, system } = process.cpuUsage(before)
+    to.spent.push((user + system) / 1000)
     to.questions += 1
     if (right.has(found[0] ?? '')) to.first += 1
     if (found.slice(0, 5).some((id) => right.has(id))) to.five += 1
   }
 }
 
-const nothing = (): Found => ({ questions: 0, first: 0, five: 0, times: [] })
+const nothing = (): Found => ({ questions: 0, first: 0, five: 0, times: [], spent: [] })
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`
 const quantile = (values: readonly number[], share: number): string =>
   `${(values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN).toFixed(1)} ms`
-const row = (name: string, { questions, first, five, times }: Found): void =>
+const row = (name: string, { questions, first, five, times, spent }: Found): void =>
   console.log(
-    `| ${name} | ${questions} | ${percent(first, questions)} | ${percent(five, questions)} | ${quantile(times, 0.5)} | ${quantile(times, 0.95)} |`,
+    `| ${name} | ${questions} | ${percent(first, questions)} | ${percent(five, questions)} | ${quantile(times, 0.5)} | ${quantile(times, 0.95)} | ${quantile(spent, 0.5)} | ${quantile(spent, 0.95)} |`,
   )
 
 /** A store's clock, which `fill` sets to the time of each session. */
@@ -145,7 +149,8 @@ const peer = (sessions: readonly Session[], by: 'session' | 'message') => {
   ]
 }
 
-const heading = '| | questions | first | first five | median | p95 |\n|---|---:|---:|---:|---:|---:|'
+const heading =
+  '| | questions | first | first five | median | p95 | processor | p95 |\n|---|---:|---:|---:|---:|---:|---:|---:|'
 const folder = mkdtempSync(join(tmpdir(), 'indelible-questions-'))
 const [what = 'own', count = '10000'] = process.argv.slice(2)
 if (!existsSync(new URL('.cache/locomo/50.json', import.meta.url))) throw new Error('LoCoMo is not in .cache/locomo')

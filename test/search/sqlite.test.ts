@@ -296,3 +296,20 @@ describe('the search index of a store file', () => {
     await store.close()
   })
 })
+
+it('a question about named sessions sees what another connection has written since', async () => {
+  const file = path()
+  const [one, other] = [await sqliteStore({ path: file }), await sqliteStore({ path: file })]
+  await indexStore(one)
+  const found = async (): Promise<readonly string[]> =>
+    (await searchStore(one, { question: 'needle', sessions: ['a', 'b'] })).sessions.map(({ session }) => session)
+  expect(await found()).toEqual([])
+  const a = await createSession(other, { id: 'a', messages: [user('A needle.')] })
+  expect(await found()).toEqual(['a'])
+  await createSession(one, { id: 'b', messages: [user('A needle.')] })
+  expect((await found()).toSorted()).toEqual(['a', 'b'])
+  await a.close()
+  orThrow(await other.remove('a')())
+  expect(await found()).toEqual(['b'])
+  for (const store of [one, other]) await store.close()
+})

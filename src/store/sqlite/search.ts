@@ -82,7 +82,8 @@ export class Search implements IndexDriver {
   readonly #hasFullText: boolean
   /** Whether an index exists, with the schema version at which this was read. */
   #known: { in: number; readonly version: unknown; readonly tables: 'none' | 'older' | 'current' } | undefined
-  #counted: { readonly state: string; readonly messages: number } | undefined
+  /** What `#unlessChanged` has read, by name. */
+  readonly #read = new Map<string, { readonly state: string; readonly value: unknown }>()
   /** The data version at which all rows were indexed. */
   #upToDate: unknown
 
@@ -195,17 +196,23 @@ export class Search implements IndexDriver {
   }
 
   async segmentsOf(scope: string, logs: readonly string[]): Answer<readonly number[]> {
-    const { segments } = this.#statements.segmentsOf().get(this.#parts.scopes.keyOf(scope), JSON.stringify(logs)) as {
-      readonly segments: string
-    }
-    return right(JSON.parse(segments) as readonly number[])
+    const [key, ids] = [this.#parts.scopes.keyOf(scope), JSON.stringify(logs)]
+    return right(
+      this.#unlessChanged('segments', `${key} ${ids}`, () => {
+        const { segments } = this.#statements.segmentsOf().get(key, ids) as { readonly segments: string }
+        return JSON.parse(segments) as readonly number[]
+      }),
+    )
   }
 
   async encrypted(scope: string): Answer<readonly string[]> {
-    const found = this.#statements
-      .encrypted()
-      .all(this.#parts.scopes.keyOf(scope), encryptionMark) as unknown as readonly { readonly id: string; readonly meta: string }[] // oxfmt-ignore
-    return right(found.filter(({ meta }) => isEncryptedMeta(meta)).map(({ id }) => id))
+    const key = this.#parts.scopes.keyOf(scope)
+    return right(
+      this.#unlessChanged('encrypted', `${key}`, () => {
+        const found = this.#statements.encrypted().all(key, encryptionMark) as unknown as readonly { readonly id: string; readonly meta: string }[] // oxfmt-ignore
+        return found.filter(({ meta }) => isEncryptedMeta(meta)).map(({ id }) => id)
+      }),
+    )
   }
 
   async add(terms: TermsOf, most: number): Answer<RowsIndexed> {
@@ -319,18 +326,27 @@ export class Search implements IndexDriver {
     return found
   }
 
-  /** The number of messages of a scope, counted again only after a change of the file. */
+  /** The number of messages of a scope. */
   #messages(scope: number): number {
+    return this.#unlessChanged(
+      'messages',
+      `${scope}`,
+      () => (this.#statements.messages().get(scope) as { readonly messages: number }).messages,
+    )
+  }
+
+  /** A value that is read again only after a change of the file, or `of` something else. */
+  #unlessChanged<T>(name: string, of: string, read: () => T): T {
     const { version, changes } = this.#statements.state().get() as {
       readonly version: number
       readonly changes: number
     }
-    const state = `${version} ${changes} ${scope}`
-    if (this.#counted?.state !== state) {
-      const { messages } = this.#statements.messages().get(scope) as { readonly messages: number }
-      this.#counted = { state, messages }
-    }
-    return this.#counted.messages
+    const state = `${version} ${changes} ${of}`
+    const known = this.#read.get(name)
+    if (known?.state === state) return known.value as T
+    const value = read()
+    this.#read.set(name, { state, value })
+    return value
   }
 
   #stretchesOf(scope: string, id: string): Either<StoreFault, readonly Stretch[]> {

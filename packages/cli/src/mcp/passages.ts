@@ -36,6 +36,7 @@ export const searchSessions = async (
   readable: ReadonlyMap<string, unknown>,
   isAll: boolean,
   limit: number,
+  passages: number,
 ): Promise<FoundSessions> => {
   const {
     sessions,
@@ -44,13 +45,13 @@ export const searchSessions = async (
     behind = 0,
     damaged = [],
   } = await valueOrUnreadable(
-    searchStore(store, { question, ...(!isAll && { sessions: [...readable.keys()] }), limit, passages: mostHits }),
+    searchStore(store, { question, ...(!isAll && { sessions: [...readable.keys()] }), limit, passages }),
   )
 
   return {
     sessions: sessions
       .filter(({ session }) => readable.has(session))
-      .map(({ session, passages, more: others }) => ({ id: session, hits: passages, more: others })),
+      .map(({ session, passages: hits, more: others }) => ({ id: session, hits, more: others })),
     more,
     altered: damaged.filter((id) => readable.has(id)),
     remarks:
@@ -59,9 +60,6 @@ export const searchSessions = async (
         : [`${countText(unread + behind, 'message')} not searched: "indelible index" makes them searchable.`],
   }
 }
-
-/** The most messages of a session that are looked at: of some nothing may be answered. */
-const mostHits = 6
 
 /** The most characters of a passage. */
 const mostCharacters = 300

@@ -13,7 +13,7 @@ import { timeOf, Unreadable } from '../terminal/command.ts'
 import { countText } from '../terminal/screen.ts'
 import { Answer } from './answer.ts'
 import { withoutOwnResults } from './own-results.ts'
-import { passageIn, searchSessions } from './passages.ts'
+import { passageIn, searchSessions, type Hit } from './passages.ts'
 import { programOf, type ReadableSessions, type SessionFilter } from './readable-sessions.ts'
 
 /** What a call may read. */
@@ -41,8 +41,11 @@ const position = { type: 'integer', minimum: 0 }
 const annotations = { readOnlyHint: true } as const
 
 const mostSessions = 10
-/** The most passages of a session. */
+/** The most passages of a session, and the most messages that are looked at for them. */
 const mostPassages = 3
+const mostHits = 20
+/** In tokens: a session is added only if so many are left for it. */
+const leastOfSession = 150
 
 const search: Tool = {
   definition: {
@@ -64,25 +67,33 @@ const search: Tool = {
     if (readable.size === 0) return noSessionsText(sessions, args)
     const isAll = readable.size === sessions.size
     const most = asking === undefined ? limit : limit + 1
-    const found = await searchSessions(store, question, readable, isAll, most)
+    const found = await searchSessions(store, question, readable, isAll, most, mostPassages)
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, passages] = [0, 0]
     // The conversation that asks knows its own messages.
     const ordered = found.sessions.toSorted((a, b) => Number(a.id === asking) - Number(b.id === asking))
     for (const { id, hits, more: others } of ordered.slice(0, limit)) {
+      if (answer.room < leastOfSession) break
       const info = await currentInfo(store, readable.get(id))
       if (info === undefined) continue
       const texts: JsonObject[] = []
-      let more = others
-      for (const [index, hit] of hits.entries()) {
-        if (texts.length === mostPassages) {
-          more += hits.length - index
-          break
+      const tried = new Set<number>()
+      const addPassages = async (found: readonly Hit[]): Promise<void> => {
+        for (const hit of found) {
+          if (texts.length === mostPassages) break
+          if (tried.has(hit.position)) continue
+          tried.add(hit.position)
+          const text = await passageIn(store, hit, redactor)
+          if (text !== undefined) texts.push({ at: hit.position, role: hit.role, text })
         }
-        const text = await passageIn(store, hit, redactor)
-        if (text !== undefined) texts.push({ at: hit.position, role: hit.role, text })
       }
+      await addPassages(hits)
+      // Earlier answers of this server repeat the question's words, so they may be all that was found first.
+      if (texts.length < mostPassages && others > 0)
+        for (const one of (await searchSessions(store, question, new Map([[id, info]]), false, 1, mostHits)).sessions)
+          await addPassages(one.hits)
+      const more = Math.max(0, hits.length + others - tried.size)
       if (texts.length === 0) continue
       const line = { ...lineOf(info, redactor), ...(id === asking && { asking: true }), passages: texts }
       if (!answer.add(line)) continue
