@@ -356,10 +356,19 @@ describe('after an erasure', () => {
       { type: 'text', text: 'I am Grace Hopper of Arlington.' },
       { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} },
     ]
-    writeFileSync(at(`${id(1)}.jsonl`), line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`)
+    const whole = line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`
+    writeFileSync(at(`${id(1)}.jsonl`), whole)
     expect(keep().status).toBe(0)
     expect(allBytes(store)).not.toContain('Grace')
     expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
+    // The other way round: a copy from before the answer was whole.
+    rmSync(at(`${id(1)}.jsonl`))
+    write(`${id(2)}.jsonl`, whole.replaceAll(id(1), id(2)).replaceAll('Grace', 'Edsger'))
+    keep()
+    run('erase', id(2), '1', '--yes')
+    write(`${id(3)}.jsonl`, begun.replaceAll(id(1), id(3)).replaceAll('Grace', 'Edsger'))
+    keep()
+    expect(allBytes(store)).not.toContain('Edsger')
   })
 
   it('a removed session is skipped until --again names it', () => {
