@@ -363,10 +363,13 @@ describe('after an erasure', () => {
     expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
     // The other way round: a copy from before the answer was whole.
     rmSync(at(`${id(1)}.jsonl`))
-    write(`${id(2)}.jsonl`, whole.replaceAll(id(1), id(2)).replaceAll('Grace', 'Edsger'))
+    const later = (text: string, session: string): string =>
+      text.replaceAll(id(1), session).replaceAll('Grace', 'Edsger').replaceAll(':13:2', ':43:2')
+    write(`${id(2)}.jsonl`, later(whole, id(2)))
     keep()
-    run('erase', id(2), '1', '--yes')
-    write(`${id(3)}.jsonl`, begun.replaceAll(id(1), id(3)).replaceAll('Grace', 'Edsger'))
+    expect(run('show', id(2)).stdout).toContain('Edsger')
+    expect(run('erase', id(2), '1', '--yes').status).toBe(0)
+    write(`${id(3)}.jsonl`, later(begun, id(3)))
     keep()
     expect(allBytes(store)).not.toContain('Edsger')
   })
