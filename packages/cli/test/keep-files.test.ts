@@ -356,10 +356,22 @@ describe('after an erasure', () => {
       { type: 'text', text: 'I am Grace Hopper of Arlington.' },
       { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} },
     ]
-    writeFileSync(at(`${id(1)}.jsonl`), line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`)
+    const whole = line(id(1), 0, 'Look.') + `${JSON.stringify(answer)}\n`
+    writeFileSync(at(`${id(1)}.jsonl`), whole)
     expect(keep().status).toBe(0)
     expect(allBytes(store)).not.toContain('Grace')
     expect(run('list', '--json').lines.filter(Boolean)).toHaveLength(1)
+    // The other way round: a copy from before the answer was whole.
+    rmSync(at(`${id(1)}.jsonl`))
+    const later = (text: string, session: string): string =>
+      text.replaceAll(id(1), session).replaceAll('Grace', 'Edsger').replaceAll(':13:2', ':43:2')
+    write(`${id(2)}.jsonl`, later(whole, id(2)))
+    keep()
+    expect(run('show', id(2)).stdout).toContain('Edsger')
+    expect(run('erase', id(2), '1', '--yes').status).toBe(0)
+    write(`${id(3)}.jsonl`, later(begun, id(3)))
+    keep()
+    expect(allBytes(store)).not.toContain('Edsger')
   })
 
   it('a removed session is skipped until --again names it', () => {

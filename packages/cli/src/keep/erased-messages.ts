@@ -1,7 +1,7 @@
 /** What was erased or removed in a store, as its ledger records it, without texts: `keep` must not store it again. */
-import { erasedBody } from 'indelible/internal/entry'
+import { decodeRow, erasedBody } from 'indelible/internal/entry'
 import { erasedMessage } from 'indelible/internal/message'
-import { isLeft } from 'indelible/internal/json'
+import { isLeft, jsonIn } from 'indelible/internal/json'
 import { ledgerContent, stubLeaf, type Erasure } from 'indelible/internal/store'
 import type { Message } from 'indelible/message'
 import { pageKinds } from 'indelible/pages'
@@ -39,7 +39,8 @@ export const nothingErased: ErasedMessages = {
 /**
  * Read what was erased and removed in a scope.
  *
- * Cost    the ledger; then, if a message was erased, 12 hashes for each part of a message that is compared
+ * Cost    the ledger, and the erased rows of all sessions; then, if a message was erased, 12 hashes for each part of a message
+ *         that is compared
  *
  * @param again the ids of removed sessions to keep again
  */
@@ -47,7 +48,7 @@ export const erasedIn = async (store: Store, again: readonly string[]): Promise<
   const { erasures, sessions } = await valueOrUnreadable(() => ledgerContent(store))
   const stubs = new Set<string>()
   for (const { rows } of erasures) for (const { kind, stub } of rows) if (kind === 'entry') stubs.add(stub)
-  if (store.encryption !== undefined && stubs.size > 0) await addEncrypted(store, erasures, stubs)
+  if (stubs.size > 0) await addStored(store, erasures, stubs)
   const latest = erasures.reduce((last, { at }) => Math.max(last, at), 0)
   const isErasedAt = (message: Message, at: number): boolean =>
     stubsOf(message).some((body) => stubs.has(stubLeaf({ kind: 'entry', body, at }, store.hash)))
@@ -75,14 +76,20 @@ export const erasedIn = async (store: Store, again: readonly string[]): Promise<
   }
 }
 
-/** The ledger has the leaves of encrypted stubs. Those of sessions that are there are read with their keys. */
-const addEncrypted = async (store: Store, erasures: readonly Erasure[], stubs: Set<string>): Promise<void> => {
-  const places = Map.groupBy(erasures, ({ id }) => id)
+/**
+ * The stubs of sessions that are there: encrypted ones, of which the ledger has no leaf that could be made again, and those
+ * of a shorter version of each message, as a file has that was copied before it grew.
+ */
+const addStored = async (store: Store, erasures: readonly Erasure[], stubs: Set<string>): Promise<void> => {
+  const erasuresOf = Map.groupBy(erasures, ({ id }) => id)
   for await (const { id } of allSessions(store))
-    for (const { row, kind } of (places.get(id) ?? []).flatMap(({ rows }) => rows)) {
+    for (const { row, kind } of (erasuresOf.get(id) ?? []).flatMap(({ rows }) => rows)) {
       const read = kind === 'entry' ? await store.read(id, { from: row, to: row + 1 })() : undefined
-      const stub = read === undefined || isLeft(read) ? undefined : read.right[0]
-      if (stub?.erased !== undefined) stubs.add(stubLeaf({ kind: 'entry', body: stub.body, at: stub.at }, store.hash))
+      const stored = read === undefined || isLeft(read) ? undefined : read.right[0]
+      const decoded = stored?.erased === undefined ? undefined : decodeRow(stored.body)
+      if (stored === undefined || decoded === undefined || isLeft(decoded)) continue
+      for (const body of stubsOf(jsonIn(decoded.right.text) as unknown as Message))
+        stubs.add(stubLeaf({ kind: 'entry', body, at: stored.at }, store.hash))
     }
 }
 
