@@ -75,6 +75,8 @@ export const agents: readonly Agent[] = [
       '-c',
       'openai_base_url={OPENAI_BASE_URL}',
       '-c',
+      'analytics.enabled=false', // without a way out it waits 5 s for them at its end
+      '-c',
       'model_auto_compact_token_limit=100000',
       question,
     ],

@@ -163,6 +163,8 @@ const codex = [
   '--dangerously-bypass-approvals-and-sandbox',
   '-c',
   `openai_base_url=${provider.url}/v1`,
+  '-c',
+  'analytics.enabled=false', // without a way out it waits 5 s for them at its end
 ]
 const pi = ['-p', '--provider', 'scripted', '--model', 'gpt-5.2']
 

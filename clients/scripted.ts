@@ -146,7 +146,9 @@ const tokensOf = (body: Wire, asked: string): number =>
   /fills the window/.test(asked) ? 190_000 : Math.ceil(JSON.stringify(body).length / 4)
 
 /** What the model answers to a request. */
-export const scripted = ({ path, body }: Request): Reply => {
+export const scripted = ({ path, headers, body }: Request): Reply => {
+  // Codex then posts its requests; after another answer it tries to connect for seconds.
+  if (headers.upgrade === 'websocket') return { status: 426, body: {} }
   const place = path.replace(/\?.*$/, '')
   if (place.endsWith('/count_tokens')) return { body: { input_tokens: tokensOf(body, '') } }
   if (place.endsWith('/messages')) return anthropic(body)
