@@ -37,8 +37,10 @@ const parameterPaths = namesOf('parameters').map((name) => name.split('.'))
 const contentFields: ReadonlySet<string> = new Set(namesOf('content'))
 const itemTypes: ReadonlySet<unknown> = new Set(namesOf('item'))
 const systemStarts = namesOf('system')
-const resultLine = new RegExp(`^(?:${namesOf('line').join('|')}): .*$`, 'gm')
-const anyInText = new RegExp(`^(?:${namesOf('line').join('|')}): |"(?:${[...contentFields].join('|')})"`, 'm')
+/** Codex 0.171.0 writes `Wall time 0.2 seconds` for scripts. */
+const lineStart = `^(?:(?:${namesOf('line').join('|')}): |Wall time (?=[\\d.]+ seconds$))`
+const resultLine = new RegExp(`${lineStart}.*$`, 'gm')
+const anyInText = new RegExp(`${lineStart}|"(?:${[...contentFields].join('|')})"`, 'm')
 
 /** The parameters of a request without bookkeeping. */
 export const withoutBookkeeping = (parameters: JsonObject): JsonObject => {

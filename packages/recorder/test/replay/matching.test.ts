@@ -19,6 +19,24 @@ it('the id that Codex makes up for its list of tools is not compared; its tools,
   expect(identity(item('computer_call', 'c_1', 'exec'))).not.toBe(identity(item('computer_call', 'c_2', 'exec')))
 })
 
+it.each([
+  [
+    'Script completed\nWall time 0.2 seconds\nOutput:\n\nalpha',
+    'Script completed\nWall time 12 seconds\nOutput:\n\nalpha',
+    true,
+  ],
+  ['Wall time: 0.2 seconds\nalpha', 'Wall time: 0.1 seconds\nalpha', true],
+  ['Wall time 0.2 seconds\nalpha', 'Wall time 0.2 seconds\nbeta', false],
+  ['Wall time 2 seconds of silence', 'Wall time 3 seconds of silence', false],
+])('the time that a result of Codex took is not compared: %j, %j', (one, other, isEqual) => {
+  const result = (text: string): Message => ({
+    role: 'tool',
+    content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text }] }],
+  })
+  const [first, second] = [one, other].map((text) => new Matching([]).identity(result(text), undefined))
+  expect(first === second).toBe(isEqual)
+})
+
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
 
 /** The first message of Gemini CLI 0.61.0. */
