@@ -5,7 +5,7 @@ import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
 import type { ContentOptions } from '../content.ts'
 import { bodyOf, observedFetch, type Fetch } from '../fetch.ts'
-import { fileForm, openReplayFile } from './file-recording.ts'
+import { fileForms, openReplayFile } from './file-recording.ts'
 import { recordedCallsOf, recordFileAnew } from './file.ts'
 import { ignorable, type Ignored } from './matching.ts'
 import { Replay, type ReplayOutcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
@@ -145,7 +145,7 @@ const fetchFromFile = ({
     calls: async () => (isLeft(opened) ? opened : right(recordedCallsOf(calls, name))),
     ignore: [...ignore],
     redact,
-    form: (request) => fileForm(request, redact),
+    forms: fileForms(redact),
     recordAnew: recordFileAnew,
     ...(recording !== undefined && { isRecorded: true }),
   }
