@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { createSession, listSessions, memoryStore, type Message } from 'indelible'
+import type * as Identity from '../../src/identity.ts'
 import { recordingFetch } from '@indelible/recorder'
 import { replayingFetch, replayingModel } from '@indelible/recorder/replay'
 
 const bytes = { digested: 0, redacted: 0 }
 vi.mock('../../src/identity.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/identity.ts')>()
+  const original = await importOriginal<typeof Identity>()
   const identityOf = (message: Message): string => {
     bytes.digested += JSON.stringify(message).length
     return original.identityOf(message)
