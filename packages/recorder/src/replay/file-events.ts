@@ -84,7 +84,8 @@ export const isEventLine = (line: unknown): line is EventLine => {
   const [first, second, columns] = line as readonly unknown[]
   if (line.length === 2)
     return (first === null || typeof first === 'string') && (typeof second === 'string' || isObject(second))
-  if (line.length !== 3 || !isObject(first) || !Number.isSafeInteger(second) || !isObject(columns)) return false
+  const isCount = Number.isInteger(second) && Number(second) >= 0 && Number(second) < mostEvents
+  if (line.length !== 3 || !isObject(first) || !isCount || !isObject(columns)) return false
   return Object.values(columns).every(
     (column) => typeof column === 'number' || (Array.isArray(column) && column.length === second),
   )
@@ -117,6 +118,9 @@ const isList = (line: EventLine): line is Extract<EventLine, readonly unknown[]>
 /** The most values in which events of a run differ. */
 const mostColumns = 4
 
+/** The most events of a run: a line of a few bytes must not fill the memory. */
+const mostEvents = 100_000
+
 const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
   const leaves = events.map(leavesOf)
   const lines: EventLine[] = []
@@ -124,7 +128,7 @@ const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
     const first = leaves[from] as Leaves
     const paths = new Set<string>()
     let to = from + 1
-    for (; to < events.length; to++) {
+    for (; to < events.length && to - from < mostEvents; to++) {
       const differing = differingPaths(first, leaves[to] as Leaves)
       if (differing === undefined || new Set([...paths, ...differing]).size > mostColumns) break
       for (const path of differing) paths.add(path)

@@ -107,8 +107,12 @@ export class Replay {
     if (this.#isClosed) return refused('the replay is closed')
     const loaded = await this.load()
     if (isLeft(loaded)) return refused(loaded.left)
+    if (this.#isClosed) return refused('the replay is closed')
     const parsed = parseRequestBody(api, body, request)
-    if (isLeft(parsed)) return refused(parsed.left)
+    if (isLeft(parsed)) {
+      this.#missed.push({ tag: 'NotRecorded', text: `A call of ${api.name} can't be read: ${parsed.left}.` })
+      return refused(parsed.left)
+    }
     const { model } = parsed.right
     const asked = { ...this.#earlier.recorded(parsed.right), model: this.#forms.name(model) }
     const folder = this.#folderOf(asked)

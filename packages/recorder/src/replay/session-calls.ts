@@ -30,7 +30,7 @@ export const callsOfSessions = async (
 ): Promise<Either<string, readonly RecordedCall[]>> => {
   const all: TimedCall[] = []
   const shared = new Set<string>() // a fork has the rows of its original, too
-  for (const id of ids) {
+  for (const id of new Set(ids)) {
     const session = await readSession(store, id)()
     if (isLeft(session))
       return left(`session ${JSON.stringify(id)} can't be read: ${sessionFaultText(session.left as RecordFault)}`)

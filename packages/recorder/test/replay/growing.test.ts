@@ -7,22 +7,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, it, vi } from 'vitest'
 import { createSession, listSessions, memoryStore, type Message } from 'indelible'
-import type * as Identity from '../../src/identity.ts'
 import { recordingFetch } from '@indelible/recorder'
-import { replayingFetch, replayingModel } from '@indelible/recorder/replay'
+import { replayingFetch } from '../../src/replay/fetch.ts'
+import { Matching } from '../../src/replay/matching.ts'
+import { replayingModel } from '../../src/replay/model.ts'
 
 const bytes = { digested: 0, redacted: 0 }
-vi.mock('../../src/identity.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof Identity>()
-  const identityOf = (message: Message): string => {
-    bytes.digested += JSON.stringify(message).length
-    return original.identityOf(message)
-  }
-  return { ...original, identityOf }
+// Each message is made comparable directly before it is digested.
+const { comparable } = Matching.prototype
+const spy = vi.spyOn(Matching.prototype, 'comparable').mockImplementation(function (this: Matching, message, folder) {
+  bytes.digested += JSON.stringify(message).length
+  return comparable.call(this, message, folder)
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-growing-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  spy.mockRestore()
+  vi.unstubAllEnvs()
+})
 beforeEach(() => {
   vi.stubEnv('CI', '')
   Object.assign(bytes, { digested: 0, redacted: 0 })

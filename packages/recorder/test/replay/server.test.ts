@@ -12,7 +12,10 @@ import { replayingFetch, startReplayServer } from '@indelible/recorder/replay'
 import type { Fetch } from '../../src/fetch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-replay-server-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  vi.unstubAllEnvs()
+})
 
 const chunk = (text: string, finishReason?: string): object => ({
   candidates: [{ content: { role: 'model', parts: [{ text }] }, ...(finishReason && { finishReason }), index: 0 }],
