@@ -649,6 +649,29 @@ it('two calls of one session in one millisecond keep their own receipts', async 
   expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'one', 'two'])
 })
 
+it('calls that began in one millisecond and are stored are not recorded again', async () => {
+  const store = memoryStore()
+  const spool = openTestSpool({ now: () => 1000 })
+  const posted: [Uint8Array, Segment | undefined][] = []
+  const frames = new Frames({ spool, post: (records, segment) => posted.push([records, segment]), now: () => 1000 })
+  for (const question of ['one', 'two', 'three']) {
+    const call = observed(frames, question)
+    answer(call)
+    call.end()
+  }
+  frames.flush()
+  const recorder: Recorder = createRecorder({ store, now: () => reader.now() })
+  const reader: FrameReader = new FrameReader(
+    () => recorder,
+    () => undefined,
+  )
+  for (const [records, segment] of posted) for (const frame of framesIn(records)) reader.take(frame, segment)
+  await recorder.settled()
+  spool.close()
+  expect((await replayed(store)).summary.calls).toBe(0)
+  expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'heard', 'one', 'three', 'two'])
+})
+
 it('a spool file stays while the store is busy and cannot tell what it has', async () => {
   const store = memoryStore()
   const spool = openTestSpool()

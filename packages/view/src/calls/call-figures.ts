@@ -109,7 +109,7 @@ export const figuresOf = (record: CallRecord, calls: readonly ModelCall[]): read
       hasAnswer: details === undefined || usage !== undefined || hasAnswer({ ...details }),
       repeats,
       dollars: usage === undefined ? undefined : explained.dollars,
-      why: usage === undefined ? sentenceOr(details?.broke?.because) : sentence(callClause(explained)),
+      why: usage === undefined ? sentenceOr(details?.broke?.because) : whyText(explained),
     })
     digest = receipt?.note.contextDigest
   }
@@ -135,6 +135,14 @@ const messageCall = (counted: CallUsage | undefined, at: number | undefined): Us
 const brokeText = (explained: ExplainedCall): string | undefined => {
   const broke = breakIn(explained) ?? explained.parts.find(({ cause }) => changeCauses.has(cause))
   return broke && sentence(broke.because ?? 'the earlier messages were no longer in the cache, and nothing says why')
+}
+
+/** Where most was paid, after a change that this does not name: most of a call can be new beside what was sent again. */
+const whyText = (explained: ExplainedCall): string => {
+  const [clause, because] = [callClause(explained), explained.change?.because]
+  return because === undefined || clause.includes(because)
+    ? sentence(clause)
+    : `${sentence(because)} ${sentence(clause)}`
 }
 
 const changeCauses: ReadonlySet<UsageCause> = new Set(['tools', 'system', 'messages', 'effort', 'compaction', 'rewind'])

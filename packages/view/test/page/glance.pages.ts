@@ -109,9 +109,7 @@ describe('the call bars of a session', () => {
     const page = await here.at('#/s/edited')
     await page
       .locator('.glance-said')
-      .getByText(
-        /Message 2: a result was edited\. Up to 89K tokens were sent again: the call before is in the session of which this is a fork\./,
-      )
+      .getByText(/Message 2: a result was edited\. Mostly new content, 88,000 tokens\./)
       .waitFor()
     expect(await page.locator('.glance-sums').textContent()).toMatch(
       /^1 call · 90K tokens in · .* · 1 cache break · without 1 call shared with base$/,
@@ -142,7 +140,7 @@ describe('the call bars of a session', () => {
       /^13 calls · 403\.5K tokens in · 60 % cached · 4\.2K out · \$1\.05 · 3 cache breaks · 1 failed$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
-      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing changed, but the prefix was no longer in the provider’s cache\. 48K tokens were sent again\.$/,
+      /^Call 13 cost most: \$0\.265, \d\d % of all\. Nothing was cached directly after the last answer; nothing changed, but the prefix was no longer in the provider’s cache\.$/,
     )
     await page.close()
   })
@@ -162,13 +160,13 @@ describe('the call bars of a session', () => {
     ]) // prettier-ignore
     expect(bars.flatMap(({ broke }, index) => (broke ? [index] : []))).toEqual([6, 11, 13])
     expect(bars[6]?.causes).toEqual(['tools', 'new'])
-    expect(bars[11]?.causes).toEqual(['messages', 'cached'])
+    expect(bars[11]?.causes).toEqual(['compaction', 'read'])
     expect(bars[13]?.causes).toEqual(['missed', 'new'])
     const heights = bars.map(({ height }) => height)
     expect(Math.max(...heights)).toBeCloseTo(heights[14] as number, 1)
     expect((heights[14] as number) / (heights[0] as number)).toBeCloseTo(55 / 12, 0)
     expect(await page.locator('.glance .legend').textContent()).toMatch(
-      /cached.*new.*tools changed.*messages changed.*lost from the cache.*cache break.*failed.*repeats a failed call.*sub-agent or fork/,
+      /read again.*new content.*sent again, tools changed.*sent again, compaction.*sent again, lost by the provider.*cache break.*failed.*repeats a failed call.*sub-agent or fork/,
     )
     await page.close()
   })
@@ -179,7 +177,7 @@ describe('the call bars of a session', () => {
     const said = page.locator('.glance-said')
     await bar(6).hover()
     expect(await said.textContent()).toMatch(
-      /^Call 7 · gpt-5\.5 · \$0\.135 · 26K tokens in, none cached · 150 out\. The tool list changed: \+search\. 24K tokens were sent again\.$/,
+      /^Call 7 · gpt-5\.5 · \$0\.135 · 26K tokens in, none cached · 150 out\. Nothing was cached directly after the last answer; the tool list changed: \+search\.$/,
     )
     expect(await bar(6).getAttribute('aria-label')).toBe(await said.textContent())
     await bar(5).hover()
@@ -210,7 +208,9 @@ describe('the call bars of a session', () => {
     const page = await here.at('#/s/many', { width: 390 })
     await page.locator('.glance').waitFor()
     expect(await page.locator('.glance-bars a').count()).toBe(700)
-    expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 401 cost most.*does not say why/)
+    expect(await page.locator('.glance-said').textContent()).toMatch(
+      /^Call 401 cost most.*Nothing was cached; unknown; ruled out: a pause, another model\.$/,
+    )
     const dearest = await page.locator('.bar.dearest').boundingBox()
     expect(dearest?.width).toBeGreaterThanOrEqual(2)
     expect(dearest?.x).toBeGreaterThan(0)
@@ -235,11 +235,11 @@ describe('the call bars of a session', () => {
       /^5 calls · 36\.2K tokens in · 48 % cached · 80 out · at least \$\d\.\d+ · 1 cache break · 1 without token counts$/,
     )
     expect(await glance.locator('.glance-said').textContent()).toMatch(
-      /^Call 4 cost most of those with token counts: \$0\.036\. .* no longer in the cache, 8 min later\. The file does not say why\. 9K tokens were sent again/,
+      /^Call 4 cost most of those with token counts: \$0\.036\. Nothing was cached; sent more than 12 minutes after the last request, and the cache is kept for 5 minutes; likely\./,
     )
     expect(await glance.locator('.bar.empty').count()).toBe(1)
     await glance.locator('.legend').getByText('without token counts').waitFor()
-    await page.locator('#m5 .marks').getByText('cache break: The earlier messages').waitFor()
+    await page.locator('#m5 .marks').getByText('cache break: Sent more than 12 minutes after').waitFor()
     expect(await page.locator('#m5 .marks .receipt-figures').textContent()).toMatch(
       /^\$0\.0\d+ · 9\.5K in · 0 % cached · 20 out/,
     )
@@ -300,7 +300,9 @@ describe('the call bars of a session', () => {
       expect(await page.locator('.bar[aria-current]').count()).toBe(1)
       await page.locator('.glance-said a').click()
       await page.getByText('13 of 14').waitFor()
-      expect(await page.locator('.glance-said').textContent()).toMatch(/^Call 13 · .* sent again\. $/)
+      expect(await page.locator('.glance-said').textContent()).toMatch(
+        /^Call 13 · .* no longer in the provider’s cache\. $/,
+      )
       const widths = await page
         .locator('.controls > *')
         .evaluateAll((all) =>

@@ -123,7 +123,7 @@ describe('the view of a session', () => {
     expect(await text(page, '#m0 .marks')).toContain('bootstrap')
     expect(await text(page, '#m8 .marks')).toMatch(/pins message 1.*claude-opus-4-5.*75 % cached/s)
     expect(await text(page, '#m9 .marks')).toContain('retracted')
-    expect(await text(page, '.glance-said')).toMatch(/9K cached · 300 out\. Mostly new tokens: 3K\.$/)
+    expect(await text(page, '.glance-said')).toMatch(/9K cached · 300 out\. The first call, 3,000 tokens\.$/)
     expect(await text(page, '#m10 .marks')).toMatch(/retracts messages 9–10/)
     await page.close()
   })
