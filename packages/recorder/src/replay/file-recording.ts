@@ -24,8 +24,8 @@ import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
 import { EarlierRequests } from './earlier-requests.ts'
-import { linesOfStream, type StreamLines } from './file-events.ts'
-import { redactedEvents, redactedJson } from './file-redaction.ts'
+import { eventsOfStream, linesOfEvents, type StreamLines } from '../stream-lines.ts'
+import { redactedEvents, redactedJson } from '../redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
 
 /** The options of a replay file. */
@@ -222,7 +222,7 @@ export class FileRecording {
     const unwrapped = (value: Json): Json =>
       isWrapped && isObject(value) ? ((value['response'] as Json) ?? value) : value
     const streamOf = (stream: string): StreamLines =>
-      linesOfStream(stream, (events) =>
+      linesOfEvents(eventsOfStream(stream), (events) =>
         redactedEvents(
           events.map((event) => unwrapped(event) as typeof event),
           redact,

@@ -18,7 +18,7 @@ import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
 import { AnswerReader } from '../answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
 import { identityOf } from '../identity.ts'
-import { eventsOfLines, isEventLine, type EventLine, type StreamEvent, type StreamLines } from './file-events.ts'
+import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
 import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
 
 /** A call of a file. */
@@ -308,15 +308,10 @@ const replyOf = (call: FileCall): RecordedReply => {
     status,
     ...present({ retryAfter, cut: error }),
     body: bodyOf(request.api, reply) ?? null,
-    ...(stream && { events: eventsOfLines(stream).map(wireEventOf) }),
+    ...(stream && { events: wireEventsOf(stream) }),
     firstByte: 0,
     duration: 0,
   }
 }
-
-const wireEventOf = ({ name, data }: StreamEvent): { readonly event?: string; readonly data: string } => ({
-  ...(name !== undefined && { event: name }),
-  data: typeof data === 'string' ? data : JSON.stringify(data),
-})
 
 declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

@@ -1,5 +1,5 @@
 /**
- * The lines of a stream in a replay file. Events that differ in a few values are one line: the first event, the number
+ * A stream as lines, for a replay file or a record. Events that differ in a few values are one line: the first event, the number
  * of further ones, and for each value that differs its path with one value for each of them.
  */
 import { createParser } from 'eventsource-parser'
@@ -28,25 +28,29 @@ export interface StreamEvent {
   readonly data: JsonObject | string
 }
 
+/** The events of a stream's text. One that is not complete is left out, as clients do. */
+export const eventsOfStream = (text: string): readonly StreamEvent[] => {
+  const events: StreamEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => events.push(streamEvent(event, data)) })
+  parser.feed(text)
+  return events
+}
+
+/** An event of a stream, from its fields. */
+export const streamEvent = (name: string | undefined, data: string): StreamEvent => {
+  const parsed = parseJson(data)
+  return { name, data: !isLeft(parsed) && isObject(parsed.right) ? parsed.right : data }
+}
+
 /**
- * The lines of a stream's text. An event that is not complete is left out, as clients do.
- *
- * Cost    O(text)
+ * The lines of a stream. Cost: O(events).
  *
  * @param change changes the data of the events
  */
-export const linesOfStream = (
-  text: string,
+export const linesOfEvents = (
+  events: readonly StreamEvent[],
   change: (data: readonly (JsonObject | string)[]) => readonly (JsonObject | string)[],
 ): StreamLines => {
-  const events: StreamEvent[] = []
-  const parser = createParser({
-    onEvent: ({ event, data }) => {
-      const parsed = parseJson(data)
-      events.push({ name: event, data: !isLeft(parsed) && isObject(parsed.right) ? parsed.right : data })
-    },
-  })
-  parser.feed(text)
   const named = events.some(({ name }) => name !== undefined)
   const changed = change(events.map(({ data }) => data))
   const lines: EventLine[] = []
@@ -68,9 +72,23 @@ export const linesOfStream = (
   return { named, events: lines }
 }
 
+/** The lines in JSON; undefined if it has none. */
+export const streamLinesIn = (value: unknown): StreamLines | undefined => {
+  if (!isObject(value)) return undefined
+  const { named, events } = value
+  return Array.isArray(events) && events.every(isEventLine) ? { named: named === true, events } : undefined
+}
+
 /** The events of a stream. */
 export const eventsOfLines = ({ named, events }: StreamLines): readonly StreamEvent[] =>
   events.flatMap(eventsOfLine(named))
+
+/** The events as they are sent: the text of each `data:`, and `event:` if it has a name. */
+export const wireEventsOf = (lines: StreamLines): readonly { readonly event?: string; readonly data: string }[] =>
+  eventsOfLines(lines).map(({ name, data: value }) => {
+    const data = typeof value === 'string' ? value : JSON.stringify(value)
+    return name === undefined ? { data } : { event: name, data }
+  })
 
 /** The event's name as usual: the `type` of its data, in a stream that names its events. */
 const nameOf = (data: JsonObject | string, named: boolean): string | undefined => {
