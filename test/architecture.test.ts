@@ -94,9 +94,9 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
   'packages/codecs/src': { 'ai-sdk': [], langchain: [], 'openai-agents': [] },
   'packages/recorder/src': {
     apis: [], // which requests of each provider carry a conversation
-    guard: [], // who may ask the proxy
+    guard: [], // who may ask a server on this machine
     proxy: ['apis', 'guard'],
-    replay: ['apis'],
+    replay: ['apis', 'guard'],
   },
   'packages/transcripts/src': { sqlite: [], native: [] },
   'packages/workflows/src': {
@@ -168,7 +168,10 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
     ...['node:util', 'node:zlib'],
     'node:sqlite', // for its lock
   ],
-  'packages/recorder/src/replay': ['node:fs', 'node:path', 'node:url', 'eventsource-parser'], // for its file
+  'packages/recorder/src/replay': [
+    ...['node:fs', 'node:path', 'node:url', 'eventsource-parser'], // for its file
+    ...['node:crypto', 'node:http', 'node:net', 'node:os', 'node:stream', 'node:stream/promises'], // for its server
+  ],
 }
 
 const driverOf = (file: string): string | undefined =>

@@ -41,7 +41,7 @@ export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}
       const { value: line, done } = script.next()
       if (done === true) throw new RangeError(`${name}: the script has no more lines`) // a programming error, so no fault
       const message = typeof line === 'function' ? line(request) : line
-      for (const event of eventsOf(message)) {
+      for (const event of streamedEvents(message)) {
         await new Promise((resolve) => setTimeout(resolve, pause))
         signal.throwIfAborted()
         yield event
@@ -61,7 +61,8 @@ export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}
 
 const words = (message: Message): number => textOf(message).split(/\s+/).filter(Boolean).length
 
-function* eventsOf(message: Message): Generator<ModelEvent> {
+/** The events of a message that is streamed word by word, without the last, `finish`. */
+export function* streamedEvents(message: Message): Generator<ModelEvent> {
   for (const [index, part] of message.content.entries()) {
     const block =
       part.type === 'text' || part.type === 'reasoning' || part.type === 'tool_call' || part.type === 'refusal'

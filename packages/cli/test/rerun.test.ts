@@ -18,6 +18,8 @@ let work: string
 let store: string
 let server: ProviderServer
 let home: string
+/** Where copies of folders are made. */
+let temporary: string
 
 /** A question about a file is answered with a call that writes it, anything else with a text. */
 const reply = ({ body }: Request): Reply => {
@@ -42,7 +44,9 @@ const reply = ({ body }: Request): Reply => {
 beforeEach(async () => {
   place = mkdtempSync(join(tmpdir(), 'indelible-rerun-test-'))
   ;[work, store, home] = [join(place, 'work'), join(place, 'store.db'), join(place, 'home')]
+  temporary = join(place, 'tmp')
   mkdirSync(work)
+  mkdirSync(temporary)
   server = await providerServer(reply)
 })
 afterEach(() => server.close())
@@ -50,6 +54,7 @@ afterEach(() => server.close())
 const env = (more: { readonly [name: string]: string } = {}): { readonly [name: string]: string } => ({
   PATH: process.env['PATH'] ?? '',
   HOME: home,
+  TMPDIR: temporary,
   OPENAI_BASE_URL: `${server.url}/v1`,
   ...more,
 })
@@ -94,7 +99,7 @@ describe('indelible rerun', () => {
     expect(stderr).toContain('not compared: folder')
     expect(readFileSync(join(work, 'note.txt'), 'utf8')).toBe('mine')
     expect(server.requests).toHaveLength(before)
-    expect(readdirSync(tmpdir()).filter((name) => /^indelible-rerun-(?!test)/.test(name))).toEqual([])
+    expect(readdirSync(temporary)).toEqual([])
   })
 
   it('changes the folder itself with --here', async () => {
@@ -245,7 +250,7 @@ describe('indelible rerun', () => {
       cwd: work,
     })
     expect([status, stderr]).toEqual([127, expect.stringContaining('no-such-program')])
-    expect(readdirSync(tmpdir()).filter((name) => /^indelible-rerun-(?!test)/.test(name))).toEqual([])
+    expect(readdirSync(temporary)).toEqual([])
   })
 })
 

@@ -5,6 +5,7 @@ import type { Message } from 'indelible/message'
 import type { Usage } from 'indelible/internal/notes'
 import { reasonOf } from 'indelible/internal/task'
 import { mostPlain } from './body.ts'
+import { streamEvent, type StreamEvent } from './stream-lines.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it was received. */
@@ -27,6 +28,8 @@ export interface RecordedAnswer {
   readonly body: Json | undefined
   /** The event of a stream that reports its error. */
   readonly event: Json | undefined
+  /** The events of a stream, if they are wanted. */
+  readonly events: readonly StreamEvent[] | undefined
 }
 
 /** Reads an answer chunk by chunk. Never throws. */
@@ -34,7 +37,15 @@ export class AnswerReader {
   readonly #api: Api
   readonly #streams: boolean
   readonly #decoder = new TextDecoder()
-  readonly #parser = createParser({ onEvent: ({ data }) => this.#event(data) })
+  readonly #parser = createParser({
+    onEvent: ({ event, data }) => {
+      if (!this.#isOver) this.#events?.push(streamEvent(event, data))
+      this.#event(data)
+    },
+  })
+  /** The complete events, if they are wanted. */
+  readonly #events: StreamEvent[] | undefined
+  #isOver = false
   readonly #state: StreamState
   #body = ''
   #length = 0
@@ -43,8 +54,9 @@ export class AnswerReader {
   /** The event that reports an error. */
   #errorEvent: Wire | undefined
 
-  constructor(api: Api, contentType: string | undefined) {
+  constructor(api: Api, contentType: string | undefined, wantsEvents: boolean = false) {
     this.#api = api
+    this.#events = wantsEvents ? [] : undefined
     this.#streams = contentType?.includes('event-stream') ?? false
     this.#state = api.stream()
   }
@@ -68,19 +80,27 @@ export class AnswerReader {
   end(after: readonly Message[] = []): RecordedAnswer {
     const rest = this.#decoder.decode()
     if (this.#streams) {
-      this.#parser.feed(`${rest}\n\n`) // ends the last event, too
+      this.#parser.feed(rest)
+      this.#endEvents()
       return this.#answered(this.#state.wire, this.#state, after)
     }
     const body = this.#body + rest
     // Some servers stream under another type.
     if (/^\s*(?:data|event|id|retry)?:/.test(body)) {
-      this.#parser.feed(`${body}\n\n`)
+      this.#parser.feed(body)
+      this.#endEvents()
       return this.#answered(this.#state.wire, this.#state, after)
     }
     if (this.#api.chunks === true) return this.#ofChunks(body, after)
     const parsed = parseJson(body)
     const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
     return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
+  }
+
+  /** Reads the last event, too, if it is not complete. It is none that a client reads, so it is not kept. */
+  #endEvents(): void {
+    this.#isOver = true
+    this.#parser.feed('\n\n')
   }
 
   /** Reads a single chunk, or a list of them that may be incomplete. */
@@ -131,6 +151,7 @@ export class AnswerReader {
         (decoded !== undefined && isLeft(decoded) ? `the answer can't be read: ${decoded.left._tag}` : undefined),
       body: jsonOf(wire ?? (text === '' ? undefined : text)),
       event: jsonOf(this.#errorEvent),
+      events: this.#events?.length === 0 ? undefined : this.#events,
     }
   }
 }

@@ -3,6 +3,7 @@ import {
   ownField,
   ownFields,
   isLeft,
+  isObject,
   jsonEqual,
   present,
   right,
@@ -16,6 +17,7 @@ import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
+import type { RecordedApi } from './apis/index.ts'
 import { changesTo } from './answer-body.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
@@ -34,6 +36,7 @@ import {
   type SentRuns,
   type SentEntries,
 } from './receipt.ts'
+import type { StreamEvent } from './stream-lines.ts'
 import type { Tally } from './summary.ts'
 import type { ParsedRequest } from './wire.ts'
 
@@ -278,10 +281,12 @@ export class Calls {
     const messages = answered.messages.map(forms.answered)
     const body = answered.body === undefined ? undefined : forms.body(answered.body)
     const event = answered.event === undefined ? undefined : forms.body(answered.event)
+    const events =
+      answered.events && (forms.events(withoutEnvelopes(asked.api, answered.events)) as unknown as Json | undefined)
     const [first, ...others] = messages
     if (first === undefined) {
-      const isLong = body !== undefined && JSON.stringify(body).length > mostReply
-      const reply = present({ body: isLong ? undefined : body, event })
+      const isLong = JSON.stringify([body, events]).length > mostReply
+      const reply = isLong ? present({ event }) : present({ body, event, events })
       return { messages, reply: Object.keys(reply).length === 0 ? undefined : reply }
     }
     const { id, stop, usage } = answered
@@ -292,8 +297,9 @@ export class Calls {
         : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
     const meta = ownField(first, 'meta') ?? {}
     const ours = ownField(meta, 'indelible') as JsonObject | undefined
+    const more = present({ body: changes.length === 0 ? undefined : (changes as Json), events })
     const kept =
-      changes.length === 0 ? first : { ...first, meta: { ...meta, indelible: { ...ours, body: changes as Json } } }
+      Object.keys(more).length === 0 ? first : { ...first, meta: { ...meta, indelible: { ...ours, ...more } } }
     return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
   }
 }
@@ -341,6 +347,15 @@ const entriesOf = (
   }
   return entries
 }
+
+/** Events without the envelope of Code Assist, which a replay adds where its request wants it. */
+const withoutEnvelopes = (api: RecordedApi, events: readonly StreamEvent[]): readonly StreamEvent[] =>
+  api !== 'gemini'
+    ? events
+    : events.map(({ name, data }) => ({
+        name,
+        data: isObject(data) && isObject(data['response']) ? (data['response'] as JsonObject) : data,
+      }))
 
 const textsOf = ({ tools, system }: ParsedRequest): Pick<SentBefore, 'tools' | 'system'> => ({
   tools: tools === undefined ? undefined : JSON.stringify(tools),

@@ -5,6 +5,8 @@ import { digestOf } from 'indelible/internal/proof'
 import { createRedactor, type Redact } from 'indelible/redact'
 import { identityOf } from './identity.ts'
 import { namedTools } from './named-tools.ts'
+import { redactedEvents } from './redacted-events.ts'
+import { linesOfEvents, type StreamEvent, type StreamLines } from './stream-lines.ts'
 
 /** What content of messages is recorded. */
 export interface ContentOptions {
@@ -36,6 +38,8 @@ export interface Forms {
   readonly beside: <T extends Json>(value: T) => T
   /** A body of an answer; undefined if only messages are recorded, or only their lengths. */
   readonly body: (body: Json) => Json | undefined
+  /** The events of an answer; undefined where `body` is. */
+  readonly events: (events: readonly StreamEvent[]) => StreamLines | undefined
 }
 
 /** The forms for these options. Throws TypeError if a redaction rule is invalid. */
@@ -58,6 +62,10 @@ export const formsOf = (kept: ContentOptions): Forms => {
       ? plain
       : (tools) => namedTools(plain(tools)).map(({ name, definition }) => ({ name, length: textLength(definition) })),
     beside: content ? plain : textLengths,
+    events: (events) =>
+      content && change === undefined
+        ? linesOfEvents(events, (data) => (redactor === undefined ? data : redactedEvents(data, redactor.quiet.text)))
+        : undefined,
     body: (body) => (content && change === undefined ? plain(body) : undefined),
   }
 }

@@ -39,6 +39,8 @@ export interface Recording {
   readonly hold: (bytes: number) => boolean
   readonly release: (bytes: number) => void
   readonly plain: Decompress
+  /** Whether the events of answers are recorded. */
+  readonly wantsEvents: boolean
   /** Record a request; undefined if it should not be recorded. */
   readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
   readonly finish: (
@@ -162,7 +164,7 @@ export const observeCall = (
       status = given
       if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
-      reader = new AnswerReader(api, header('content-type'))
+      reader = new AnswerReader(api, header('content-type'), recording.wantsEvents)
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
     },
     chunk: (bytes) => {

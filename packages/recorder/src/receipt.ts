@@ -144,7 +144,7 @@ export interface CallDetails {
   /** The header `retry-after` of an error. */
   readonly retryAfter?: string
   /** The body of an answer without a message, such as an error's, and the event of a stream that reports its error. */
-  readonly reply?: { readonly body?: Json; readonly event?: Json }
+  readonly reply?: { readonly body?: Json; readonly event?: Json; readonly events?: Json }
   /** Whether the answer broke off. */
   readonly cut?: true
   /** Where the cached prefix of the previous call ended, and why; absent if the call continued it unchanged. */

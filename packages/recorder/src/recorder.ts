@@ -31,6 +31,11 @@ export interface RecorderOptions extends ContentOptions {
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Decodes compressed requests and answers. Default: `gzip` and `deflate`, using the platform. */
   readonly decompress?: (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
+  /**
+   * `exact`: the events of streamed answers are recorded as they came, so that a replay streams the same pieces. They are
+   * kept with their message, and erased with it. Default: only the messages, of which a replay makes events.
+   */
+  readonly answers?: 'exact'
   /** The time of an observation, in milliseconds since 1970. Default: the store's clock. */
   readonly now?: () => number
 }
@@ -67,6 +72,8 @@ export interface Recorder {
 export const createRecorder = (given: RecorderOptions): Recorder => {
   const options = optionsOf('createRecorder', given, optionNames)
   checkStore('createRecorder', options.store)
+  if (options.answers !== undefined && options.answers !== 'exact')
+    throw new TypeError(`createRecorder takes the answers exact, found ${JSON.stringify(options.answers)}`)
   amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
   const keeper = new Keeper(options)
   return Object.freeze<Recorder>({
@@ -83,6 +90,7 @@ const optionNames: OptionNames<RecorderOptions> = {
   sample: true,
   onNotice: true,
   decompress: true,
+  answers: true,
   now: true,
   redact: true,
   content: true,
@@ -125,6 +133,7 @@ class Keeper {
       },
       release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressBytes,
+      wantsEvents: options.answers === 'exact',
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
     }

@@ -48,6 +48,8 @@ export interface ParsedRequest {
   readonly model: string
   /** Whether it asks for a stream. */
   readonly stream: boolean
+  /** Whether a stream has the token counts in a chunk of their own. */
+  readonly countsTokens: boolean
   readonly messages: readonly Message[]
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
@@ -78,11 +80,14 @@ export const parseRequestBody = (api: Api, body: string, request: ObservedReques
     pathOf(request.url),
   )
   if (isLeft(messages)) return left(`its messages can't be read: ${JSON.stringify(messages.left).slice(0, 300)}`)
+  const { stream_options: options } = parsed.right
+  const mayHaveMarks = body.includes('cache_control') || body.includes('\\u')
   return right({
     api: api.name,
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     stream: parsed.right['stream'] === true || /:stream\w+$/i.test(pathOf(request.url)),
-    messages: messages.right.messages.map(withoutMarks),
+    countsTokens: isObject(options) && options['include_usage'] === true,
+    messages: mayHaveMarks ? messages.right.messages.map(withoutMarks) : messages.right.messages,
     system,
     tools: tools === undefined ? undefined : withoutKeys(tools),
     parameters: withoutKeys(wellFormed(parameters)),

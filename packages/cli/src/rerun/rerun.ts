@@ -2,7 +2,8 @@
 import { realpathSync } from 'node:fs'
 import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { ignorable, type Ignored } from '@indelible/recorder/internal/replay'
+import { decompress } from '@indelible/recorder/internal/proxy'
+import { ignorable, serveFetch, type Ignored } from '@indelible/recorder/internal/replay'
 import { confirm, Misuse, mustConfirm, Unreadable, wholeNumber, type Call, type Command } from '../terminal/command.ts'
 import { storeOption, withStore } from '../sources/place.ts'
 import { sessionOrAdvice } from '../sources/sessions.ts'
@@ -13,7 +14,6 @@ import { countText, oneLine, shellWord } from '../terminal/screen.ts'
 import { copyFolder } from './folder-copy.ts'
 import { answersOf } from './rerun-answers.ts'
 import { recordedToolCalls, rerunSessions } from './rerun-sessions.ts'
-import { startRerunServer } from './rerun-server.ts'
 
 export const rerun: Command = {
   name: 'rerun',
@@ -80,12 +80,24 @@ are recorded in a fork of SESSION.`,
       const folder = copy?.path ?? here
       const ended = new AbortController()
       try {
-        const server = await startRerunServer(answers.answer, () => {
-          if (answers.difference() !== undefined) ended.abort()
-        })
+        // The first part of a path names the provider.
+        const server = await serveFetch(
+          (url, init) => {
+            const [, provider = '', path = ''] =
+              /^([a-z]+)(\/.*)$/s.exec(String(url).replace('http://127.0.0.1/', '')) ?? []
+            return provider === ''
+              ? Promise.resolve(Response.json({ error: { message: 'there is no provider here' } }, { status: 404 }))
+              : answers.answer(new Request(`http://${provider}${path}`, init), provider)
+          },
+          decompress,
+          () => {
+            if (answers.difference() !== undefined) ended.abort()
+          },
+        )
+        const addresses = { urlOf: (provider: string) => `${server.url}/${provider}` }
         try {
-          const env = { ...environment(server, terminal), PWD: folder }
-          const code = await runProgram(command, fillAddresses(args, server), env, terminal, folder, ended.signal)
+          const env = { ...environment(addresses, terminal), PWD: folder }
+          const code = await runProgram(command, fillAddresses(args, addresses), env, terminal, folder, ended.signal)
           return (await answers.close()) ? code : 1
         } finally {
           await server.close()

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { platform } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** The milliseconds until a process that does not end is killed, and those between looks. */
+/** The milliseconds until a process that does not end is killed, then given up; and those between looks. */
 const [killMs, lookMs] = [5000, 50]
 
 /**
@@ -15,14 +15,14 @@ export const endTree = async (pid: number): Promise<void> => {
   let left = treeOf([pid], runningProcesses())
   for (const one of left) send(one, 'SIGTERM')
   const from = performance.now()
-  while (left.length > 0) {
+  while (left.length > 0 && performance.now() - from < 2 * killMs) {
     await wait(lookMs)
     const running = runningProcesses()
     left = left.filter((one) => running.has(one)) // an id that was free once may be another process
     if (performance.now() - from < killMs) continue
     // What did not end may have started others since.
-    for (const one of treeOf(left, running)) send(one, 'SIGKILL')
-    return
+    left = treeOf(left, running)
+    for (const one of left) send(one, 'SIGKILL')
   }
 }
 

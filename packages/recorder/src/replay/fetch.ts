@@ -4,8 +4,8 @@ import { checkStore } from 'indelible/internal/session'
 import { FaultError } from 'indelible/internal/task'
 import type { Store } from 'indelible/store'
 import type { ContentOptions } from '../content.ts'
-import { bodyOf, observedFetch, type Fetch } from '../fetch.ts'
-import { fileForm, openReplayFile } from './file-recording.ts'
+import { observedFetch, type Fetch } from '../fetch.ts'
+import { fileForms, openReplayFile } from './file-recording.ts'
 import { recordedCallsOf, recordFileAnew } from './file.ts'
 import { ignorable, type Ignored } from './matching.ts'
 import { Replay, type ReplayOutcome, type ReplayFault, type ReplaySource, type ReplaySummary } from './replay.ts'
@@ -135,7 +135,7 @@ const fetchFromFile = ({
 }: AnyOptions & { readonly file: string | URL }): ReplayingFetch => {
   if (store !== undefined || sessions !== undefined)
     throw new TypeError('replayingFetch takes `file`, or `store` and `sessions`, not both')
-  if (typeof file !== 'string' && !(file instanceof URL && file.protocol === 'file:'))
+  if ((typeof file !== 'string' || file === '') && !(file instanceof URL && file.protocol === 'file:'))
     throw new TypeError('replayingFetch needs `file` as a path or a file: URL')
   if (onMiss !== 'fail' && onMiss !== 'record')
     throw new TypeError(`replayingFetch takes the onMiss fail or record, found ${JSON.stringify(onMiss)}`)
@@ -145,7 +145,7 @@ const fetchFromFile = ({
     calls: async () => (isLeft(opened) ? opened : right(recordedCallsOf(calls, name))),
     ignore: [...ignore],
     redact,
-    form: (request) => fileForm(request, redact),
+    forms: fileForms(redact),
     recordAnew: recordFileAnew,
     ...(recording !== undefined && { isRecorded: true }),
   }
@@ -184,7 +184,8 @@ export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded', re
     const headers = new Headers(init?.headers ?? request?.headers)
     const method = init?.method ?? request?.method ?? 'GET'
     const url = request?.url ?? String(input)
-    const body = method === 'GET' || method === 'HEAD' ? '' : textOf(await bodyOf(init?.body ?? undefined, request))
+    const sent = method === 'GET' || method === 'HEAD' ? null : (init?.body ?? request?.clone().body ?? null)
+    const body = typeof sent === 'string' ? sent : await new Response(sent).text()
     const outcome = await replay.ask({ method, url, header: (name) => headers.get(name) ?? undefined }, body)
     signal?.throwIfAborted()
     const isMissing = outcome._tag === 'NotRecorded' || outcome._tag === 'NotReplayable'
@@ -199,8 +200,6 @@ export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded', re
     summary: () => replay.summary(),
   })
 }
-
-const textOf = (body: string | Uint8Array): string => (typeof body === 'string' ? body : new TextDecoder().decode(body))
 
 /** The body of an answer to a request that is not in the record, in a form that the clients of all providers show. */
 export const refusalBody = (outcome: Extract<ReplayOutcome, { readonly text: string }>): string =>

@@ -4,9 +4,8 @@ import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isIdentity } from '../body.ts'
-import { formsOf, type ContentOptions } from '../content.ts'
+import { formsOf, type ContentOptions, type Forms } from '../content.ts'
 import type { ObservedCall } from '../observed-call.ts'
-import { recordedRequest } from '../call.ts'
 import { toSentMessage } from '../receipt.ts'
 import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
 import { apiOf, parseRequestBody, type ObservedRequest, type ParsedRequest } from '../wire.ts'
@@ -24,8 +23,9 @@ import {
 import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
-import { linesOfStream, type StreamLines } from './file-events.ts'
-import { redactedEvents, redactedJson } from './file-redaction.ts'
+import { EarlierRequests } from './earlier-requests.ts'
+import { eventsOfStream, linesOfEvents, type StreamLines } from '../stream-lines.ts'
+import { redactedEvents, redactedJson } from '../redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
 
 /** The options of a replay file. */
@@ -87,10 +87,10 @@ export const openReplayFile = (
   return isLeft(calls) ? calls : right({ name, calls: calls.right, recording: recordingOf(calls.right) })
 }
 
-/** A request in the form of a file: redacted, without digests of what was removed, which would let a reader guess it. */
-export const fileForm = (request: ParsedRequest, redact: ContentOptions['redact']): ParsedRequest => {
-  const recorded = recordedRequest(request, formsOf(present({ redact })))
-  return { ...recorded, messages: recorded.messages.map(withoutDigest) }
+/** The form of requests in a file: redacted, without digests of what was removed, which would let a reader guess it. */
+export const fileForms = (redact: ContentOptions['redact']): Forms => {
+  const forms = formsOf(present({ redact }))
+  return { ...forms, asked: (message) => withoutDigest(forms.asked(message)) }
 }
 
 const withoutDigest = (message: Message): Message => {
@@ -102,24 +102,13 @@ const withoutDigest = (message: Message): Message => {
   return Object.keys(all).length === 0 ? rest : { ...rest, meta: all }
 }
 
-const fileRequestOf = (request: ParsedRequest, redact: ContentOptions['redact']): FileRequest => {
-  const { api, model, parameters, tools, system, messages, previous } = fileForm(request, redact)
-  return {
-    api,
-    model,
-    parameters: withoutBookkeeping(parameters),
-    tools: tools ?? null,
-    system: system === undefined ? null : systemWithoutBookkeeping(system),
-    messages: messages.map(toSentMessage),
-    ...present({ previous }),
-  }
-}
-
 /** Records calls for a file. It is written as a whole, at the end. */
 export class FileRecording {
   readonly #path: string
   readonly #before: readonly FileCall[]
   readonly #redact: ContentOptions['redact']
+  readonly #forms: Forms
+  readonly #earlier: EarlierRequests
   readonly #calls: (FileCall | undefined)[] = []
   readonly #open = new Set<ObservedCall>()
   /** Why nothing is written. */
@@ -129,6 +118,9 @@ export class FileRecording {
     this.#path = path
     this.#before = before
     this.#redact = redact
+    this.#forms = fileForms(redact)
+    const asked = (message: Message): Message => toSentMessage(this.#forms.asked(message)) as Message
+    this.#earlier = new EarlierRequests({ ...this.#forms, asked })
   }
 
   /** Observe a call. Calls are in the file in the order in which this was called. */
@@ -149,7 +141,7 @@ export class FileRecording {
         const text = new TextDecoder().decode(joinBytes(chunks))
         const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
         const reply = this.#replyOf({ status, type, retryAfter, text, error, isWrapped, isList: api.chunks === true })
-        this.#calls[index] = { request: fileRequestOf(parsed.right, this.#redact), reply }
+        this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
     }
@@ -212,12 +204,25 @@ export class FileRecording {
     }
   }
 
+  #requestOf(request: ParsedRequest): FileRequest {
+    const { api, parameters, tools, system, messages, previous } = this.#earlier.recorded(request)
+    return {
+      api,
+      model: this.#forms.name(request.model),
+      parameters: withoutBookkeeping(parameters),
+      tools: tools ?? null,
+      system: system === undefined ? null : systemWithoutBookkeeping(system),
+      messages,
+      ...present({ previous }),
+    }
+  }
+
   #replyOf({ status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
     const unwrapped = (value: Json): Json =>
       isWrapped && isObject(value) ? ((value['response'] as Json) ?? value) : value
     const streamOf = (stream: string): StreamLines =>
-      linesOfStream(stream, (events) =>
+      linesOfEvents(eventsOfStream(stream), (events) =>
         redactedEvents(
           events.map((event) => unwrapped(event) as typeof event),
           redact,

@@ -18,7 +18,7 @@ import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
 import { AnswerReader } from '../answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
 import { identityOf } from '../identity.ts'
-import { eventsOfLines, isEventLine, type EventLine, type StreamEvent, type StreamLines } from './file-events.ts'
+import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
 import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
 
 /** A call of a file. */
@@ -159,7 +159,8 @@ const apiNamed = (name: unknown): Api | undefined => apis.find((api) => api.name
  * @param name the file's name, for the fault
  * @returns the calls, or a sentence that names the line and what to do
  */
-export const readReplay = (text: string, name: string): Either<string, readonly FileCall[]> => {
+export const readReplay = (content: string, name: string): Either<string, readonly FileCall[]> => {
+  const text = content.replace(/^\uFEFF/, '') // some editors begin a file with it
   const fault = (line: number, reason: string): Either<string, never> =>
     left(`${name}, line ${line}: ${reason}; ${recordFileAnew}`)
   const lines = text.split('\n')
@@ -170,7 +171,7 @@ export const readReplay = (text: string, name: string): Either<string, readonly 
   const isOurs = /^\s*\{\s*"format"\s*:\s*"indelible-replay"/.test(text)
   if (isLeft(parsed)) {
     const { line, column } = parsed.left
-    if (!isOurs) return fault(line, 'this is no replay file: it does not begin with {"format":"indelible-replay"')
+    if (!isOurs) return fault(1, 'this is no replay file: it does not begin with {"format":"indelible-replay"')
     const isCut = text.slice(lines.slice(0, line - 1).join('\n').length + column).trim() === ''
     return fault(line, isCut ? 'the file ends in the middle' : `is not JSON at column ${column}`)
   }
@@ -185,8 +186,10 @@ export const readReplay = (text: string, name: string): Either<string, readonly 
   for (const [index, call] of calls.entries()) {
     const result = readCall(call, index, tools, read)
     if (isLeft(result)) {
-      const line = lines.findIndex((one) => new RegExp(`"call"\\s*:\\s*${index + 1}\\b`).test(one))
-      return fault(line + 1, `call ${index + 1} ${result.left}`)
+      const number = new RegExp(`(?<!\\\\)"call"\\s*:\\s*${index + 1}\\b`)
+      const line = lines.findIndex((one) => number.test(one))
+      const list = lines.findIndex((one) => /(?<!\\)"calls"\s*:/.test(one))
+      return fault(Math.max(line === -1 ? list : line, 0) + 1, `call ${index + 1} ${result.left}`)
     }
     read.push(new Conversation(index, result.right))
   }
@@ -221,7 +224,8 @@ const readCall = (
   if (apiNamed(api) === undefined) return left(`has the unknown "api" ${JSON.stringify(api)}`)
   if (typeof model !== 'string') return left('has no "model"')
   if (!isObject(parameters)) return left('has "parameters" that are no object')
-  const ownTools = call['tools']
+  const { tools: ownTools = null } = call
+  if (ownTools !== null && !Array.isArray(ownTools)) return left('has "tools" that are no list')
   const named = Array.isArray(ownTools) ? ownTools.map((tool) => tools[Number(tool)]) : setting('tools')
   if (Array.isArray(named) && named.includes(undefined)) return left('names a tool that the file does not have')
   const reply = readReply(call)
@@ -249,16 +253,20 @@ const readReply = ({
   error,
 }: JsonObject): Either<string, FileReply> => {
   if (status === undefined && error === undefined) return left('has neither a "status" nor an "error"')
+  if (status !== undefined && body === undefined && events === undefined)
+    return left('has neither a "body" nor "events"')
+  if (error !== undefined && typeof error !== 'string') return left('has an "error" that is no text')
+  if (retryAfter !== undefined && !(typeof retryAfter === 'string' && /^[\t -~]*$/.test(retryAfter)))
+    return left('has a "retryAfter" that is no header')
   if (status !== undefined && !(Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599))
     return left(`has the "status" ${JSON.stringify(status)}`)
   if (events !== undefined && !(Array.isArray(events) && events.every(isEventLine)))
     return left("has events that can't be read")
   return right({
     ...(status !== undefined && { status: status as number }),
-    ...(retryAfter !== undefined && { retryAfter: String(retryAfter) }),
     ...(body !== undefined && { body }),
     ...(events !== undefined && { stream: { named: named === true, events: events as readonly EventLine[] } }),
-    ...(error !== undefined && { error: String(error) }),
+    ...present({ retryAfter, error }),
   })
 }
 
@@ -300,15 +308,10 @@ const replyOf = (call: FileCall): RecordedReply => {
     status,
     ...present({ retryAfter, cut: error }),
     body: bodyOf(request.api, reply) ?? null,
-    ...(stream && { events: eventsOfLines(stream).map(wireEventOf) }),
+    ...(stream && { events: wireEventsOf(stream) }),
     firstByte: 0,
     duration: 0,
   }
 }
-
-const wireEventOf = ({ name, data }: StreamEvent): { readonly event?: string; readonly data: string } => ({
-  ...(name !== undefined && { event: name }),
-  data: typeof data === 'string' ? data : JSON.stringify(data),
-})
 
 declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

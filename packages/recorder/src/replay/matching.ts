@@ -1,5 +1,5 @@
 /** The parts of a request that are compared, as texts that are equal where the requests count as equal. */
-import { isObject, sortKeys, type Immutable, type Json } from 'indelible/internal/json'
+import { isObject, sortKeys, type Immutable, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { isInstruction } from '../compaction.ts'
 import { identityOf } from '../identity.ts'
@@ -33,7 +33,9 @@ export const settingNames = ['api', 'model', 'tools', 'system', 'parameters'] as
 export class Matching {
   readonly #ignore: ReadonlySet<Ignored>
   readonly #identities = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly id: string }>()
-  readonly #texts = new WeakMap<object, { readonly folder: WorkFolder | undefined; readonly text: string }>()
+  readonly #texts = new WeakMap<object, SettingText>()
+  /** The same of settings that are texts. */
+  readonly #textsOfTexts = new Map<string, SettingText>()
 
   constructor(ignore: readonly Ignored[]) {
     this.#ignore = new Set(ignore)
@@ -45,14 +47,14 @@ export class Matching {
   }
 
   settings({ api, model, system, tools, parameters }: RecordedRequestFacts, folder: WorkFolder | undefined): Settings {
-    const textUnless = (name: Ignored, value: Json | undefined): string | undefined =>
-      value === undefined || this.#ignore.has(name) ? undefined : this.#jsonText(value, folder)
+    const textUnless = (name: 'system' | 'tools' | 'parameters', value: Json | undefined): string | undefined =>
+      value === undefined || this.#ignore.has(name) ? undefined : this.#settingText(name, value, folder)
     return {
       api,
       model: this.#ignore.has('model') ? undefined : model,
-      system: textUnless('system', system && systemWithoutBookkeeping(system)),
+      system: textUnless('system', system),
       tools: textUnless('tools', tools),
-      parameters: textUnless('parameters', parameters && withoutBookkeeping(parameters)),
+      parameters: textUnless('parameters', parameters),
     }
   }
 
@@ -114,16 +116,34 @@ export class Matching {
     return mapJson(value, (inner) => (typeof inner === 'string' ? this.text(inner, folder) : inner))
   }
 
-  /** JSON as text, whatever the order of its fields and without cache marks. */
-  #jsonText(value: Json, folder: WorkFolder | undefined): string {
-    const known = isObject(value) || Array.isArray(value) ? this.#texts.get(value as object) : undefined
+  /** A setting as text, whatever the order of its fields, without bookkeeping and cache marks. */
+  #settingText(name: 'system' | 'tools' | 'parameters', value: Json, folder: WorkFolder | undefined): string {
+    const known = typeof value === 'string' ? this.#textsOfTexts.get(value) : this.#texts.get(Object(value) as object)
     if (known !== undefined && isSameFolder(known.folder, folder)) return known.text
-    const plain = mapJson(this.#json(value, folder), (inner, name) => (name === 'cache_control' ? undefined : inner))
+    const own =
+      name === 'system'
+        ? systemWithoutBookkeeping(value)
+        : name === 'parameters' && isObject(value)
+          ? withoutBookkeeping(value as JsonObject)
+          : value
+    const plain = mapJson(this.#json(own, folder), (inner, field) => (field === 'cache_control' ? undefined : inner))
     const text = JSON.stringify(sortKeys(plain), undefined, 1)
     if (typeof value === 'object' && value !== null) this.#texts.set(value, { folder, text })
+    if (typeof value === 'string') {
+      if (this.#textsOfTexts.size === mostTexts) this.#textsOfTexts.clear()
+      this.#textsOfTexts.set(value, { folder, text })
+    }
     return text
   }
 }
+
+interface SettingText {
+  readonly folder: WorkFolder | undefined
+  readonly text: string
+}
+
+/** The most system prompts to keep the text of. */
+const mostTexts = 64
 
 /** Whether settings are equal, or unknown on one side. The name of the first that differs. */
 export const otherSetting = (one: Settings, other: Settings): (typeof settingNames)[number] | undefined =>

@@ -28,6 +28,7 @@ export const missText = (miss: Miss): string => {
   return [
     `${asked.name} is not in the record.`,
     ...reasonLines(miss),
+    ...unknownLines(miss),
     ...(ignore.length > 0 ? [`Not compared: ${ignore.join(', ')}.`] : []),
     `If the change is meant, ${recordAnew}.`,
   ].join('\n')
@@ -50,6 +51,15 @@ const reasonLines = ({ asked, found, matching }: Miss): readonly string[] => {
       ...(setting === 'api' ? [] : [`\`ignore: ['${setting}']\` leaves it out of the comparison.`]),
     ]
   return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, asked, len, matching)]
+}
+
+/** What an imported session can't know. */
+const unknownLines = ({ asked, found }: Miss): readonly string[] => {
+  const nearest = found._tag === 'AskedAgain' ? found.calls[0] : found.nearest
+  if (nearest === undefined || asked.settings.api === undefined || nearest.request.api !== undefined) return []
+  return [
+    'That session has only messages: the model, the system prompt, the tools and the parameters are not compared.',
+  ]
 }
 
 const messageDifference = (

@@ -1,17 +1,19 @@
 /** A model that answers from a session, for tests of a run. */
-import { isObject, optionsOf, ownFields, type Immutable } from 'indelible/internal/json'
+import { isObject, optionsOf, ownFields, type Immutable, type Json } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { FaultError } from 'indelible/internal/task'
-import { scriptedModel, type Model, type ModelEvent, type ModelRequest } from 'indelible/run'
+import { streamedEvents } from 'indelible/internal/run'
+import type { Model, ModelEvent, ModelRequest } from 'indelible/run'
 import type { SessionReader } from 'indelible/session'
 import { CallTree, type ReplayCall } from './call-tree.ts'
+import { EarlierRequests } from './earlier-requests.ts'
 import { checkIgnored, replayFaultText } from './fetch.ts'
 import { Matching, type Ignored } from './matching.ts'
 import { missText } from './miss.ts'
 import { anySettings, partsOf, type ReplayFault } from './replay.ts'
 import { whyNotReplayable } from './session-calls.ts'
-import { folderOf } from './work-folder.ts'
+import { folderOf, type WorkFolder } from './work-folder.ts'
 
 /**
  * A model that answers what the assistant answered in a session, however that was recorded. A request with the same messages
@@ -36,8 +38,10 @@ export const replayingModel = (
   const matching = new Matching(ignore)
   const tree = new CallTree()
   const answers = answersOf(session)
+  const folderIn = (messages: readonly Immutable<Message>[]): WorkFolder | undefined =>
+    ignore.includes('folder') ? folderOf({ system: undefined, messages }) : undefined
   const identitiesOf = (messages: readonly Immutable<Message>[]): readonly string[] => {
-    const folder = folderOf({ system: undefined, messages })
+    const folder = folderIn(messages)
     return partsOf(messages as readonly Message[]).map((part) => matching.identity(part, folder))
   }
   for (const { call } of answers) tree.add(call, identitiesOf(call.request.messages))
@@ -49,10 +53,12 @@ export const replayingModel = (
     throw new Error(text)
   }
 
-  const next = (messages: readonly Message[]): SessionAnswer => {
+  const earlier = new EarlierRequests(sameForms)
+  const next = (request: readonly Message[]): SessionAnswer => {
+    const { messages } = earlier.recorded({ messages: request })
     const found = tree.take(anySettings, identitiesOf(messages))
     if (found._tag !== 'Found') {
-      const folder = folderOf({ system: undefined, messages })
+      const folder = folderIn(messages)
       const name = `A call with ${messages.length} messages`
       const asked = { name, messages, settings: anySettings, folder }
       return refuse('NotRecorded', missText({ asked, found, matching, ignore, recordAnew }))
@@ -72,11 +78,14 @@ export const replayingModel = (
       const isCut = isObject(ours) && ours['interrupted'] === true
       const { meta: _, ...plain } = recorded
       const message: Message = Object.keys(meta).length === 0 ? plain : { ...plain, meta }
-      for await (const event of scriptedModel([message]).stream(request, signal)) {
-        if (event.type !== 'finish') yield event
-        else if (isCut) throw new Error('as it was recorded: the answer broke off')
-        else yield { ...event, usage: receipt?.usage ?? { input: 0, output: 0 }, model: receipt?.model ?? 'replayed' }
+      for (const event of streamedEvents(message)) {
+        signal.throwIfAborted()
+        yield event
       }
+      if (isCut) throw new Error('as it was recorded: the answer broke off')
+      const reason = message.content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'end_turn'
+      const { usage = { input: 0, output: 0 }, model = 'replayed' } = receipt ?? {}
+      yield { type: 'finish', message, reason, usage, model }
     },
     close: () => {
       for (const tag of ['NotRecorded', 'NotReplayable'] as const) {
@@ -87,6 +96,14 @@ export const replayingModel = (
       if (calls.length > 0) raise({ _tag: 'NotAsked', calls })
     },
   })
+}
+
+/** Requests of a run are compared as they are. */
+const sameForms = {
+  asked: (message: Message): Message => message,
+  system: (system: Json): Json => system,
+  tools: (tools: Json): Json => tools,
+  beside: <T extends Json>(value: T): T => value,
 }
 
 const raise = (fault: ReplayFault): never => {

@@ -1,12 +1,12 @@
 /** Answers requests from recorded calls: each with its own answer, or with the reason why there is none. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, isObject, jsonEqual, parseJson, present, right, type Immutable } from 'indelible/internal/json'
+import { isLeft, present, right, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Api } from '../apis/index.ts'
-import { recordedRequest } from '../call.ts'
-import { formsOf, type ContentOptions } from '../content.ts'
+import { formsOf, type ContentOptions, type Forms } from '../content.ts'
 import { apiOf, parseRequestBody, shownUrl, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import { CallTree, type CallNode, type Found, type ReplayCall } from './call-tree.ts'
+import { EarlierRequests } from './earlier-requests.ts'
 import { Matching, type Ignored, type Settings } from './matching.ts'
 import { missText, type Miss } from './miss.ts'
 import type { RecordedCall, RecordedReply, RecordedRequestFacts } from './recorded-calls.ts'
@@ -19,7 +19,7 @@ export interface ReplaySource {
   readonly ignore: readonly Ignored[]
   readonly redact: ContentOptions['redact']
   /** The form of requests in the record. Default: as a recorder writes them. */
-  readonly form?: (request: ParsedRequest) => ParsedRequest
+  readonly forms?: Forms
   /** Whether requests that are missing are recorded, so that they are no fault. */
   readonly isRecorded?: true
   /** How to record anew, for messages: a sentence without its point. */
@@ -73,21 +73,12 @@ export type ReplayFault =
   /** The file could not be written. */
   | { readonly _tag: 'NotWritten'; readonly reason: string }
 
-/** A request that was read before: its messages, and the digests of each. */
-interface Read {
-  readonly messages: readonly Message[]
-  readonly folder: WorkFolder | undefined
-  readonly settings: Pick<RecordedRequestFacts, 'system' | 'tools' | 'parameters'>
-}
-
-/** The number of earlier requests to compare a request with, so that only its new messages are digested. */
-const mostRead = 8
-
 /** Answers from a record. */
 export class Replay {
   readonly #source: ReplaySource
   readonly #matching: Matching
-  readonly #forms: ReturnType<typeof formsOf>
+  readonly #forms: Forms
+  readonly #earlier: EarlierRequests
   /** The calls with all their settings, by message. */
   readonly #tree = new CallTree()
   /** The calls of which only the messages are known, by the parts of these. */
@@ -95,7 +86,6 @@ export class Replay {
   readonly #all: ReplayCall[] = []
   /** Where a request continues that names a response, or a conversation that the provider has. */
   readonly #after = new Map<string, CallNode>()
-  readonly #read: Read[] = []
   readonly #missed: { readonly tag: 'NotRecorded' | 'NotReplayable'; readonly text: string }[] = []
   #answered = 0
   #isClosed = false
@@ -104,7 +94,8 @@ export class Replay {
   constructor(source: ReplaySource) {
     this.#source = source
     this.#matching = new Matching(source.ignore)
-    this.#forms = formsOf(present({ redact: source.redact }))
+    this.#forms = source.forms ?? formsOf(present({ redact: source.redact }))
+    this.#earlier = new EarlierRequests(this.#forms)
   }
 
   /** The reply for a request. Requests get their answers in the order of these calls. */
@@ -117,13 +108,15 @@ export class Replay {
     if (this.#isClosed) return refused('the replay is closed')
     const loaded = await this.load()
     if (isLeft(loaded)) return refused(loaded.left)
+    if (this.#isClosed) return refused('the replay is closed')
     const parsed = parseRequestBody(api, body, request)
-    if (isLeft(parsed)) return refused(parsed.left)
-    const options = parseJson(body)
-    const counts = !isLeft(options) && isObject(options.right) ? options.right['stream_options'] : undefined
-    const { form = (request: ParsedRequest) => recordedRequest(request, this.#forms) } = this.#source
-    const asked = this.#known(form(parsed.right))
-    const folder = folderOf({ ...asked, system: asked.system })
+    if (isLeft(parsed)) {
+      this.#missed.push({ tag: 'NotRecorded', text: `A call of ${api.name} can't be read: ${parsed.left}.` })
+      return refused(parsed.left)
+    }
+    const { model } = parsed.right
+    const asked = { ...this.#earlier.recorded(parsed.right), model: this.#forms.name(model) }
+    const folder = this.#folderOf(asked)
     const found = this.#find(asked, folder)
     if (found._tag !== 'Found') return this.#miss(asked, folder, found)
     const { call } = found
@@ -135,13 +128,9 @@ export class Replay {
     }
     this.#answered++
     const isMoved = call.folder !== undefined && folder !== undefined && !isSameFolder(call.folder, folder)
-    const folders =
-      isMoved && this.#source.ignore.includes('folder') ? { recorded: call.folder, now: folder } : undefined
-    const countsTokens = isObject(counts) && counts['include_usage'] === true
-    return {
-      ...{ _tag: 'Replayed', call, reply },
-      request: { api, url: request.url, stream: asked.stream, countsTokens, folders },
-    }
+    const folders = isMoved ? { recorded: call.folder, now: folder } : undefined
+    const { stream, countsTokens } = asked
+    return { _tag: 'Replayed', call, reply, request: { api, url: request.url, stream, countsTokens, folders } }
   }
 
   /** Read the record, once. */
@@ -177,7 +166,7 @@ export class Replay {
 
   #add(call: RecordedCall): void {
     const { request, response } = call
-    const folder = folderOf(request)
+    const folder = this.#folderOf(request)
     const settings = this.#matching.settings(request, folder)
     const own: ReplayCall = { ...call, settings, folder, isAsked: false }
     this.#all.push(own)
@@ -218,6 +207,11 @@ export class Replay {
     return missText({ asked, found, matching: this.#matching, ignore, recordAnew })
   }
 
+  /** The folder that a request names, if folders are not compared. */
+  #folderOf(request: Pick<RecordedRequestFacts, 'system' | 'messages'>): WorkFolder | undefined {
+    return this.#source.ignore.includes('folder') ? folderOf(request) : undefined
+  }
+
   #identities(messages: readonly Immutable<Message>[], folder: WorkFolder | undefined): readonly string[] {
     return this.#matching.messages(messages).map((message) => this.#matching.identity(message, folder))
   }
@@ -225,38 +219,6 @@ export class Replay {
   /** Identities of parts, since programs and formats group them into messages in their own ways. Instructions don't count. */
   #partIdentities(messages: readonly Immutable<Message>[], folder: WorkFolder | undefined): readonly string[] {
     return partsOf(messages as readonly Message[]).map((part) => this.#matching.identity(part, folder))
-  }
-
-  /** The request with the objects of an earlier one in place of equal ones, whose digests are known. */
-  #known(asked: ParsedRequest): ParsedRequest {
-    let best: Read | undefined
-    let len = -1
-    for (const read of this.#read) {
-      let shared = 0
-      while (
-        shared < asked.messages.length &&
-        shared < read.messages.length &&
-        jsonEqual(asked.messages[shared] as never, read.messages[shared] as never)
-      )
-        shared++
-      if (shared > len) [best, len] = [read, shared]
-    }
-    const messages =
-      best === undefined ? asked.messages : [...best.messages.slice(0, len), ...asked.messages.slice(len)]
-    const same = <T>(value: T, known: unknown): T =>
-      known !== undefined && jsonEqual(value as never, known as never) ? (known as T) : value
-    const known = {
-      ...asked,
-      messages,
-      system: same(asked.system, best?.settings.system),
-      tools: same(asked.tools, best?.settings.tools),
-      parameters: same(asked.parameters, best?.settings.parameters),
-    }
-    const index = best !== undefined && len === best.messages.length ? this.#read.indexOf(best) : -1
-    if (index !== -1) this.#read.splice(index, 1) // the request has all of it
-    else if (this.#read.length === mostRead) this.#read.shift()
-    this.#read.push({ messages, folder: undefined, settings: known })
-    return known
   }
 }
 

@@ -21,7 +21,8 @@ import type { Store } from 'indelible/store'
 import { bodyFrom, type AnswerFacts, type BodyChanges } from '../answer-body.ts'
 import type { RecordFault } from '../conversation.ts'
 import { detailsOf, sentEntries, type CallDetails } from '../receipt.ts'
-import type { RecordedCall, RecordedReply } from './recorded-calls.ts'
+import { streamLinesIn, wireEventsOf } from '../stream-lines.ts'
+import type { RecordedCall, RecordedReply, WholeReply } from './recorded-calls.ts'
 
 /** The calls of sessions, in the order in which they were sent; or the reason why they can't be read. */
 export const callsOfSessions = async (
@@ -30,7 +31,7 @@ export const callsOfSessions = async (
 ): Promise<Either<string, readonly RecordedCall[]>> => {
   const all: TimedCall[] = []
   const shared = new Set<string>() // a fork has the rows of its original, too
-  for (const id of ids) {
+  for (const id of new Set(ids)) {
     const session = await readSession(store, id)()
     if (isLeft(session))
       return left(`session ${JSON.stringify(id)} can't be read: ${sessionFaultText(session.left as RecordFault)}`)
@@ -146,6 +147,7 @@ const replyOf = (
       ...present({
         retryAfter,
         event,
+        events: wireEventsIn(reply?.events),
         cut: status < 400 && body === undefined && event === undefined ? error : undefined,
       }),
     }
@@ -157,7 +159,13 @@ const replyOf = (
   const body = bodyFrom(facts, changesIn(messages[0]))
   return {
     ...{ _tag: 'Reply', status, body: body as Json, ...pace },
-    ...present({ retryAfter, event: reply?.event, cut, isOpen }),
+    ...present({
+      retryAfter,
+      event: reply?.event,
+      cut,
+      isOpen,
+      events: wireEventsIn(indelibleOf(messages[0])['events']),
+    }),
   }
 }
 
@@ -167,6 +175,12 @@ const indelibleOf = (message: Immutable<Message> | undefined): JsonObject => {
   return isObject(ours) ? (ours as JsonObject) : {}
 }
 
+/** The recorded events of an answer; undefined if they were not wanted. */
+const wireEventsIn = (value: unknown): WholeReply['events'] => {
+  const lines = streamLinesIn(value)
+  return lines && wireEventsOf(lines)
+}
+
 const changesIn = (message: Immutable<Message> | undefined): BodyChanges => {
   const changes = ownField(indelibleOf(message), 'body')
   return Array.isArray(changes) ? (changes as unknown as BodyChanges) : []
@@ -174,8 +188,8 @@ const changesIn = (message: Immutable<Message> | undefined): BodyChanges => {
 
 /** A message as it was when its body was compared with it. */
 const withoutBody = (message: Immutable<Message>): Immutable<Message> => {
-  const { body, ...ours } = indelibleOf(message)
-  if (body === undefined) return message
+  const { body, events, ...ours } = indelibleOf(message)
+  if (body === undefined && events === undefined) return message
   const { indelible: _, ...meta } = message.meta ?? {}
   return { ...message, meta: Object.keys(ours).length === 0 ? meta : { ...meta, indelible: ours } }
 }

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { jsonOrText } from 'indelible/internal/json'
 import { providerServer, type Reply } from '../../../../test/run/provider-server.ts'
-import { eventsOfLines, linesOfStream, type StreamLines } from '../../src/replay/file-events.ts'
+import { eventsOfLines, eventsOfStream, linesOfEvents, type StreamLines } from '../../src/stream-lines.ts'
 import { openReplayFile, type ReplayFile, type ReplayFileOptions } from '../../src/replay/file-recording.ts'
 import { readReplay, recordedCallsOf, textOfReplay } from '../../src/replay/file.ts'
 import { itShared, shared } from '../../../../test/real-transcripts.ts'
@@ -490,7 +490,7 @@ describe('a stream in a file', () => {
     const text = events
       .map(({ name, data }) => `${name === undefined ? '' : `event: ${name}\n`}data: ${data}\n\n`)
       .join('')
-    const lines = JSON.parse(JSON.stringify(linesOfStream(text, (data) => data))) as StreamLines
+    const lines = JSON.parse(JSON.stringify(linesOfEvents(eventsOfStream(text), (data) => data))) as StreamLines
     expect(
       eventsOfLines(lines).map(({ name, data }) => ({
         name,

@@ -116,3 +116,62 @@ it('of two equal calls of which one is erased leaves the other its own answer', 
   expect(await ask()).toContain('erased')
   expect(await ask()).toContain('second')
 })
+
+const streamUrl = {
+  method: 'POST',
+  body: JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+}
+const pieces = ['It ', 'rai', 'ns in Oslo, and a key is ', secret.slice(0, 20), secret.slice(20), '.']
+const chunkOf = (delta: object, finish_reason: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', odd: 'a field', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+const streamed = [...pieces.map((content) => chunkOf({ content })), chunkOf({}, 'stop'), 'data: [DONE]\n\n'].join('')
+const recordStream = async (options: Partial<RecordingFetchOptions>, stream = streamed) => {
+  const store = memoryStore()
+  const headers = { 'content-type': 'text/event-stream' }
+  const fetch = recordingFetch({ ...options, store, fetch: async () => new Response(stream, { headers }) })
+  await (await fetch(url, streamUrl)).text()
+  await fetch.close()
+  const { sessions } = await listSessions(store)
+  return { store, session: await openSession(store, sessions[0]?.id as string) }
+}
+const again = async (store: Store, sessions: string, more: object = {}) =>
+  (await replayingFetch({ store, sessions, ...more })(url, streamUrl)).text()
+
+it('are the exact events of a stream, only where these are wanted', async () => {
+  const made = await recordStream({})
+  expect(await again(made.store, made.session.id)).not.toBe(streamed)
+  const exact = await recordStream({ answers: 'exact' })
+  expect(await again(exact.store, exact.session.id)).toBe(streamed)
+  // One that broke off has its complete events.
+  const cut = await recordStream({ answers: 'exact' }, streamed.slice(0, streamed.indexOf('ns in Oslo')))
+  expect(await again(cut.store, cut.session.id)).toBe(
+    streamed.slice(0, streamed.indexOf('data: ', streamed.indexOf('rai'))),
+  )
+  const failed = `data: ${JSON.stringify({ error: { message: 'overloaded' } })}\n\n`
+  const refused = await recordStream({ answers: 'exact' }, failed)
+  expect(await again(refused.store, refused.session.id)).toBe(failed)
+})
+
+it('are exact events without secrets, and none without content', async () => {
+  const { store, session } = await recordStream({ answers: 'exact', redact: true })
+  expect(textOfAll(session)).not.toContain(secret.slice(20))
+  const text = await again(store, session.id, { redact: true })
+  expect(text).toContain('[redacted')
+  expect(text).toContain('"odd":"a field"')
+  const without: readonly Partial<RecordingFetchOptions>[] = [{ content: false }, { redact: (message) => message }]
+  for (const options of without)
+    expect(textOfAll((await recordStream({ answers: 'exact', ...options })).session)).not.toContain('a field')
+})
+
+it('are erased with the message whose exact events they are', async () => {
+  const { store, session } = await recordStream({ answers: 'exact' })
+  expect(textOfAll(session)).toContain('ns in Oslo')
+  await eraseMessages(session, [1], { reason: 'r' })
+  const erased = await openSession(store, session.id)
+  for (const text of ['ns in Oslo', 'a field', secret.slice(20)]) expect(textOfAll(erased)).not.toContain(text)
+  expect(await again(store, session.id)).toContain('was erased')
+})
+
+it('is exact or nothing', () => {
+  expect(() => recordingFetch({ store: memoryStore(), answers: 'all' as never })).toThrow(TypeError)
+})

@@ -1,9 +1,12 @@
-/** Each recorded answer of the providers, recorded and replayed from its session, through the official clients. */
-import { existsSync, readdirSync } from 'node:fs'
+/** Each recorded answer of the providers, recorded and replayed from a session and from a file, through the official clients. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { expect } from 'vitest'
+import { afterAll, expect, vi } from 'vitest'
 import { listSessions, memoryStore } from 'indelible'
+import { jsonOrText } from 'indelible/internal/json'
 import { recordingFetch } from '@indelible/recorder'
 import { replayingFetch } from '@indelible/recorder/replay'
 import { itShared, readShared, shared } from '../../../../test/real-transcripts.ts'
@@ -114,4 +117,54 @@ itShared.each(files)('%s is replayed from its session as it was', async (file) =
   if (original.body !== undefined && original.id === undefined && original.messages.length > 0)
     expect(answered.messages.map(identityOf)).toEqual(original.messages.map(identityOf))
   else expect(answered).toEqual(original)
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-wire-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  vi.unstubAllEnvs()
+})
+
+/** A body as JSON, or each event of a stream as its name and its data. */
+const eventsIn = (text: string, isStream: boolean): readonly unknown[] =>
+  !isStream
+    ? [jsonOrText(text)]
+    : text
+        .split('\n')
+        .flatMap((line) => (line === '' ? [] : [line.startsWith('data: ') ? jsonOrText(line.slice(6)) : line]))
+
+itShared.each(files)('%s is replayed with its events, from a file and from a session that keeps them', async (name) => {
+  const [, api] = folders.find(([folder]) => name.startsWith(`${folder}/`)) as (typeof folders)[number]
+  const { text, type, status, isStream } = answerIn(name)
+  const answer: typeof globalThis.fetch = async () => new Response(text, { status, headers: { 'content-type': type } })
+  const first = await asClient(api, answer, isStream)
+  const got: { readonly of: string; text: string } = { of: name, text: '' }
+  /** The same `fetch`, whose body is read to its end. */
+  const reading =
+    (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+    async (...request) => {
+      const response = await whole(await fetch(...request))
+      got.text = await response.clone().text()
+      return response
+    }
+  vi.stubEnv('CI', '')
+  const file = join(folder, `${name.replace('/', '-')}.json`)
+  const recording = replayingFetch({ file, onMiss: 'record', fetch: answer })
+  await asClient(api, reading(recording as never), isStream)
+  await recording.close()
+  const replay = replayingFetch({ file })
+  expect(await asClient(api, reading(replay as never), isStream)).toEqual(first)
+  expect(eventsIn(got.text, isStream)).toEqual(eventsIn(text, isStream))
+  await replay.close()
+
+  const store = memoryStore()
+  const exact = recordingFetch({ store, fetch: answer, answers: 'exact' })
+  await asClient(api, reading(exact as never), isStream)
+  await exact.close()
+  const sessions = (await listSessions(store)).sessions.map(({ id }) => id)
+  const again = replayingFetch({ store, sessions })
+  const result = await asClient(api, reading(again as never), isStream)
+  if (isStream) expect(eventsIn(got.text, isStream)).toEqual(eventsIn(text, isStream))
+  if (!isRefused(first)) expect(result).toEqual(first)
+  await again.close()
 })

@@ -1,5 +1,5 @@
 /**
- * The lines of a stream in a replay file. Events that differ in a few values are one line: the first event, the number
+ * A stream as lines, for a replay file or a record. Events that differ in a few values are one line: the first event, the number
  * of further ones, and for each value that differs its path with one value for each of them.
  */
 import { createParser } from 'eventsource-parser'
@@ -28,25 +28,29 @@ export interface StreamEvent {
   readonly data: JsonObject | string
 }
 
+/** The events of a stream's text. One that is not complete is left out, as clients do. */
+export const eventsOfStream = (text: string): readonly StreamEvent[] => {
+  const events: StreamEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => events.push(streamEvent(event, data)) })
+  parser.feed(text)
+  return events
+}
+
+/** An event of a stream, from its fields. */
+export const streamEvent = (name: string | undefined, data: string): StreamEvent => {
+  const parsed = parseJson(data)
+  return { name, data: !isLeft(parsed) && isObject(parsed.right) ? parsed.right : data }
+}
+
 /**
- * The lines of a stream's text. An event that is not complete is left out, as clients do.
- *
- * Cost    O(text)
+ * The lines of a stream. Cost: O(events).
  *
  * @param change changes the data of the events
  */
-export const linesOfStream = (
-  text: string,
+export const linesOfEvents = (
+  events: readonly StreamEvent[],
   change: (data: readonly (JsonObject | string)[]) => readonly (JsonObject | string)[],
 ): StreamLines => {
-  const events: StreamEvent[] = []
-  const parser = createParser({
-    onEvent: ({ event, data }) => {
-      const parsed = parseJson(data)
-      events.push({ name: event, data: !isLeft(parsed) && isObject(parsed.right) ? parsed.right : data })
-    },
-  })
-  parser.feed(text)
   const named = events.some(({ name }) => name !== undefined)
   const changed = change(events.map(({ data }) => data))
   const lines: EventLine[] = []
@@ -68,9 +72,23 @@ export const linesOfStream = (
   return { named, events: lines }
 }
 
+/** The lines in JSON; undefined if it has none. */
+export const streamLinesIn = (value: unknown): StreamLines | undefined => {
+  if (!isObject(value)) return undefined
+  const { named, events } = value
+  return Array.isArray(events) && events.every(isEventLine) ? { named: named === true, events } : undefined
+}
+
 /** The events of a stream. */
 export const eventsOfLines = ({ named, events }: StreamLines): readonly StreamEvent[] =>
   events.flatMap(eventsOfLine(named))
+
+/** The events as they are sent: the text of each `data:`, and `event:` if it has a name. */
+export const wireEventsOf = (lines: StreamLines): readonly { readonly event?: string; readonly data: string }[] =>
+  eventsOfLines(lines).map(({ name, data: value }) => {
+    const data = typeof value === 'string' ? value : JSON.stringify(value)
+    return name === undefined ? { data } : { event: name, data }
+  })
 
 /** The event's name as usual: the `type` of its data, in a stream that names its events. */
 const nameOf = (data: JsonObject | string, named: boolean): string | undefined => {
@@ -84,7 +102,8 @@ export const isEventLine = (line: unknown): line is EventLine => {
   const [first, second, columns] = line as readonly unknown[]
   if (line.length === 2)
     return (first === null || typeof first === 'string') && (typeof second === 'string' || isObject(second))
-  if (line.length !== 3 || !isObject(first) || !Number.isSafeInteger(second) || !isObject(columns)) return false
+  const isCount = Number.isInteger(second) && Number(second) >= 0 && Number(second) < mostEvents
+  if (line.length !== 3 || !isObject(first) || !isCount || !isObject(columns)) return false
   return Object.values(columns).every(
     (column) => typeof column === 'number' || (Array.isArray(column) && column.length === second),
   )
@@ -117,6 +136,9 @@ const isList = (line: EventLine): line is Extract<EventLine, readonly unknown[]>
 /** The most values in which events of a run differ. */
 const mostColumns = 4
 
+/** The most events of a run: a line of a few bytes must not fill the memory. */
+const mostEvents = 100_000
+
 const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
   const leaves = events.map(leavesOf)
   const lines: EventLine[] = []
@@ -124,7 +146,7 @@ const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
     const first = leaves[from] as Leaves
     const paths = new Set<string>()
     let to = from + 1
-    for (; to < events.length; to++) {
+    for (; to < events.length && to - from < mostEvents; to++) {
       const differing = differingPaths(first, leaves[to] as Leaves)
       if (differing === undefined || new Set([...paths, ...differing]).size > mostColumns) break
       for (const path of differing) paths.add(path)
