@@ -180,6 +180,9 @@ const retiredModels = pricesFrom(
 /** Google's prices, as quoted by a third-party page. */
 const pricesOfGoogle = pricesFrom('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22')
 
+/** A list of the providers' prices by somebody else. */
+const pricesOfTokenMeter = pricesFrom('https://github.com/iyulab/TokenMeter/releases/tag/v0.17.0', '2026-11-29')
+
 /** List prices by model name. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
   'claude-opus-5-5': pricesOfClaude('opus-5-5')(rates(4, 20, 0.2, 5)),
@@ -207,6 +210,7 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
     above: 272_000,
     ...rates(4, 15, 0.2, 5),
   }),
+  'gpt-6.2-astra': pricesOfTokenMeter(rates(8, 40, 0.4, 10), { above: 272_000, ...rates(16, 60, 0.8, 20) }),
   'gpt-5.6-luna': pricesFromTable(rates(0.2, 1.2, 0.02, 0.25), { above: 200_000, ...rates(0.4, 1.8, 0.04, 0.5) }),
   'gpt-5.6-sol': pricesFromTable(rates(5, 30, 0.5, 6.25), { above: 272_000, ...rates(10, 45, 1, 12.5) }),
   'gpt-5.6-terra': pricesFromTable(rates(2, 12, 0.2, 2.5), { above: 272_000, ...rates(4, 18, 0.4, 5) }),
@@ -224,8 +228,20 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
     '2026-11-27',
   )(rates(1.25, 10, 0.125)),
   'gpt-5-mini': pricesFromTable(rates(0.25, 2, 0.025)),
+  o3: pricesFrom('https://modelpedia.dev/openai/o3-2025-04-16', '2026-11-29')(rates(2, 8, 0.5)),
+  'gemini-4-neon': pricesOfTokenMeter(rates(3, 15, 0.15)),
+  'gemini-4-hydrogen': pricesOfTokenMeter(rates(1.5, 7.5, 0.075)),
   'gemini-3.1-pro': pricesFromTable(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
   'gemini-3.5-flash': pricesFromTable(rates(1.5, 9, 0.15)),
+  // Shut down on 9 March 2026; its successor 3.1 has the same prices.
+  'gemini-3-pro': pricesFrom('https://www.aifreeapi.com/en/posts/gemini-3-api-pricing-quota', '2026-11-29')(
+    rates(2, 12, 0.2),
+    { above: 200_000, ...rates(4, 18, 0.4) },
+  ),
+  'gemini-3-flash': pricesFrom(
+    'https://factquire.com/models/google/gemini-3-flash-preview.json',
+    '2026-11-29',
+  )(rates(0.5, 3, 0.05)),
   'gemini-2.5-pro': pricesOfGoogle(rates(1.25, 10, 0.125), { above: 200_000, ...rates(2.5, 15, 0.25) }),
   'gemini-2.5-flash': pricesOfGoogle(rates(0.3, 2.5, 0.03)),
   'grok-4.6': pricesFromTable(rates(2, 6, 0.5), { above: 200_000, ...rates(4, 12, 1) }),

@@ -5,7 +5,7 @@ import { platform } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** The milliseconds until a process that does not end is killed, then given up; and those between looks. */
-const [killMs, lookMs] = [5000, 50]
+const [killMs, lookMs] = [2000, 50]
 
 /**
  * End a process and all that descend from it: with SIGTERM, and with SIGKILL if that does not help. A shell dies of a
