@@ -63,9 +63,17 @@ it('first words come from a person, without /commands, program text and tags', (
   expect(
     first('# AGENTS.md instructions\n\nBe brief.', '<environment_context>\nlinux\n</environment_context>', 'Fix it.'),
   ).toBe('Fix it.')
-  expect(
-    first('# AGENTS.md instructions', '<context>\nThe repo is a/b.\n</context>\n<task>\nFix it.\n</task>'),
-  ).toMatch(/^The repo is a\/b\.\s+Fix it\.$/)
+  expect(first('# AGENTS.md instructions', '<context>\nThe repo is a/b.\n</context>\n<aim>\nFix it.\n</aim>')).toMatch(
+    /^The repo is a\/b\.\s+Fix it\.$/,
+  )
+  // Cline 2 and 3, and Cursor.
+  for (const text of [
+    '<task>\nFix it.\n</task>\n<environment_details>\nlinux\n</environment_details>',
+    '<user_input mode="act">Fix it.</user_input>',
+    '<context>\nThe repo is a/b.\n</context>\n<user_query>\nFix it.\n</user_query>',
+  ])
+    expect(first(text)).toBe('Fix it.')
+  expect(first('<user_input mode="act">Fix it')).toBe('Fix it')
   // As a script gives it: JSON in a text.
   expect(first(String.raw`"<context>\nThe repo is a/b.\n</context>\nFix it, please."`)).toBe('Fix it, please.')
   expect(first('/model')).toBe('/model')

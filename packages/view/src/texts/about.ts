@@ -103,6 +103,9 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
 /** The XML-like blocks that programs such as Claude Code and Codex put before a user's text. */
 const preamble = /^\s*<([a-z][\w-]*)(?![\w-])[^>]*>[\s\S]*?<\/\1>/i
 
+/** The blocks that Cursor and Cline put around a user's text. */
+const userBlock = /^\s*<(user_query|user_input|task)(?:\s[^>]*)?>([\s\S]*?)(?:<\/\1>|$)/i
+
 /** The decoded text, if a script passed it as a JSON string. */
 const plainOf = (text: string): string =>
   (/\\n/.test(text) && !text.trim().includes('\n')
@@ -116,7 +119,8 @@ const plainOf = (text: string): string =>
 /** A text without such blocks; empty if a program wrote all of it, or it is only a /command. */
 const ownTextIn = (text: string): string => {
   let own = text
-  while (preamble.test(own)) own = own.replace(preamble, '')
+  while (preamble.test(own) && !userBlock.test(own)) own = own.replace(preamble, '')
+  own = userBlock.exec(own)?.[2] ?? own
   return /^\s*(?:<|# AGENTS\.md|\/\S+\s*$)/.test(own) || !/\p{L}/u.test(own) ? '' : own.trim()
 }
 
