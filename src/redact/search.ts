@@ -28,7 +28,7 @@ export interface Span {
 }
 
 /** A text without secrets, and the secrets it had. */
-export interface Clean {
+interface Clean {
   readonly text: string
   readonly found: readonly Redacted[]
 }

@@ -15,7 +15,7 @@ export interface WrittenString {
 }
 
 /** An object or array in JSON text. */
-export interface Container {
+interface Container {
   /** Whether it is, or is inside, a tool's arguments or result, where key names belong to the tool. */
   readonly isForeign: boolean
 }

@@ -1,6 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export type { Evidence, UsageCause } from './call.ts'
-export { cacheRulesOf } from './cache-rules.ts'
 export { breakIn, explainCalls, UsageExplainer } from './explain.ts'
 export {
   callsIn,

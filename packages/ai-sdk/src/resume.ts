@@ -10,7 +10,7 @@ import { followLog, type Head, type LogInfo, type Store } from 'indelible/store'
 import { ownStore, storeFaultText, streamLogOf, streamLogs } from 'indelible/internal/store'
 
 /** The options of a published stream. */
-export interface StreamOptions {
+interface StreamOptions {
   /**
    * Milliseconds after which a stream whose process died counts as cut off, and after which an ended stream
    * is removed from the store. A reader that lags further behind gets an `error` chunk. Default: 15,000.
@@ -19,7 +19,7 @@ export interface StreamOptions {
 }
 
 /** Where to resume reading. */
-export interface ResumeOptions {
+interface ResumeOptions {
   /** The number of chunks the reader has. Default: 0, which replays the whole message, as `useChat` expects. */
   readonly from?: number
 }

@@ -148,7 +148,7 @@ export function* inputChunks(part: AnyToolPart): Generator<UIMessageChunk> {
 }
 
 /** The approval and the result of a tool part, if it has them. */
-export function* answerChunks(part: AnyToolPart): Generator<UIMessageChunk> {
+function* answerChunks(part: AnyToolPart): Generator<UIMessageChunk> {
   yield* requestChunks(part)
   yield* responseChunks(part)
   yield* resultChunks(part)

@@ -35,7 +35,7 @@ export interface ClaudeStoreOptions {
 }
 
 /** A Claude session, read from its record. */
-export interface ClaudeSession {
+interface ClaudeSession {
   /** The conversation, read like a transcript of Claude Code: messages, notes, other lines, damage. */
   readonly transcript: Transcript
   /** The parent ids for which no line exists: lines that were never stored. */

@@ -13,13 +13,13 @@ import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from 'indelible/internal/
 export const nonceBytes = 12
 const tagBytes = 16
 
-export interface Nonce {
+interface Nonce {
   readonly bytes: Uint8Array
   readonly text: string
 }
 
 /** The operations needed from a platform. */
-export interface Primitives {
+interface Primitives {
   readonly encrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: Uint8Array) => Uint8Array
   /** The plaintext; undefined if the tag is wrong. */
   readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined

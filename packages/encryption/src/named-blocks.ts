@@ -14,7 +14,7 @@ import { blockKey } from './row-cipher.ts'
 import { openBytes, sealBytes } from './sealed.ts'
 
 /** The prefix of these logs' ids. */
-export const blockPrefix = 'indelible.block.'
+const blockPrefix = 'indelible.block.'
 const markKey = 'indelible.block'
 
 const nameOf = (scope: Uint8Array, digest: BlockId): string =>

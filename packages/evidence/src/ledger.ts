@@ -172,7 +172,7 @@ export const recordRemoval = async (
 }
 
 /** The options of `verifyLedger`. */
-export interface VerifyLedgerOptions {
+interface VerifyLedgerOptions {
   /**
    * Whether to compare only the heads that sessions report, without reading rows. This finds
    * sessions that were cut, replaced or deleted, but no altered rows below a head. Default: false.

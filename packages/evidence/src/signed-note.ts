@@ -113,7 +113,7 @@ export const signNote = async (text: string, signers: readonly NoteSigner[]): Pr
   return noteText({ text, signatures })
 }
 
-export interface OpenedNote extends SignedNote {
+interface OpenedNote extends SignedNote {
   /** The signatures by known keys: at least one. */
   readonly verified: readonly VerifiedSignature[]
 }

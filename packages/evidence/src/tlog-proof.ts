@@ -9,7 +9,7 @@ import type { EvidenceFault } from './fault.ts'
 import { parseNote } from './signed-note.ts'
 
 /** A parsed, unverified proof. */
-export interface TlogProof {
+interface TlogProof {
   /** Opaque bytes of the application, which are not authenticated. */
   readonly extra?: Uint8Array
   /** The position of the leaf in the log. */

@@ -10,7 +10,7 @@ import { verifierOf, type NoteVerifier } from './keys.ts'
 import { openNote, parseNote, verifySignatures, type VerifiedSignature } from './signed-note.ts'
 
 /** A trusted key of a log. */
-export interface TrustedKey {
+interface TrustedKey {
   /** The public key as text. */
   readonly vkey: string
   /**

@@ -63,7 +63,7 @@ export interface SaverOptions {
 }
 
 /** The checkpoints to keep. */
-export interface PruneOptions {
+interface PruneOptions {
   /** The number of latest checkpoints to keep in each namespace, with those they depend on. Default: 1. */
   readonly keep?: number
 }

@@ -68,7 +68,7 @@ type NotedValue =
   | { readonly keep: number; readonly add: readonly ItemRef[]; readonly snapshot?: true }
 
 /** The content of this package's notes. */
-export type ThreadNote =
+type ThreadNote =
   | {
       readonly type: 'checkpoint'
       readonly ns: string
@@ -266,7 +266,7 @@ export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[
 }
 
 /** A whole map. Cost: O(map), and O(maps it is made of) unless one of them was read lately. */
-export const mapOf = (value: Extract<Value, { kind: 'map' }>): JsonObject => {
+const mapOf = (value: Extract<Value, { kind: 'map' }>): JsonObject => {
   const { cached } = value
   const later: (readonly MapChange[])[] = []
   let map: JsonObject = {}

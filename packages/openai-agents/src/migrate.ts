@@ -2,7 +2,7 @@
 import type { AgentInputItem, Session } from '@openai/agents-core'
 
 /** The source of items: any session of the SDK, such as `MemorySession` or one in a file or database. */
-export type ItemSource = Pick<Session, 'getItems'>
+type ItemSource = Pick<Session, 'getItems'>
 
 /**
  * Copy the items of one session to the end of another. Into a record: `copyItems(old, agentsSession(store,

@@ -28,7 +28,7 @@ interface Step {
 }
 
 /** Returns the documents of an append for the search index; undefined if they are to be added later. */
-export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
+type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
 /** A log with one more planned append; undefined if the append does not continue it. */
 export const planNextAppend = (

@@ -65,7 +65,7 @@ export interface Listening {
 export class ConnectionLost extends Error {}
 
 /** No connection could be made, so nothing was sent. */
-export class Unreachable extends Error {}
+class Unreachable extends Error {}
 
 export type Rows = readonly Readonly<Record<string, unknown>>[]
 
@@ -76,7 +76,7 @@ export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
 
 /** The limit of a statement's duration. */
-export interface Limit {
+interface Limit {
   /** Milliseconds. */
   readonly timeout: number
   /** Asks the server to end the current statement of a connection. */

@@ -307,7 +307,7 @@ export class Calls {
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
 
 /** A request in the form in which it is recorded. */
-export const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
+const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
   ...request,
   model: forms.name(request.model),
   messages: request.messages.map(forms.asked),

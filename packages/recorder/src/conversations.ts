@@ -17,7 +17,7 @@ import type { ParsedRequest } from './wire.ts'
 const maxOpen = 500
 
 /** The conversation that a request continues. */
-export interface FoundConversation {
+interface FoundConversation {
   readonly conversation: Conversation
   /** The index in the conversation at which to append. */
   readonly from: number

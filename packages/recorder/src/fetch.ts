@@ -81,7 +81,7 @@ export const observedFetch =
   }
 
 /** The body of a request. A one-shot stream can't be recorded. */
-export const bodyOf = async (
+const bodyOf = async (
   body: RequestInit['body'] | undefined,
   request: Request | undefined,
 ): Promise<string | Uint8Array> => {

@@ -14,7 +14,7 @@ import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/internal/store'
 
 /** A session, and the number of its messages that a key covers. */
-export interface Place {
+interface Place {
   readonly session: string
   readonly len: number
 }

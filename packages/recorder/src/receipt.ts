@@ -164,7 +164,7 @@ export interface CacheBreak {
 }
 
 /** Values that calls of a session mostly share. They are stored in one receipt, and later ones refer to it. */
-export type CommonDetails = Pick<CallDetails, (typeof commonFields)[number]>
+type CommonDetails = Pick<CallDetails, (typeof commonFields)[number]>
 
 const commonFields = ['api', 'requested', 'stream', 'system', 'tools', 'client', 'status', 'stop'] as const
 

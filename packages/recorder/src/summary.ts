@@ -7,7 +7,7 @@ import { breakIn, type UsageCause } from 'indelible/internal/usage'
 import type { ExplainedCall, UsagePart } from 'indelible/usage'
 
 /** Summed-up tokens. */
-export type TokenCounts = Required<Omit<Usage, 'cacheWriteHour'>>
+type TokenCounts = Required<Omit<Usage, 'cacheWriteHour'>>
 
 /** The recordings so far. */
 export interface RecorderSummary {
@@ -55,7 +55,7 @@ const mostModels = 1000
 
 const noUsage: TokenCounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
-export interface CountedCall {
+interface CountedCall {
   readonly session: string
   readonly model: string
   /** Whether it failed or broke off. */

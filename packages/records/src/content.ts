@@ -9,7 +9,7 @@ import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
 /** The limits of a content store. */
-export interface ContentStoreOptions {
+interface ContentStoreOptions {
   /** The most values it keeps. Default: 128. */
   readonly entries?: number
   /** The most bytes it keeps, as JSON text in UTF-8. Default: 2 MiB. */

@@ -37,7 +37,7 @@ export interface HistoryUse {
   readonly evidence: readonly HistoryEvidence[]
 }
 /** A line that uses the history. */
-export interface HistoryEvidence {
+interface HistoryEvidence {
   /** The line, from 1. */
   readonly line: number
   /** How the line uses the history. Empty if it only reads it. */

@@ -41,7 +41,7 @@ export interface NormalizeReport {
 }
 
 /** The report on one entry. */
-export interface NormalizedEntry {
+interface NormalizedEntry {
   /** The index of the entry, from 0. */
   readonly index: number
   /** Whether it was valid, changed or left out. */

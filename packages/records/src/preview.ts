@@ -5,7 +5,7 @@ import { keysOf, snakeCase, type KeyCase } from './keys.ts'
 import type { CallRecord } from './record.ts'
 
 /** The options of a preview. */
-export interface PreviewOptions {
+interface PreviewOptions {
   /** The number of latest records to show. Default: 3. */
   readonly latest?: 1 | 2 | 3
   /** Show only the number of records. Default: false. */

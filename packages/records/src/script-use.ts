@@ -1,7 +1,7 @@
 /** Uses of the call history in Ruby and Python: names, indexes, methods, and the functions and loops around them. */
 
 /** The language of a program. */
-export type ProgramLanguage = 'javascript' | 'python' | 'ruby'
+type ProgramLanguage = 'javascript' | 'python' | 'ruby'
 
 /** The language that a program looks like. JavaScript, if it has no sign of another one. */
 export const languageOf = (code: string): ProgramLanguage => {

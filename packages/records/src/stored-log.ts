@@ -18,7 +18,7 @@ import { randomId } from './random-id.ts'
 import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
 
 /** The options of `openCallLog`: those of `createCallLog`, and where the log is stored. */
-export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
+interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
   /** The store. It stays open: close it yourself. */
   readonly store: Store
   /** The id of the log in the store. It is created if missing. A log of another kind is `OtherLog`. */

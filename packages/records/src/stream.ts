@@ -2,7 +2,7 @@
 import type { Outcome, Signal } from './call-context.ts'
 import { callQuietly, raceAbort } from './host-calls.ts'
 
-export interface WatchedStream {
+interface WatchedStream {
   /** The stream for the reader. */
   readonly value: unknown
   /** Stops the source when the signal has aborted. May throw or reject. */

@@ -29,7 +29,7 @@ export interface HistoryUsage {
 }
 
 /** A line of a program that uses the history; without a program, the use that the log fields report. */
-export interface UsageEvidence {
+interface UsageEvidence {
   /** The index of the entry, from 0. */
   readonly index: number
   /** The id of the call, if the entry has one. */

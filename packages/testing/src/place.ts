@@ -33,7 +33,7 @@ export interface StoreModule {
 }
 
 /** The remains of a crash, tested as a separate case. */
-export interface CrashLeftover {
+interface CrashLeftover {
   /** Its description. */
   readonly name: string
   /** Creates them in an empty place. */

@@ -3,6 +3,6 @@ import type { Store } from 'indelible/store'
 import type { StorePlace } from './place.ts'
 
 /** A case: receives a store in an empty place, and the place. */
-export type StoreCase = (store: Store, place: StorePlace) => Promise<void>
+type StoreCase = (store: Store, place: StorePlace) => Promise<void>
 
 export type StoreCases = Readonly<Record<string, StoreCase>>

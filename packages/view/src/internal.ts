@@ -10,8 +10,7 @@ export {
   type CallFigures,
 } from './calls/call-figures.ts'
 export { changedParts, type ChangedPart, type UnchangedTools } from './calls/changed-parts.ts'
-export { Deriver } from './calls/derive-contexts.ts'
-export { callsOf, placeOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
+export { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
 export {
   emptySum,
   Spending,

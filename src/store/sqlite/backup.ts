@@ -15,7 +15,7 @@ import { openDatabase } from './open.ts'
 import { sqliteStore } from './store.ts'
 
 /** The options of `backupSqlite`. */
-export interface BackupOptions {
+interface BackupOptions {
   /** The store file. */
   readonly path: string
   /** The file to write; it must not exist. */

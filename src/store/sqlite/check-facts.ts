@@ -33,7 +33,7 @@ export interface Segment {
   rows: SegmentRows | undefined
 }
 
-export interface Totals {
+interface Totals {
   readonly range: CompactRange
   readonly entries: number
 }

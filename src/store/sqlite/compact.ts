@@ -10,7 +10,7 @@ import { emptyLog, openDatabase, patiently, rollBack, untilDone } from './open.t
 import { packBlocks } from './packed.ts'
 
 /** The options of `compactSqlite`. */
-export interface CompactOptions {
+interface CompactOptions {
   /** The store file. */
   readonly path: string
   /**

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { prepareAllOnce, prepareOnce, type Prepared } from './prepared.ts'
 
 /** A row that names blocks, with the number of those that it mentions. */
-export interface NamingRow {
+interface NamingRow {
   readonly id: bigint
   readonly blocks: bigint
   readonly mentions: bigint

@@ -10,7 +10,7 @@ import { formatFault, type Format } from '../port/format.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, applyFormats, formats, olderApplicationId } from './schema.ts'
 
-export interface Opened {
+interface Opened {
   readonly db: DatabaseSync
   /** Opens the same file in another connection, for reading. */
   readonly again: () => DatabaseSync
@@ -28,7 +28,7 @@ export interface Reading {
   readonly isStale: () => boolean
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly wait: number
   readonly create: boolean
   readonly readOnly: boolean

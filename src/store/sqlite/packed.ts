@@ -51,7 +51,7 @@ export const pack = (bytes: Uint8Array): Packed => {
  * A small file must not fill the memory: what is stored is at most this many times as long uncompressed. Bytes that
  * zstd makes shorter stay uncompressed.
  */
-export const mostRatio = 256
+const mostRatio = 256
 const isPlausible = ({ bytes, size }: Packed): boolean => Number(size) <= bytes.length * mostRatio
 
 /** Compaction leaves bytes that would get shorter than this uncompressed. */

@@ -23,7 +23,7 @@ interface Job {
   readonly alone?: true
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly path: string
   readonly durability: 'disk' | 'os'
   /** How long to wait for another process's lock, in milliseconds. */

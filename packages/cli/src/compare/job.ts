@@ -14,7 +14,7 @@ export interface CompareJob {
 }
 
 /** A conversation in the form that is sent to a thread. */
-export interface SentConversation {
+interface SentConversation {
   readonly messages: readonly Message[]
   readonly pages: readonly PageKind[]
 }

@@ -32,12 +32,12 @@ export interface ContextFaults {
 }
 
 /** How much of each message a context shows: the rank of its level, or `absentRank`. */
-export type ShownLevels = Readonly<Uint8Array>
+type ShownLevels = Readonly<Uint8Array>
 
 export const absentRank = 4
 
 /** The findings for one context. Only the caller can know `refetch`. */
-export interface Judgement {
+interface Judgement {
   /** Valid only until the next context is judged. */
   readonly shown: ShownLevels
   readonly faults: Omit<ContextFaults, 'refetch'>

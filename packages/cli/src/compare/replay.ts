@@ -18,7 +18,7 @@ import { absentRank, judgeOf, rankOf, type ContextFaults } from './judge.ts'
 import { paged, type ComparedPolicy } from '@indelible/view/internal'
 
 /** Options of a replay. */
-export interface ReplayOptions {
+interface ReplayOptions {
   /** The tokens for each call. */
   readonly budget: Budget
   /** The policy. Default: `paged`. */

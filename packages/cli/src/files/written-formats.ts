@@ -35,7 +35,7 @@ export const writeMessages = (messages: Sequence<Message>, to: string, title?: s
 }
 
 /** A value as JSON with one line for each entry of its lists, easy to read, compare and write in pieces. */
-export function* jsonLines(wire: unknown): Generator<string> {
+function* jsonLines(wire: unknown): Generator<string> {
   if (Array.isArray(wire)) yield* listLines('', wire as readonly unknown[], '')
   else if (typeof wire !== 'object' || wire === null) yield JSON.stringify(wire)
   else {

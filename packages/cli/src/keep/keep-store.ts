@@ -22,7 +22,7 @@ import { sessionIdIn, usableId } from './session-ids.ts'
 import { bringRows, type RowsResult } from './session-rows.ts'
 
 /** A session on this machine: its file, or rows in a database, and what lies beside it. */
-export interface SessionFiles {
+interface SessionFiles {
   readonly program: string
   /** Undefined for a file that no reader reads. */
   readonly source: Source | undefined
@@ -69,7 +69,7 @@ export interface KeepOptions {
 const sessionsAtOnce = 64
 
 /** The sessions of a program, each with what lies beside it. */
-export const sessionFilesOf = async (
+const sessionFilesOf = async (
   program: string,
   env: Terminal['env'],
   isExcluded: (path: string) => boolean,

@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal/command.ts'
 import { pieceOf } from './kept-files.ts'
 
 /** What is to be erased of a session, read before it is. */
-export interface TextToErase {
+interface TextToErase {
   readonly id: string
   /** The program's file that it was kept from. */
   readonly path: string | undefined

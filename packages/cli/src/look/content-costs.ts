@@ -6,7 +6,7 @@ import type { ExplainedCall } from 'indelible/usage'
 import { gistOf } from '../terminal/timeline.ts'
 
 /** The cost of a message, or of what stands before the first one that a call answers. */
-export interface ContentCost {
+interface ContentCost {
   /** The message; null for what is sent before all of them, with the tools and the system text. */
   readonly position: number | null
   readonly text: string

@@ -11,7 +11,7 @@ import { damagedNear, noDamage, type DamagedMessages } from '../terminal/damaged
 import { countText, groupedNumber, oneLine, widthOf } from '../terminal/screen.ts'
 import { isCutAnswer, plainText } from '../terminal/timeline.ts'
 
-export interface MessagePage {
+interface MessagePage {
   /** The record, including retracted messages. */
   readonly view: View<Message>
   /** Its calls, each with its result. */

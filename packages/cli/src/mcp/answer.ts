@@ -4,7 +4,7 @@ import type { JsonObject } from 'indelible/internal/json'
 import { textTokens } from 'indelible/internal/context'
 
 /** The most tokens of an answer. */
-export const mostTokens = 2000
+const mostTokens = 2000
 
 /** Kept free for the sentences and the marks around the lines, and for what the estimate may be wrong by. */
 const spareTokens = 300
@@ -51,7 +51,7 @@ export class Answer {
  * An upper estimate of the tokens of a text, also of one that is made to take many: what o200k takes at most of random
  * signs and of random characters outside of ASCII. Usual text of other scripts takes about half.
  */
-export const tokensOf = (text: string): number => {
+const tokensOf = (text: string): number => {
   let tokens = textTokens(text.replaceAll(/[^\0-\x7f]+/g, ' '))
   for (const [run] of text.matchAll(/[!-/:-@[-`{-~]{4,}/g)) tokens += 0.4 * run.length
   for (const [run] of text.matchAll(/[^\0-\x7f]+/g))

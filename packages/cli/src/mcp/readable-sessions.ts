@@ -118,7 +118,7 @@ export class ReadableSessions {
 }
 
 /** Whether a session passes the filter of a call. A project is a folder, or the last name of one; a program any of its names. */
-export const matches = (info: SessionInfo, { project, program, since = -Infinity }: SessionFilter): boolean => {
+const matches = (info: SessionInfo, { project, program, since = -Infinity }: SessionFilter): boolean => {
   if (activityOf(info) < since) return false
   if (program !== undefined) {
     const own = programOf(info)

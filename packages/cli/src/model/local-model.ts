@@ -6,7 +6,7 @@ import { assistant, textOf, toolCall, toolResultsOf, type Message } from 'indeli
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import type { Line } from 'indelible/internal/run'
 
-export const localName = 'scripted (no model, a few fixed rules)'
+const localName = 'scripted (no model, a few fixed rules)'
 
 export const localModel = (pause: number): Model => scriptedModel(rules(), { name: localName, pause })
 

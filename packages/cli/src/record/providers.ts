@@ -38,7 +38,7 @@ export const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstrea
 }
 
 /** An address for programs, by the provider's name. */
-export interface Addresses {
+interface Addresses {
   readonly urlOf: (name: string) => string
 }
 

@@ -30,7 +30,7 @@ interface Scope {
 /** The most scopes with a recorder, unless more have open calls. The least recently used one ends first. */
 const mostScopes = 64
 
-export interface RecordersOptions {
+interface RecordersOptions {
   /** The percentage of conversations to record. */
   readonly sample: number
   /** The number of days to keep sessions. Default: forever. */

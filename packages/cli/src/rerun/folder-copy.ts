@@ -6,10 +6,10 @@ import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import { Unreadable } from '../terminal/command.ts'
 
 /** The most bytes and entries of a folder that is copied. */
-export const mostCopied: { readonly bytes: number; readonly entries: number } = { bytes: 2 ** 28, entries: 50_000 }
+const mostCopied: { readonly bytes: number; readonly entries: number } = { bytes: 2 ** 28, entries: 50_000 }
 
 /** A copied folder. */
-export interface FolderCopy {
+interface FolderCopy {
   readonly path: string
   readonly remove: () => void
 }

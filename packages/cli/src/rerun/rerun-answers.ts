@@ -13,7 +13,7 @@ import { Misuse, Unreadable, type Call } from '../terminal/command.ts'
 import { countText, shellWord } from '../terminal/screen.ts'
 
 /** The answers of a rerun. */
-export interface RerunAnswers {
+interface RerunAnswers {
   readonly answer: (request: Request, provider: string) => Promise<Response>
   /** The difference of the first call that is not as recorded. */
   readonly difference: () => string | undefined

@@ -239,7 +239,7 @@ export const folderOf = (program: string, env: Env): string =>
 /** The days after which a program deletes a session that nobody changed. */
 export const deletesAfter = (program: string, env: Env): number | undefined => places[program]?.deletesAfter?.(env)
 
-export interface Found {
+interface Found {
   /** The sources, last changed last. */
   readonly sources: readonly Source[]
   /** The other files: what lies beside a session, and what no reader reads, which owns itself. */

@@ -9,7 +9,7 @@ export const whereHelp =
   'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, project (its folder), messages, tokens (in and out), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. */
-export interface ListFilter {
+interface ListFilter {
   /** `models`: those of its calls; needed only if `readsModels`. */
   (info: SessionInfo, marks: Marks, models: readonly string[]): boolean
   readonly readsModels: boolean

@@ -23,7 +23,7 @@ export interface Command {
   readonly run: (call: Call, commands: readonly Command[]) => Promise<number | void>
 }
 
-export interface Option {
+interface Option {
   /** The name of the option's value in the help: N, FILE. An option without it is a flag. */
   readonly value?: string
   /** Whether it may be repeated; its value is then a list. */

@@ -96,7 +96,7 @@ export const optionsOf = ({
 ]
 
 /** A paragraph to wrap, or preformatted lines. */
-export interface Paragraph {
+interface Paragraph {
   readonly text: string
   readonly lines?: readonly string[]
   /** Whether an empty line comes before it. */

@@ -14,7 +14,7 @@ import { createProgress, type Drawing, type Progress } from './progress.ts'
 import { escapeUnprintable, wrapHanging, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
-export interface Sink extends Drawing {
+interface Sink extends Drawing {
   readonly write: (text: string, done?: (error?: Error | null) => void) => unknown
   readonly hasColors?: () => boolean
   /** The height of a terminal in lines. */

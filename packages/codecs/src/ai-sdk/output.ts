@@ -31,7 +31,7 @@ const { keep, raw } = keepingOf(format)
 /** The text for the model if a person denied a call without a reason. */
 export const deniedText = 'Tool call execution denied.'
 
-export interface ReadOutput {
+interface ReadOutput {
   readonly content: readonly ResultPart[]
   readonly isError?: true
   /** The part of the output that encoding would write. */

@@ -9,7 +9,7 @@ import { residualOf, type MutableObject } from 'indelible/internal/codecs'
 import type { Message } from 'indelible/message'
 
 /** A call of a tool that the provider ran, a result of one, or a file that it made. */
-export type ShownPart =
+type ShownPart =
   | {
       readonly call: string
       readonly name: string

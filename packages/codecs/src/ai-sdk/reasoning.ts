@@ -10,7 +10,7 @@ import { type Place, keepResidual, residualOf } from 'indelible/internal/codecs'
 import type { ReasoningPart } from 'indelible/message'
 
 /** The field for provider options: UI messages call it metadata. */
-export type OptionsKey = 'providerOptions' | 'providerMetadata'
+type OptionsKey = 'providerOptions' | 'providerMetadata'
 
 /** @param usual the default fields other than text and options */
 export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {

@@ -15,10 +15,10 @@ export interface AiUiMessage {
 }
 
 /** A part of a UI message. */
-export type AiUiPart = UiTextPart | UiReasoningPart | UiFilePart | UiToolPart | { type: 'step-start' }
+type AiUiPart = UiTextPart | UiReasoningPart | UiFilePart | UiToolPart | { type: 'step-start' }
 
 /** Text. */
-export interface UiTextPart {
+interface UiTextPart {
   type: 'text'
   text: string
   state?: 'streaming' | 'done'
@@ -26,7 +26,7 @@ export interface UiTextPart {
 }
 
 /** Reasoning. */
-export interface UiReasoningPart {
+interface UiReasoningPart {
   type: 'reasoning'
   text: string
   state?: 'streaming' | 'done'
@@ -34,7 +34,7 @@ export interface UiReasoningPart {
 }
 
 /** A file or picture. The URL may contain the bytes. */
-export interface UiFilePart {
+interface UiFilePart {
   type: 'file'
   mediaType: string
   filename?: string
@@ -43,7 +43,7 @@ export interface UiFilePart {
 }
 
 /** A call with its result, if any. */
-export type UiToolPart = {
+type UiToolPart = {
   type: `tool-${string}`
   toolCallId: string
   input: unknown

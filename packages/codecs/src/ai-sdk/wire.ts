@@ -18,42 +18,42 @@ export type AiModelMessage = SystemMessage | UserMessage | AssistantMessage | To
 export type ProviderOptions = { [provider: string]: { [option: string]: MutableJson } }
 
 /** A system message. */
-export interface SystemMessage {
+interface SystemMessage {
   role: 'system'
   content: string
   providerOptions?: ProviderOptions
 }
 
 /** A user message. */
-export interface UserMessage {
+interface UserMessage {
   role: 'user'
   content: string | (TextPart | FilePart)[]
   providerOptions?: ProviderOptions
 }
 
 /** An assistant message. */
-export interface AssistantMessage {
+interface AssistantMessage {
   role: 'assistant'
   content: string | (TextPart | FilePart | ReasoningPart | ToolCallPart | ToolResultPart)[]
   providerOptions?: ProviderOptions
 }
 
 /** A tool message with results. */
-export interface ToolMessage {
+interface ToolMessage {
   role: 'tool'
   content: ToolResultPart[]
   providerOptions?: ProviderOptions
 }
 
 /** A text part. */
-export interface TextPart {
+interface TextPart {
   type: 'text'
   text: string
   providerOptions?: ProviderOptions
 }
 
 /** A file or picture. `data` as a string is a URL. */
-export interface FilePart {
+interface FilePart {
   type: 'file'
   data: string | FileData
   mediaType: string
@@ -62,17 +62,17 @@ export interface FilePart {
 }
 
 /** A file's content or address. */
-export type FileData = { type: 'data'; data: string } | { type: 'url'; url: URL }
+type FileData = { type: 'data'; data: string } | { type: 'url'; url: URL }
 
 /** Reasoning. */
-export interface ReasoningPart {
+interface ReasoningPart {
   type: 'reasoning'
   text: string
   providerOptions?: ProviderOptions
 }
 
 /** A tool call. */
-export interface ToolCallPart {
+interface ToolCallPart {
   type: 'tool-call'
   toolCallId: string
   toolName: string
@@ -82,7 +82,7 @@ export interface ToolCallPart {
 }
 
 /** The result of a call. */
-export interface ToolResultPart {
+interface ToolResultPart {
   type: 'tool-result'
   toolCallId: string
   toolName: string
@@ -91,7 +91,7 @@ export interface ToolResultPart {
 }
 
 /** A tool's output, by kind. */
-export type ToolOutput =
+type ToolOutput =
   | { type: 'text' | 'error-text'; value: string }
   | { type: 'json' | 'error-json'; value: MutableJson }
   | { type: 'execution-denied'; reason?: string }

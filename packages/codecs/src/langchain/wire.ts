@@ -14,7 +14,7 @@ export interface LangChainMessage {
 }
 
 /** A message's fields. */
-export interface LangChainFields {
+interface LangChainFields {
   content: string | LangChainBlock[]
   id?: string
   name?: string
@@ -27,7 +27,7 @@ export interface LangChainFields {
 }
 
 /** A tool call. */
-export interface LangChainToolCall {
+interface LangChainToolCall {
   id: string
   name: string
   args: { [name: string]: unknown }
@@ -35,7 +35,7 @@ export interface LangChainToolCall {
 }
 
 /** A content block. */
-export type LangChainBlock =
+type LangChainBlock =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'file'; mimeType?: string; data?: string; url?: string; metadata?: { filename: string } }

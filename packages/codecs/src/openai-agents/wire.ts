@@ -16,7 +16,7 @@ export type AgentsItem =
   | AgentsApplyPatchOutput
 
 /** A message. */
-export type AgentsSpoken =
+type AgentsSpoken =
   | { type: 'message'; role: 'system'; content: string }
   | { type: 'message'; role: 'user'; content: string | AgentsInput[] }
   | {
@@ -33,14 +33,14 @@ export type AgentsInput =
   | { type: 'input_file'; file: string; filename?: string }
 
 /** Reasoning. */
-export interface AgentsReasoning {
+interface AgentsReasoning {
   type: 'reasoning'
   content: { type: 'input_text'; text: string }[]
   rawContent?: { type: 'reasoning_text'; text: string }[]
 }
 
 /** A function call. */
-export interface AgentsFunctionCall {
+interface AgentsFunctionCall {
   type: 'function_call'
   callId: string
   name: string
@@ -49,7 +49,7 @@ export interface AgentsFunctionCall {
 }
 
 /** A function's result. */
-export interface AgentsFunctionResult {
+interface AgentsFunctionResult {
   type: 'function_call_result'
   callId: string
   name: string
@@ -58,14 +58,14 @@ export interface AgentsFunctionResult {
 }
 
 /** A computer call's result: a screenshot. */
-export interface AgentsComputerOutput {
+interface AgentsComputerOutput {
   type: 'computer_call_result'
   callId: string
   output: { type: 'computer_screenshot'; data: string }
 }
 
 /** A shell call's result: the output of its commands. */
-export interface AgentsShellOutput {
+interface AgentsShellOutput {
   type: 'shell_call_output'
   callId: string
   output: {
@@ -76,7 +76,7 @@ export interface AgentsShellOutput {
 }
 
 /** An `apply_patch` result. */
-export interface AgentsApplyPatchOutput {
+interface AgentsApplyPatchOutput {
   type: 'apply_patch_call_output'
   callId: string
   status: 'completed' | 'failed'

@@ -22,7 +22,7 @@ const hopByHopHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** The header that marks the end of a body; empty if there is no body. */
-export type Framing = { readonly [name in 'transfer-encoding' | 'content-length']?: string }
+type Framing = { readonly [name in 'transfer-encoding' | 'content-length']?: string }
 
 /** The framing of a forwarded request's body, for any method. */
 export const framingOf = ({ method, headers }: IncomingMessage): Either<Refusal, Framing> => {

@@ -11,7 +11,7 @@ import { appendFrame, leftSpools, openSegment, failedSuffix, type OpenedSegment,
 import type { AnsweredFrame, AskedFrame } from './spooling.ts'
 
 /** The recorder of a scope; undefined if the scope's name is invalid. */
-export type RecorderOfScope = (scope: string) => Pick<Recorder, 'observe'> | undefined
+type RecorderOfScope = (scope: string) => Pick<Recorder, 'observe'> | undefined
 
 interface OpenCall {
   readonly call: ObservedCall
@@ -102,7 +102,7 @@ export class FrameReader {
 }
 
 /** The options for recording the calls of left spools. */
-export interface ReplayOptions {
+interface ReplayOptions {
   /** The path that the spool files' names begin with. */
   readonly near: string
   readonly keys: SpoolKeys | undefined

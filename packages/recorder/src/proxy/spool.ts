@@ -240,7 +240,7 @@ const append = (fd: number, pieces: readonly Uint8Array[]): number => {
 }
 
 /** A spool whose process is gone, with its lock. */
-export interface LeftSpool {
+interface LeftSpool {
   /** The paths of its files, in order. */
   readonly paths: readonly string[]
   /** Release it; if `recorded` is true, remove its files. */

@@ -12,7 +12,7 @@ import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames
 import type { Segment, Spool } from './spool.ts'
 
 /** The options of `Frames`. */
-export interface FramesOptions {
+interface FramesOptions {
   /** The spool for calls; undefined: a kill loses the open calls. */
   readonly spool: Spool | undefined
   /** The working folder of the program that calls, if known. */

@@ -15,7 +15,7 @@ interface Bookkeeping {
 }
 
 /** Source: each client on loopback, and the texts in its program (2026-11) */
-export const bookkeeping: readonly Bookkeeping[] = [
+const bookkeeping: readonly Bookkeeping[] = [
   { client: 'Claude Code', version: '2.1.330', place: 'parameters', name: 'metadata.user_id' },
   { client: 'Claude Code', version: '2.1.330', place: 'system', name: 'x-anthropic-billing-header:' },
   { client: 'Codex', version: '0.169.0', place: 'parameters', name: 'prompt_cache_key' },

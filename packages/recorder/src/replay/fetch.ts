@@ -202,7 +202,7 @@ export const fetchFrom = (source: ReplaySource, pace: 'instant' | 'recorded', re
 }
 
 /** The body of an answer to a request that is not in the record, in a form that the clients of all providers show. */
-export const refusalBody = (outcome: Extract<ReplayOutcome, { readonly text: string }>): string =>
+const refusalBody = (outcome: Extract<ReplayOutcome, { readonly text: string }>): string =>
   JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', code: outcome._tag, message: outcome.text } })
 
 /** Headers with which clients do not try again. */

@@ -103,7 +103,7 @@ const withoutDigest = (message: Message): Message => {
 }
 
 /** Records calls for a file. It is written as a whole, at the end. */
-export class FileRecording {
+class FileRecording {
   readonly #path: string
   readonly #before: readonly FileCall[]
   readonly #redact: ContentOptions['redact']

@@ -19,7 +19,7 @@ import { countText, groupedNumber, oneLine, visibleText } from './format-text.ts
 import { sidesOf, type Piece } from './text-sides.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
 
-export type Beside = 'alone' | 'record' | 'call'
+type Beside = 'alone' | 'record' | 'call'
 
 /** The choice is kept when another call of the session is opened. */
 const chosen = signal<{ readonly of: string; readonly beside: Beside }>({ of: '', beside: 'alone' })

@@ -39,7 +39,7 @@ export interface Source {
 }
 
 /** What a follower is told. */
-export interface FollowCallbacks {
+interface FollowCallbacks {
   readonly row: (row: ViewedRow) => void
   /** The root of so many first rows, if it is known. */
   readonly root: (size: number) => string | undefined

@@ -8,7 +8,7 @@ export interface Piece {
   readonly state: 'same' | 'changed' | 'left-out'
 }
 
-export interface Sides {
+interface Sides {
   readonly before: readonly Piece[]
   readonly after: readonly Piece[]
 }

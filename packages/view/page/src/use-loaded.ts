@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { forgetOverviews } from './overviews.ts'
 import { allSessions, reasonOf, retryUntilAnswered, type Source } from './source.ts'
 
-export interface LoadState<T> {
+interface LoadState<T> {
   /** What was loaded; undefined while it is not there. */
   readonly value?: T
   /** Why it is not there, in a sentence. */

@@ -2,14 +2,14 @@
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import { Heights } from './heights.ts'
 
-export interface VirtualItem {
+interface VirtualItem {
   readonly index: number
   readonly key: string | number
   /** Where it begins, in pixels from the top of the list. */
   readonly start: number
 }
 
-export interface VirtualList {
+interface VirtualList {
   readonly items: readonly VirtualItem[]
   readonly height: number
   /** For the `ref` of each item, which has its index as `data-index`. */

@@ -10,7 +10,7 @@ import type { FoundBlock } from '../protocol.ts'
 import type { ContextMessage } from './sent-pairs.ts'
 
 /** How the blocks of a record are read. */
-export interface BlockReader {
+interface BlockReader {
   readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
   /** The text to show in place of a block that was not found. */
   readonly missing: string

@@ -76,7 +76,7 @@ export const placeText = ({
 }): string => `row ${row}${position === undefined ? '' : ` (message ${position})`}`
 
 /** The tokens and the cost of calls. */
-export type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
+type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {

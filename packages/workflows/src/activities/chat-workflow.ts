@@ -38,7 +38,7 @@ export type ChatSignal =
   }
 
 /** A tool call without its arguments, which are content. */
-export interface ChatCall {
+interface ChatCall {
   /** Its id. */
   readonly id: string
   /** The tool. */

@@ -19,7 +19,7 @@ export interface SequencedEvent {
 }
 
 /** The range of a topic to read. */
-export interface ReadOptions {
+interface ReadOptions {
   /** The number of the last event that the reader has. Default: -1, from the start. */
   readonly after?: number
   /** Ends the iteration without an error when aborted. Default: iterate until `break`. */
@@ -42,7 +42,7 @@ export interface EventLog extends EventSink {
 }
 
 /** The options of an event log. */
-export interface EventLogOptions {
+interface EventLogOptions {
   /**
    * The topic of an event, which readers ask for. Default: its action. For a chat, use one topic:
    * `({ action }) => action.split('/')[0]`.

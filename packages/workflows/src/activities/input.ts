@@ -79,7 +79,7 @@ export interface HistoryInput {
 }
 
 /** A history in an older form: a list of chat messages, or an object with a list of refs. */
-export type SavedHistory = readonly object[] | { readonly type: 'llm2' }
+type SavedHistory = readonly object[] | { readonly type: 'llm2' }
 
 /** A message to store, and the action that stores it. */
 export interface AppendInput {
@@ -163,7 +163,7 @@ export interface ToolInput extends HistoryInput {
 }
 
 /** The content of a history. */
-export interface HydrateResult {
+interface HydrateResult {
   /** The messages, in order. */
   readonly messages: readonly Message[]
   /** Their page kinds. */

@@ -9,7 +9,7 @@ import { rightOrFail } from './activity-errors.ts'
 import type { Host } from './host.ts'
 
 /** A history ready to be sent. */
-export interface Readable {
+interface Readable {
   readonly view: View<Message>
   /** The number of placeholder messages. */
   readonly lost: number

@@ -63,7 +63,7 @@ const readCall = async (
 }
 
 /** One attempt of an action. Several callers may wait for it. */
-export class Stream {
+class Stream {
   readonly #host: Host
   readonly #input: StreamInput
   readonly #invocation: Invocation

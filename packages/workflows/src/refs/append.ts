@@ -11,7 +11,7 @@ import { persist } from './persist.ts'
 import { checkBlockStore, checkRefHistory, type RefHistory } from './ref-history.ts'
 
 /** How to append messages. */
-export interface AppendOptions {
+interface AppendOptions {
   /** The page kind of all of them. Default: each is classified. */
   readonly page?: PageKind
   /** The workflow that they come from, for their refs. Default: unknown. */

@@ -24,7 +24,7 @@ declare class ContentBrand<State extends string> {
 }
 
 /** The common part of histories with content. */
-export interface ContentHistory<State extends string> extends ContentBrand<State> {
+interface ContentHistory<State extends string> extends ContentBrand<State> {
   /** Whether the content is in the store (`stored`), not yet (`pending`), or only in part (`partial`). */
   readonly state: State
   /** The scope of the store. */
@@ -80,7 +80,7 @@ export interface MissingMessage {
 }
 
 /** How a pending history starts. */
-export interface PendingOptions {
+interface PendingOptions {
   /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */

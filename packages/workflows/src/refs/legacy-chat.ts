@@ -19,7 +19,7 @@ import { marksByPurpose } from './purposes.ts'
 import { looksLikeKeyedRef } from './saved-refs.ts'
 
 /** Why a list is not one of messages: the path, and what was expected there. */
-export type ChatProblem = Pick<Unexpected, 'path' | 'expected' | 'found'>
+type ChatProblem = Pick<Unexpected, 'path' | 'expected' | 'found'>
 
 /** Decodes as OpenAI chat. Fields of the camel-case form only, and fields unknown to the codec, go to `meta`. */
 export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decoded> => {

@@ -26,7 +26,7 @@ import { checkNames } from './ref-history.ts'
 import { isRefList, readLlm2, readOurs } from './saved-refs.ts'
 
 /** How to read a saved history. */
-export interface ParseOptions {
+interface ParseOptions {
   /** The scope of histories that were saved without one. Default: `default`. */
   readonly scope?: string
 }

@@ -15,7 +15,7 @@ import { refsSteps, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
 /** A message as blocks to store, and its ref. */
-export interface EncodedMessage {
+interface EncodedMessage {
   readonly ref: MessageRef
   readonly blocks: readonly Uint8Array[]
 }
@@ -67,7 +67,7 @@ export const persist = (
   }, 'persist')
 }
 
-export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
+const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
   const encoded = encodeRow(message, page, page !== classify(message), store.hash)
   if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // histories with content have no placeholders
   const { row, blocks, attachments } = encoded.right
