@@ -2,10 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
+import { homeOf } from '../src/sources/home.ts'
 import { defaultStorePath, storeName } from '../src/sources/store.ts'
 import { environment, indelible as runCommand, main } from './indelible.ts'
 
@@ -421,6 +422,8 @@ it("the default store is in the system's application data folder", () => {
     join('/Users/a', 'Library', 'Application Support', 'indelible', 'sessions.db'),
   )
   expect(defaultStorePath({ LOCALAPPDATA: '/data' }, 'win32', '/a')).toBe(join('/data', 'indelible', 'sessions.db'))
+  // Not in the current folder, which anybody may have made.
+  expect(isAbsolute(homeOf({ HOME: '' }, ''))).toBe(true)
 })
 
 it('npm start imports, continues, verifies, and finds the change', () => {

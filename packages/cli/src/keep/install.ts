@@ -9,7 +9,8 @@ import {
   textOf,
   type FileEdit,
 } from '../install/edits.ts'
-import { homeOf, titleOf } from '../sources/agent-sessions.ts'
+import { titleOf } from '../sources/agent-sessions.ts'
+import { homeOf } from '../sources/home.ts'
 import { defaultStorePath, storeFile } from '../sources/store.ts'
 import { ownProgram } from '../terminal/program.ts'
 import { confirm, mustConfirm, Unreadable, type Call } from '../terminal/command.ts'

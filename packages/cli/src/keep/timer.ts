@@ -1,7 +1,7 @@
 /** A timer of the user that runs `keep` every 15 minutes: systemd, launchd or cron, whichever is there. */
 import { platform } from 'node:os'
 import { join } from 'node:path'
-import { homeOf } from '../sources/agent-sessions.ts'
+import { homeOf } from '../sources/home.ts'
 import type { Terminal } from '../terminal/command.ts'
 import { programResult } from '../terminal/program.ts'
 import { hookMark } from './hooks.ts'

@@ -14,7 +14,8 @@ import {
   type FileEdit,
   type Refused,
 } from '../install/edits.ts'
-import { folderOf, homeOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
+import { folderOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
+import { homeOf } from '../sources/home.ts'
 import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
 import { confirm, Misuse, mustConfirm, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { ownProgram, programResult } from '../terminal/program.ts'

@@ -1,7 +1,7 @@
 /** The project that an agent works in: a repository, or a single folder. */
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { homeOf } from '../sources/agent-sessions.ts'
+import { homeOf } from '../sources/home.ts'
 import type { Terminal } from '../terminal/command.ts'
 
 /** A project, as the sessions of which an answer may have. */

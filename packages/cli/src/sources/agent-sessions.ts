@@ -10,7 +10,6 @@ import {
   type Stats,
 } from 'node:fs'
 import { realpath, readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type JsonObject } from 'indelible/internal/json'
@@ -21,6 +20,7 @@ import { withResultFiles } from './claude-results.ts'
 import { bytesOfFile } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import type { Terminal } from '../terminal/command.ts'
+import { homeOf } from './home.ts'
 import { unreadable } from './input.ts'
 import { unreadTableText } from '../terminal/report.ts'
 
@@ -74,7 +74,6 @@ const claudeDays = (env: Env): number => {
   return typeof days === 'number' && days >= 0 ? days : 30
 }
 
-export const homeOf = (env: Env): string => env['HOME'] || homedir()
 const inHome =
   (variable: string, ...path: readonly string[]) =>
   (env: Env): string =>

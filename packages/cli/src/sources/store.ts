@@ -2,12 +2,13 @@
 import { faultMessage } from 'indelible'
 import { closeSync, createReadStream, existsSync, mkdirSync, openSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { homedir, platform as platformHere } from 'node:os'
+import { platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'indelible/internal/json'
 import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { shellWord } from '../terminal/screen.ts'
+import { homeOf } from './home.ts'
 import type { OnNotice } from 'indelible/internal/store'
 
 /**
@@ -18,7 +19,7 @@ import type { OnNotice } from 'indelible/internal/store'
 export const defaultStorePath = (
   env: Terminal['env'],
   platform: string = platformHere(),
-  home: string = (platform !== 'win32' && env['HOME']) || homedir(),
+  home: string = homeOf(platform === 'win32' ? {} : env),
 ): string => {
   const xdg = env['XDG_DATA_HOME']
   const usual =
