@@ -64,7 +64,7 @@ export const simulateRequests = (
   steps: readonly Step[],
   rules: Rules,
 ): readonly { readonly call: UsageCall; readonly sent: readonly string[] }[] => {
-  /** The request's content in pieces: a name that stands for its bytes, and its tokens. */
+  /** The parts of the request, in order. Equal names mean equal bytes. */
   let request: (readonly [name: string, tokens: number])[] = [
     ['tools 0', 3000],
     ['system 0', 2000],

@@ -97,7 +97,7 @@ export class AnswerReader {
     return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
   }
 
-  /** Reads the last event, too, if it is not complete. It is none that a client reads, so it is not kept. */
+  /** Reads the last event, even if it is not complete. A client does not read such an event, so it is not kept. */
   #endEvents(): void {
     this.#isOver = true
     this.#parser.feed('\n\n')

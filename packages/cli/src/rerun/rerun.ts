@@ -24,9 +24,8 @@ export const rerun: Command = {
 SESSION, and calls no provider. Each call must be as recorded: the same model,
 system text, tools, parameters and messages. At the first call that is not,
 COMMAND and what it has started are ended, the difference is printed, and the
-exit code is 1. The sessions
-that the same program recorded beside SESSION, such as those of its sub-agents,
-answer their calls, too.
+exit code is 1. The sessions that the same program recorded beside SESSION, such
+as those of its sub-agents, answer their calls, too.
 
 COMMAND finds the proxy as with "indelible record": by the variables
 OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and so on, or by

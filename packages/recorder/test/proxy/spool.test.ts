@@ -285,28 +285,37 @@ it('a request that its client aborted is recorded by no later recorder either, h
   expect(await recordedIn(store)).toEqual([])
 })
 
-it('a call with a stored receipt is not recorded again, whenever the kill came', async () => {
-  const store = memoryStore()
-  const spool = openTestSpool()
+/** Calls of which a worker stores the first few, and nobody hears that it has. */
+const storedUnheard = async (
+  store: Store,
+  questions: readonly string[],
+  stored: number,
+  now: () => number = Date.now,
+): Promise<void> => {
+  const spool = openTestSpool({ now })
   const handed: [Uint8Array, Segment | undefined][] = []
-  const frames = new Frames({ spool, post: (records, segment) => handed.push([records, segment]) })
-  for (const question of ['one', 'two']) {
+  const frames = new Frames({ spool, post: (records, segment) => handed.push([records, segment]), now })
+  for (const question of questions) {
     const call = observed(frames, question)
     answer(call)
     call.end()
   }
   frames.flush()
-  // A worker that stores the first of them, and nobody hears that it has.
   const recorder: Recorder = createRecorder({ store, now: () => reader.now() })
   const reader: FrameReader = new FrameReader(
     () => recorder,
     () => undefined,
   )
   for (const [records, segment] of handed)
-    for (const frame of framesIn(records)) if (frame.call === 1) reader.take(frame, segment)
+    for (const frame of framesIn(records)) if (frame.call <= stored) reader.take(frame, segment)
   await recorder.settled()
-  expect(await recordedIn(store)).toEqual([['one', 'heard']])
   spool.close()
+}
+
+it('a call with a stored receipt is not recorded again, whenever the kill came', async () => {
+  const store = memoryStore()
+  await storedUnheard(store, ['one', 'two'], 1)
+  expect(await recordedIn(store)).toEqual([['one', 'heard']])
   expect((await replayed(store)).summary.calls).toBe(1)
   expect(await recordedIn(store)).toEqual([
     ['one', 'heard'],
@@ -662,23 +671,7 @@ it('two calls of one session in one millisecond keep their own receipts', async 
 
 it('calls that began in one millisecond and are stored are not recorded again', async () => {
   const store = memoryStore()
-  const spool = openTestSpool({ now: () => 1000 })
-  const posted: [Uint8Array, Segment | undefined][] = []
-  const frames = new Frames({ spool, post: (records, segment) => posted.push([records, segment]), now: () => 1000 })
-  for (const question of ['one', 'two', 'three']) {
-    const call = observed(frames, question)
-    answer(call)
-    call.end()
-  }
-  frames.flush()
-  const recorder: Recorder = createRecorder({ store, now: () => reader.now() })
-  const reader: FrameReader = new FrameReader(
-    () => recorder,
-    () => undefined,
-  )
-  for (const [records, segment] of posted) for (const frame of framesIn(records)) reader.take(frame, segment)
-  await recorder.settled()
-  spool.close()
+  await storedUnheard(store, ['one', 'two', 'three'], 3, () => 1000)
   expect((await replayed(store)).summary.calls).toBe(0)
   expect((await recordedIn(store)).flat().toSorted()).toEqual(['heard', 'heard', 'heard', 'one', 'three', 'two'])
 })

@@ -126,7 +126,7 @@ export const Timeline = ({
     },
   })
 
-  // A reader at the end stays there while messages come; another one is told how many are new.
+  // A reader at the end follows new messages. Elsewhere, the page shows how many there are.
   const end = useRef({ isNear: false, seen: 0 }).current
   const unseen = useSignal(0)
   useEffect(() => {
