@@ -7,7 +7,7 @@ import type { ResidencyLevel } from '../../pages/index.ts'
 import type { Range, Sequence } from '../../sequence/index.ts'
 import { defaultPrices, type Prices } from '../counting/model-prices.ts'
 import { endOf } from '../positions.ts'
-import { textVersion } from '../showing/marker.ts'
+import { textVersion } from '../showing/represent.ts'
 import { spanOf, type Span } from '../span.ts'
 import type { ContextSource, Shown } from './group.ts'
 
