@@ -9,6 +9,7 @@ import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { PageKind } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
+import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
@@ -304,11 +305,14 @@ const firstLineIndex = ({ view, sizes, budget }: Planning, to: number): number =
   return groupStart(view, Math.max(0, indexAbove(sizes.before, Math.max(0, unread)) - 1))
 }
 
+/** The indexes of instructions and rules. */
+const ruleIndexes = memoize((pages: View<Message>['pages']) => indexesOf(pages, (kind) => ruleKinds.has(kind)))
+
 /** What is known before an index. */
 const factsAt = ({ view, notes, keep }: Planning, end: number, position: number): Facts => {
   const kinds = kindsAt(notes, position)
   const rules = new Set<number>()
-  for (const index of indexesOf(view.pages, (kind) => ruleKinds.has(kind)))
+  for (const index of ruleIndexes(view.pages))
     if (index < end && (kinds.size === 0 || !kinds.has(view.positionAt(index) as number))) rules.add(index)
   for (const [at, kind] of kinds) {
     const index = ruleKinds.has(kind) ? indexIn(view, at) : -1
