@@ -67,22 +67,23 @@ const paths = async (of: string, store: Store): Promise<void> => {
   await measured(`turn with one tool call, ${of}`, () => turn(asked, 'Is it raining?', looking).result())
 }
 
-/** A context of 240 messages: whole, and at a call that compacts it. */
+/** A context of 240 messages: whole, and at a call that compacts it. Slicing the view is the caller's, and not counted. */
 const contexts = async (): Promise<void> => {
-  const view = createHistory({ from: session }).view()
-  const at = (length: number, budget: number, previous?: DerivedContext): DerivedContext =>
-    orThrow(deriveContext(view.slice(0, length), { budget, previous }))
+  const history = createHistory({ from: session })
   const anew = createHistory({ from: session.slice(0, 240) })
-  await measured('deriveContext of 240 messages that fit', () =>
-    orThrow(deriveContext(anew.view(), { budget: 200_000 })),
+  await measured(
+    'deriveContext of 240 messages that fit',
+    (view) => deriveContext(view, { budget: 200_000 }),
+    () => anew.view(),
   )
   const budget = 24_000
+  const at = (length: number): DerivedContext => orThrow(deriveContext(history.view().slice(0, length), { budget }))
   let length = 240
-  while (at(length, budget).epoch === at(length + 1, budget).epoch) length += 1
+  while (at(length).epoch === at(length + 1).epoch) length += 1
   await measured(
     `deriveContext with one compaction of ${length + 1} messages`,
-    (previous) => at(length + 1, budget, previous),
-    () => at(length, budget),
+    ({ view, previous }) => deriveContext(view, { budget, previous }),
+    () => ({ view: history.view().slice(0, length + 1), previous: at(length) }),
   )
 }
 

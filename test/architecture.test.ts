@@ -37,11 +37,12 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'entry',
   ],
   search: ['either', 'json', 'words', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
-  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
-  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'context'],
+  prices: ['json', 'notes'],
+  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes', 'prices'], // of history only the view types, below
+  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'prices'],
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context', 'thread'],
+    ...['store', 'session', 'prices', 'context', 'thread'],
   ],
   thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
   '.': [
@@ -82,7 +83,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     moving: ['record', 'erasing', 'opening'], // import, export, copy
   },
   'src/context': {
-    counting: [], // tokens, budgets, prices
+    counting: [], // tokens and budgets
     showing: ['counting'], // texts: cut messages, markers, excerpts
     recall: ['counting', 'showing'],
     deriving: ['counting', 'showing', 'recall'],

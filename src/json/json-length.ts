@@ -12,8 +12,7 @@ export const jsonLength = (value: Json): number => {
   // Strings, which most values are, take no call of their own: a third of the time.
   if (Array.isArray(value)) {
     let length = 1 + Math.max(1, value.length)
-    for (const item of value as readonly Json[])
-      length += typeof item === 'string' ? item.length + 2 : jsonLength(item)
+    for (const item of value as readonly Json[]) length += typeof item === 'string' ? item.length + 2 : jsonLength(item)
     return length
   }
   let length = 1

@@ -10,8 +10,7 @@ import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { plain } from '../showing/represent.ts'
-import { isStopWord } from '../../words/internal.ts'
-import { searchWordsIn } from '../words.ts'
+import { isStopWord, searchWordsIn } from '../../words/internal.ts'
 
 /** A search over a record, such as `lexicalSearch` or your own. */
 export interface RecallSearch {

@@ -1,6 +1,6 @@
 /** Adds up explained calls of many sessions by any of their fields, in the memory of the sums. */
 import { pricesOf } from 'indelible/context'
-import { ratesAt } from 'indelible/internal/context'
+import { ratesAt } from 'indelible/internal/prices'
 import type { UsageCause } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
 import { isLoss } from '../texts/cause-text.ts'

@@ -1,7 +1,7 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
 import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import type { SessionInfo } from 'indelible/session'
 import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
