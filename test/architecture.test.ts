@@ -11,6 +11,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   either: [],
   sequence: [],
   words: [],
+  ranking: ['sequence', 'words'],
   json: ['either'],
   task: ['either', 'json'],
   proof: ['json'],
@@ -38,7 +39,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   search: ['either', 'json', 'words', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
   prices: ['json', 'notes'],
-  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes', 'prices'], // of history only the view types, below
+  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes', 'prices', 'ranking'], // of history only the view types, below
   usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'prices'],
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
@@ -358,13 +359,13 @@ describe('source layout', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('the library imports no Node module and no package except immer, fp-ts, stemmer and @noble/hashes (recall also minisearch)', () => {
+  it('the library imports no Node module and no package except immer, fp-ts, stemmer and @noble/hashes (ranking also minisearch)', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         isLibrary(from) &&
         !isLocal(to) &&
         driverOf(from) === undefined &&
-        !(from === join('src', 'context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap'),
+        !(from === join('src', 'ranking', 'text-index.ts') && to === 'minisearch/SearchableMap'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '#fp-ts/Either',

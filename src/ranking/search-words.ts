@@ -2,8 +2,7 @@
  * Splits text into words for search: lower case, without accents, stemmed if they are English, and
  * in pieces of two characters for scripts without spaces.
  */
-import { memoizeText } from './memoize.ts'
-import { stemOf } from './stem.ts'
+import { memoizeText, stemOf } from '../words/internal.ts'
 
 /** A lower-case word and the terms that find it. */
 interface Word {
