@@ -55,7 +55,6 @@ export default defineConfig({
         test: { ...small.test, name: 'small chunks, apart', include: pollutingChunks },
       },
     ],
-    globalSetup: ['test/temporary-folder.ts'],
     setupFiles: ['test/setup.ts'],
     env: { NODE_OPTIONS: '--conditions=@indelible/source' }, // for processes that tests start from sources
     // Only to end what hangs: no test's result depends on how long it takes.
