@@ -12,7 +12,7 @@ import {
   type Timer,
 } from '../../task/index.ts'
 import type { Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask, type LeaseFault } from '../../store/internal.ts'
+import { appendPlanned, definePlannedAppend, storeTask, type LeaseFault } from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,
@@ -48,21 +48,17 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   let given: SessionLease | undefined
   let closed = false
   /** Runs a change under the lease held at the time of the call. */
+  const fenced = <F extends StoreFault, T>(
+    call: (lease: { readonly number: number } | undefined) => Promise<Either<F, T>>,
+  ): Promise<Either<F, T>> => {
+    const claim = current
+    return claim === undefined ? call(undefined) : underClaim(claim, call)
+  }
   const withFence = <F extends StoreFault, T>(
     change: string,
     call: (lease: { readonly number: number } | undefined) => Task<F, T>,
-  ): Task<F, T> => {
-    const claim = current
-    if (claim === undefined) return call(undefined)
-    return storeTask(async () => {
-      const answer = await call({ number: claim.number })()
-      if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
-      if (claim.isGivenBack) return call(undefined)() // this handle's own release reached the store first
-      claim.lose(answer.left)
-      return answer
-    }, change)
-  }
-  const carrying: Store = {
+  ): Task<F, T> => (current === undefined ? call(undefined) : storeTask(() => fenced((lease) => call(lease)()), change))
+  const carrying: Store = Object.freeze<Store>({
     ...store,
     append: (log, append) =>
       withFence('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
@@ -73,7 +69,10 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
         if (lease === undefined) return store.erase(request)
         return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
       }),
-  }
+  })
+  definePlannedAppend(carrying, (log, append) =>
+    fenced((lease) => appendPlanned(store, log, lease === undefined ? append : { ...append, lease })),
+  )
   const release = async (claim: Claim): Promise<Either<LogFault, Head | undefined>> => {
     const released = await claim.release()
     drop(claim)
@@ -125,6 +124,18 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
       current = given = undefined
     },
   }
+}
+
+/** Runs a change under a claim, and ends the claim if the store reports it lost. */
+const underClaim = async <F extends StoreFault, T>(
+  claim: Claim,
+  call: (lease: { readonly number: number } | undefined) => Promise<Either<F, T>>,
+): Promise<Either<F, T>> => {
+  const answer = await call({ number: claim.number })
+  if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
+  if (claim.isGivenBack) return call(undefined) // this handle's own release reached the store first
+  claim.lose(answer.left)
+  return answer
 }
 
 /** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */

@@ -18,7 +18,7 @@ import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
 import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
 import type { Plan, AppendFault } from '../../store/internal.ts'
-import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
+import { appendPlanned, headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
   addTimes,
@@ -357,13 +357,13 @@ export class Writer {
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
-      return await this.#store.append(this.#mirror.id, {
+      return await appendPlanned(this.#store, this.#mirror.id, {
         ...append,
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
         ...(operation !== undefined && { operation: redactedName(this.#mirror.redactor, operation) }),
-      })()
+      })
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
     }

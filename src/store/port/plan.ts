@@ -3,11 +3,12 @@
  * appends without waiting needs the next head in advance; with a plan, the store does not compute it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../../json/index.ts'
+import { isLeft, ownFields, right } from '../../json/index.ts'
 import { grow, hexOf, rootOf, type CompactRange, type GrownTree, type Hash } from '../../proof/internal.ts'
 import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
-import type { StoreFaultOf } from '../fault.ts'
+import type { AppendFault, StoreFault, StoreFaultOf } from '../fault.ts'
 import type { Head, Row } from './row.ts'
+import type { Append, AppendedRows, Store } from './store.ts'
 
 /** An append, fully computed. */
 export interface Plan {
@@ -62,4 +63,26 @@ export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly 
 export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
   const known = plans.get(rows)
   return known?.hash === hash ? known.plan : undefined
+}
+
+/** `Store.append` for the library's own callers: without a task, and without a check of the names and the id. */
+type PlannedAppend = (id: string, append: Append) => Promise<Either<StoreFault, AppendedRows>>
+
+/** The planned appends of this library's stores. A store that another program wraps has none, so its own `append` is called. */
+const plannedAppends = new WeakMap<Store, PlannedAppend>()
+
+/** Make `appendPlanned` call a function for this store. */
+export const definePlannedAppend = (store: Store, append: PlannedAppend): void => void plannedAppends.set(store, append)
+
+/**
+ * Append the rows of a plan to a log that the caller has opened.
+ *
+ * @param append a fresh object, of which only the own fields are read
+ */
+export const appendPlanned = (store: Store, id: string, append: Append): Promise<Either<AppendFault, AppendedRows>> => {
+  const planned = plannedAppends.get(store)
+  // The only cast: the faults are those of `append`.
+  return planned === undefined
+    ? store.append(id, append)()
+    : (planned(id, ownFields(append)) as Promise<Either<AppendFault, AppendedRows>>)
 }
