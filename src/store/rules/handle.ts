@@ -5,7 +5,7 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, type Task } from '../../task/index.ts'
+import { amount, type SignalLike, type Task } from '../../task/index.ts'
 import {
   describe,
   freezeResult,
@@ -31,7 +31,7 @@ import {
   type Call,
   type Run,
 } from './block-handle.ts'
-import type { StoreFinding } from '../port/check.ts'
+import type { CheckOptions, StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { EraseRequest } from '../port/erasing.ts'
@@ -74,6 +74,8 @@ import { definePlannedAppend } from '../port/plan.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
+import { cancelled, Slices } from '../port/slices.ts'
+import { withStops } from './stoppable.ts'
 import type {
   Append,
   AppendedRows,
@@ -212,8 +214,14 @@ const handle = (calls: Calls): Store => {
     ...leaseCalls(calls),
     ...indexCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check', () => checkStore(driver)),
-    repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
+    check: (options) => {
+      const { signal } = optionsOf('store.check', options ?? {}, checkNames)
+      return calls.run('check', () => calls.longer(() => checkStore(driver, signal)))
+    },
+    repair: (options) => {
+      const { signal } = optionsOf('store.repair', options ?? {}, checkNames)
+      return calls.run('repair', () => calls.longer(async () => driver.repair?.(signal) ?? right(Object.freeze([]))))
+    },
     scopes: () =>
       calls.run('scopes', async () => {
         const found = (await driver.scopes?.()) ?? right(undefined)
@@ -576,25 +584,30 @@ const describeResult = (answer: Either<StoreFault, LogInfo>): Either<StoreFault,
       : answer
 
 /** The driver's findings, and in each scope the rows that have a text although the ledger records their erasure. */
-const checkStore = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
-  const found = (await driver.check?.()) ?? right(Object.freeze([]))
+const checkStore = async (driver: StoreDriver, signal: SignalLike | undefined): Answer<readonly StoreFinding[]> => {
+  const found = (await driver.check?.(signal)) ?? right(Object.freeze([]))
   const scopes = (await driver.scopes?.()) ?? right(Object.freeze([]))
   if (isLeft(found)) return found
   if (isLeft(scopes)) return scopes
   const findings = [...found.right]
+  const slices = new Slices()
   for (const scope of scopes.right) {
-    const inner = innerOf(driver, scope)
+    const inner = withStops(innerOf(driver, scope), signal)
     const noticeDamage = (id: string, position: number, what: string): void => {
       const where = `${JSON.stringify(id)} of scope ${JSON.stringify(scope)} at ${position}`
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
+    if (isLeft(undone) && undone.left._tag === 'Cancelled') return undone
     for (const one of isLeft(undone) ? [] : undone.right)
       // the driver reports an unreadable ledger
       noticeDamage(one.erasure.id, one.position, `${undoneText(one)}; ${undoneAdvice}`)
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {
+      await slices.next()
+      const ended = cancelled(signal)
+      if (ended !== undefined) return left(ended)
       if (id === '') continue // no log has it
       const read = await driver.read(scope, id, { from: position, to: position + 1 })
       const judged = isLeft(read) ? read : await checkReadRows(inner, id, read.right)
@@ -620,6 +633,7 @@ const ledgerWithoutHold = async (
 }
 
 const claimNames: OptionNames<LeaseClaim & OwnCall> = { lease: true, respectLease: true, ...ownNames }
+const checkNames: OptionNames<CheckOptions> = { signal: true }
 const createNames: OptionNames<NewLog> = {
   id: true,
   meta: true,

@@ -2,6 +2,7 @@
 import { left } from '../../json/index.ts'
 import type { SignalLike, Task } from '../../task/index.ts'
 import { storeTask, type MediumFault } from '../fault.ts'
+import { cancelled } from '../port/slices.ts'
 import type { Store } from '../port/store.ts'
 import { shareIdentity } from './block-handle.ts'
 
@@ -25,24 +26,26 @@ const calls = [
  */
 export const stoppable = (store: Store, signal: SignalLike | undefined): Store => {
   if (signal === undefined) return store
-  const stopped = Object.fromEntries(
-    calls.map((call) => {
-      const inner = store[call] as (...args: readonly unknown[]) => Task<MediumFault, unknown>
-      return [
-        call,
-        (...args: readonly unknown[]) =>
-          signal.aborted
-            ? storeTask(async () => left({ _tag: 'Cancelled', cause: signal.reason } as const), call)
-            : inner(...args),
-      ]
-    }),
-  )
   const { encryption } = store
   const made: Store = Object.freeze({
-    ...store,
-    ...stopped,
+    ...withStops(store, signal),
     ...(encryption && { encryption: { ...encryption, bare: stoppable(encryption.bare, signal) } }),
   })
   shareIdentity(made, store)
   return made
+}
+
+/** Those calls of a store that a signal can end, and the rest of it. */
+export const withStops = <S extends Partial<Store>>(store: S, signal: SignalLike | undefined): S => {
+  if (signal === undefined) return store
+  const stopped = calls.flatMap((call) => {
+    const inner = store[call] as ((...args: readonly unknown[]) => Task<MediumFault, unknown>) | undefined
+    if (inner === undefined) return []
+    const stop = (...args: readonly unknown[]): Task<MediumFault, unknown> => {
+      const ended = cancelled(signal)
+      return ended === undefined ? inner(...args) : storeTask(async () => left(ended), call)
+    }
+    return [[call, stop]]
+  })
+  return { ...store, ...(Object.fromEntries(stopped) as Partial<S>) }
 }
