@@ -91,9 +91,10 @@ const flagsOf = ({ isUndercounted, calls, seenIn }: Pick<UsageCall, 'isUndercoun
 
 /** Unpack calls; empty if the value is something else. */
 export const unpackCalls = (value: unknown): readonly UsageCall[] => {
-  if (!isObject(value) || !isArray(value['models'])) return []
-  const { models, from, isAgent } = value
-  const calls = rowsIn(value['calls'])
+  if (!isObject(value)) return []
+  const { models, from, isAgent, ...rest } = ownFields<JsonObject>(value as JsonObject)
+  if (!isArray(models)) return []
+  const calls = rowsIn(rest['calls'])
   const hasPlaces = calls.some((row) => isArray(row) && Number(row[0]) >= 0)
   let at = typeof from === 'number' ? from : undefined
   return calls.flatMap((row: unknown): readonly UsageCall[] => {
@@ -133,9 +134,10 @@ const rowsIn = (calls: unknown): readonly unknown[] =>
 
 /** The calls of an imported session's file: each of them, or sums by model and day. A fork has none: it has a part of the file. */
 const filedCalls = ({ forkedFrom, metadata }: SessionInfo): readonly UsageCall[] => {
-  const { from } = metadata
+  const from = ownField(metadata, 'from')
   if (forkedFrom !== undefined || !isObject(from)) return []
-  return isObject(from['calls']) ? unpackCalls(from['calls']) : summedCalls(from)
+  const calls = ownField(from, 'calls')
+  return isObject(calls) ? unpackCalls(calls) : summedCalls(from)
 }
 
 /** Sums of calls that a file gives by model and day, or in total. */

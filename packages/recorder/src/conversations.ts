@@ -370,7 +370,6 @@ export class Conversations {
       if (this.#open.size <= maxOpen) break
       this.#open.delete(oldest)
       void session.close()()
-      void keepSums(this.#store, oldest)()
     }
     return conversation
   }
