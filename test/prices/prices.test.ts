@@ -45,7 +45,7 @@ describe('pricesOf', () => {
       '6.25 0.1 1: gpt-5.4-nano',
       '8 0.1 1: gpt-5.3-codex gpt-5.2-codex gpt-5.2 gpt-5 gpt-5-codex gpt-5-mini',
       '4 0.25 1: o3',
-      '5 0.05 1: gemini-4-neon gemini-4-hydrogen',
+      '5 0.05 1: gemini-4-argon gemini-4-neon gemini-4-hydrogen',
       '6 0.1 1, above 200000: 2 × 4.5 0.1 1: gemini-3.1-pro gemini-3-pro',
       '8 0.1 1, above 200000: 2 × 6 0.1 1: gemini-2.5-pro',
       '8.333 0.1 1: gemini-2.5-flash',
