@@ -264,7 +264,7 @@ const stampOf = (stamp: string, { redactor }: KeepOptions): string =>
 const countOf = (changes: readonly string[]): ProgramReport['changes'] =>
   Object.fromEntries([...Map.groupBy(changes, (change) => change)].map(([change, all]) => [change, all.length]))
 
-const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
+export const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < all.length) await work(all[next++] as T)
@@ -330,8 +330,8 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
 
 const mostAttempts = 10
 
-/** Why a file is not kept. One that this command fails on must not keep the others from being kept. */
-const reasonOf = (error: unknown): string => {
+/** Why a file or a session is not kept. One that this command fails on must not keep the others from being kept. */
+export const reasonOf = (error: unknown): string => {
   if (error instanceof Unreadable) return error.message
   const { code, errcode } = error as NodeJS.ErrnoException & { readonly errcode?: number }
   if (errcode !== undefined) return `SQLite can't read it: ${(error as Error).message}`
