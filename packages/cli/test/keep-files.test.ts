@@ -291,6 +291,63 @@ describe('after an erasure', () => {
     if (kind === 'plain') expect(allBytes(join(home, 'moved.db'))).not.toContain('Grace')
   })
 
+  it('a copy with other times has no erased message, also once the session was removed; an equal message elsewhere stays', () => {
+    const { write, keep, run, store } = newHome()
+    const secret = 'My name is Grace Hopper of Arlington.'
+    const texts = ['Look at this, please.', 'Where should I look?', secret, 'Thank you, I see it.', 'Please continue.']
+    const session = (number: number, lines: readonly string[], later: number): string =>
+      lines.map((text, at) => line(id(number), at, text, later + at)).join('')
+    write(`${id(1)}.jsonl`, session(1, texts, 0))
+    keep()
+    expect(run('erase', id(1), '2', '4', '--yes').status).toBe(0)
+    expect(run('remove', id(1), '--yes').status).toBe(0)
+    write(`${id(2)}.jsonl`, session(2, [...texts, 'Good.'], 5000))
+    write(`${id(3)}.jsonl`, session(3, ['Another beginning.', 'Yes, what is it?', 'Please continue.'], 9000))
+    expect(keep().status).toBe(0)
+    expect(allBytes(store)).not.toContain('Grace')
+    expect(run('export', id(2), '--to', 'indelible').stdout).toContain('Good.')
+    expect(run('export', id(3), '--to', 'indelible').stdout).toContain('Please continue.')
+    expect(run('restore', id(3), '--to', join(store, '../copy')).status).toBe(0)
+    expect(run('ledger', 'verify').status).toBe(0)
+  })
+
+  it('a copy of an encrypted session that was erased and removed has no erased message', () => {
+    const { home, write, keep, run, store } = newHome()
+    const keys = ['--key-file', join(home, 'keys')]
+    indelible(['encryption', 'new', join(home, 'keys')])
+    const text = (session: string): string =>
+      line(session, 0, 'Look.') + line(session, 1, 'I am Grace Hopper of Arlington.') + line(session, 2, 'Good.')
+    write(`${id(1)}.jsonl`, text(id(1)))
+    keep(...keys)
+    expect(run('erase', id(1), '1', '--yes', ...keys).status).toBe(0)
+    expect(run('remove', id(1), '--yes', ...keys).status).toBe(0)
+    write(`${id(2)}.jsonl`, text(id(2)))
+    expect(keep(...keys).status).toBe(0)
+    const shown = run('export', id(2), '--to', 'indelible', ...keys).stdout
+    expect(shown).toContain('Good.')
+    expect(shown).not.toContain('Grace')
+    // The ledger has nothing from which a text could be guessed.
+    expect(allBytes(store)).not.toContain('Grace')
+  })
+
+  it('a removed file that no reader reads is skipped under another name too, also once it has grown', () => {
+    const { write, keep, run, at } = newHome()
+    write('notes.jsonl', 'no reader reads this, nor that\n')
+    write('other.jsonl', 'nor this other file\n')
+    expect(keep().status).toBe(0)
+    const name = run('list', '--json').lines.filter(Boolean).map((text) => (JSON.parse(text) as { id: string }).id).find((each) => each.includes('notes')) ?? '' // oxfmt-ignore
+    expect(run('remove', name, '--yes').status).toBe(0)
+    renameSync(at('notes.jsonl'), at('renamed.jsonl'))
+    for (const text of ['', 'one more line\n']) {
+      appendFileSync(at('renamed.jsonl'), text)
+      expect(keep().stdout).toContain('1 session skipped, because you removed it')
+      expect(run('list').stdout).not.toContain('renamed')
+    }
+    expect(run('list').stdout).toContain('other')
+    keep('--again', 'renamed')
+    expect(run('list').stdout).toContain('renamed')
+  })
+
   it('an answer that was erased while it was written does not come back with its rest', () => {
     const { write, keep, run, at, store } = newHome()
     const begun = line(id(1), 0, 'Look.') + line(id(1), 1, 'I am Grace Hopper')

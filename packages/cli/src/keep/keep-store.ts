@@ -15,7 +15,14 @@ import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
 import { version } from '../terminal/version.ts'
 import { erasedIn, type ErasedMessages } from './erased-messages.ts'
-import { isKeptWhole, keepBytes, SessionGrew, type FileChange, type KeepingSession } from './file-bytes.ts'
+import {
+  beginsWithOne,
+  isKeptWhole,
+  keepBytes,
+  SessionGrew,
+  type FileChange,
+  type KeepingSession,
+} from './file-bytes.ts'
 import { keyOf, versionsIn } from './kept-files.ts'
 import type { KeptState, RunFile } from './run-file.ts'
 import { sessionIdIn, usableId } from './session-ids.ts'
@@ -169,7 +176,7 @@ const keepProgram = async (
     await inParallel(work, async (one) => {
       one.id = before.get(one.files[0]?.path ?? '')?.session ?? (await sessionIdIn(one.files[0] as FoundFile))
       if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
-      if (await isSkipped(store, one, erased)) one.isSkipped = true
+      if (await isSkipped(store, one, erased, options)) one.isSkipped = true
       else if (options.redactor !== undefined) one.kept = [...one.files]
       else if (!erased.isEmpty && (await sharesErased(store, one, erased))) one.kept = [...one.files]
       else await keepFiles(store, one, isKept)
@@ -273,10 +280,19 @@ export const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise
 }
 
 /** Whether the session was removed and is not there again. */
-const isSkipped = async (store: Store, { id }: Work, erased: ErasedMessages): Promise<boolean> => {
-  if (!erased.isRemoved(id)) return false
+const isSkipped = async (
+  store: Store,
+  { id, files }: Work,
+  erased: ErasedMessages,
+  { again }: KeepOptions,
+): Promise<boolean> => {
+  const [file] = files
+  if (again.includes(id)) return false
+  if (!erased.isRemoved(id) && (file === undefined || erased.removedFiles.length === 0)) return false
   const found = await store.info(id)()
-  return isLeft(found) && found.left._tag === 'NoSuchLog'
+  if (!isLeft(found) || found.left._tag !== 'NoSuchLog') return false
+  if (erased.isRemoved(id) || file === undefined) return erased.isRemoved(id)
+  return beginsWithOne(file, erased.removedFiles).catch(() => false) // what can't be read is reported when it is kept
 }
 
 /** Whether messages of the session, or of one that has the same messages, were erased: then its files would have them. */

@@ -25,7 +25,7 @@ import { allSessions } from '../sources/sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { erasedIn, type ErasedMessages } from './erased-messages.ts'
 import { inParallel, reasonOf, type KeepOptions } from './keep-store.ts'
-import { sourceOf } from './remaining-text.ts'
+import { sourceOf, textToErase } from './remaining-text.ts'
 import { bringRows, openToAppend, type RowsResult } from './session-rows.ts'
 
 /** What was sent to another store. */
@@ -203,7 +203,8 @@ const eraseThere = async (
       (at) => !isErased(view.at(at) as Message),
     )
     if (messages.length === 0) continue
-    await valueOrUnreadable(eraseMessages(to, id, { messages }))
+    const { digests } = await textToErase(to, id, messages)
+    await valueOrUnreadable(eraseMessages(to, id, { messages }, present({ digests })))
     count += messages.length
   }
   return count
