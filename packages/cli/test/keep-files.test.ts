@@ -411,6 +411,13 @@ describe("what can't be written or read is said, with exit code 1", () => {
       const { status, stdout, stderr } = limited()
       expect([status, stdout + stderr]).toEqual([1, expect.not.stringMatching(/^ {4}at /m)])
       expect(stdout + stderr).toMatch(/^not kept: |^indelible: /m)
+      // The report says of each session whether its bytes are kept.
+      for (const [number, text] of texts.entries()) {
+        const file = at(`${id(number)}.jsonl`)
+        const isKept = restored(id(number), `${id(number)}.jsonl`)?.toString() === text
+        expect(stdout.includes(`not kept: ${file}: `)).toBe(!isKept)
+        if (stdout.includes(`not kept: the messages of ${file}, whose bytes are kept: `)) expect(isKept).toBe(true)
+      }
     }
     expect(run('repair').stdout).toContain('no findings')
     for (const [number, text] of texts.entries()) expect([text, undefined]).toContain(restored(id(number), `${id(number)}.jsonl`)?.toString()) // oxfmt-ignore

@@ -141,6 +141,8 @@ interface Work extends SessionFiles {
   isSkipped: boolean
   /** The files that are kept as they are now. */
   kept: FoundFile[]
+  /** Whether `kept` has their bytes, too. */
+  hasBytes: boolean
   results: RowsResult[]
 }
 
@@ -168,6 +170,7 @@ const keepProgram = async (
     unread: undefined,
     isSkipped: false,
     kept: [],
+    hasBytes: false,
     results: [],
   }))
   if (!options.isDry) {
@@ -194,13 +197,15 @@ const keepProgram = async (
     await remember(store, run, work, options)
   }
   const states = options.isDry ? before : run.files(store.scope)
-  const touched = options.isDry ? await touchedOnly(store, news, before) : new Set<string>()
+  const touched = new Set(options.isDry ? await touchedOnly(store, news, before) : [])
   const gone = goneFiles(program, sessions, states, options)
   if (!options.isDry)
     run.put(
       store.scope,
       gone.map((one) => ({ ...one, gone: 1 })),
     )
+  // Also of sessions whose messages could not be stored, such as on a full disk.
+  for (const { kept, hasBytes } of work) if (hasBytes) for (const { path } of kept) touched.add(path)
   const there = new Set(sessions.flatMap(({ files }) => files.map(({ path }) => states.get(path)?.session ?? '')))
   const days = deletesAfter(program, terminal.env)
   const soon = (days ?? 0) - 7
@@ -324,6 +329,7 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
       const session = await keepingSession(store, one)
       one.changes = []
       one.kept = []
+      one.hasBytes = true
       for (const file of one.files) {
         failed = file
         if (isKept(file) && session.head !== undefined) one.kept.push(file)
@@ -397,7 +403,7 @@ const keepRows = async (
   } catch (error) {
     if (error instanceof UnreadFormat) one.unread = `${source.path}: ${error.message}`
     else {
-      one.failure ??= `${source.path}: ${reasonOf(error)}`
+      one.failure ??= `${one.hasBytes ? 'the messages of ' : ''}${source.path}${one.hasBytes ? ', whose bytes are kept' : ''}: ${reasonOf(error)}`
     }
     if (redactor !== undefined) one.failure ??= `${source.path}: ${(error as Error).message}`
   }
