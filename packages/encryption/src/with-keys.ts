@@ -678,12 +678,12 @@ class EncryptingStore {
         continue
       }
       const rows: RowsToErase['rows'][number][] = []
-      for (const [index, { position, stub }] of log.rows.entries()) {
+      for (const [index, { position, stub, ...more }] of log.rows.entries()) {
         const stored = isCount(position)
           ? await untilFault(() => this.#stubFor(log.id, known, position, stub, attached))
           : right(stub)
         if (isLeft(stored) && stored.left._tag === 'InvalidRow') yield* fail({ ...stored.left, index })
-        rows.push({ position, stub: yield* need(stored) })
+        rows.push({ ...more, position, stub: yield* need(stored) })
       }
       logs.push({ ...log, rows })
     }
