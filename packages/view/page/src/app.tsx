@@ -11,6 +11,7 @@ import { openCount, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
 import { sentence } from './format-text.ts'
 import type { Source } from './source.ts'
+import { TraceView } from './trace.tsx'
 
 export const App = ({ source }: { readonly source: Source }): VNode => {
   const where = route.value
@@ -38,6 +39,12 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
     return (
       <ErrorBoundary key="saw" name="The view">
         <ContextView record={record} named={where} />
+      </ErrorBoundary>
+    )
+  if (where.view === 'trace' && source.trace !== undefined)
+    return (
+      <ErrorBoundary key="trace" name="The trace">
+        <TraceView record={record} trace={source.trace} />
       </ErrorBoundary>
     )
   return <SessionView record={record} at={where.view === 'session' ? where.at : undefined} />

@@ -8,6 +8,7 @@ import {
   type FoundMessages,
   type Overview,
   type SessionList,
+  type Trace,
   type Verdict,
   type ViewedEvidence,
   type ViewedRow,
@@ -58,6 +59,7 @@ export const servedSource = (): Source => ({
     }
     return found
   },
+  trace: (id) => json<Trace>('trace', { id }),
   search: async (words, after, signal) =>
     (await readWhole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
       one.json(),

@@ -12,6 +12,7 @@ import { FaultError, reasonOf } from 'indelible/internal/task'
 import { readAssets, type Asset, type Assets } from './assets.ts'
 import { Keys } from './keys.ts'
 import { overviewsOf } from './overview.ts'
+import { traceOf } from './trace.ts'
 import { Verdicts } from './verdict.ts'
 import {
   framedBlocks,
@@ -243,6 +244,8 @@ const call = async (
     }
     case 'evidence':
       return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
+    case 'trace':
+      return sendJson(response, await traceOf(store, id))
     case 'search':
       return sendJson(response, await findInStore(store, query))
     case 'html': {

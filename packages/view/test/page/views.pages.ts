@@ -47,7 +47,7 @@ describe('the view of all sessions', () => {
   })
   it('shows forks as a tree', async () => {
     const page = await here.at('#/')
-    await page.getByRole('combobox', { name: 'groups' }).selectOption('Forks as a tree')
+    await page.getByRole('combobox', { name: 'groups' }).selectOption('As a tree')
     await page.locator('.depth1').waitFor()
     expect(await page.locator('.session').nth(1).getAttribute('class')).toContain('depth1')
     await page.getByRole('combobox', { name: 'groups' }).selectOption('No groups')
