@@ -1,6 +1,14 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { imageTokens } from './counting/attachments.ts'
-export { callDollars, defaultPrices, ratesAt, unitsOf, usageDollars, type ModelRates } from './counting/model-prices.ts'
+export {
+  callDollars,
+  defaultPrices,
+  ratesAt,
+  unitsOf,
+  usageDollars,
+  type ModelRates,
+  type Rates,
+} from './counting/model-prices.ts'
 export { estimatorOf, memoizeEstimator, textTokens } from './counting/tokens.ts'
 export { checkDeriving, checkView, noteAt } from './check.ts'
 export { contextOf, design, type SentContext, type DerivedBy } from './deriving/context.ts'

@@ -116,6 +116,7 @@ export {
   ownMember,
   partialMember,
   sessionMember,
+  sumsMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
 export { stoppable } from './rules/stoppable.ts'

@@ -21,6 +21,7 @@ export {
   type SpendingSum,
   type SpentCall,
 } from './calls/spending.ts'
+export { addStore, spendingSession, type AddedSessions, type StoreSpendingOptions } from './calls/store-spending.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'
 export { sentRequest, type SentRequest } from './calls/sent-request.ts'
