@@ -13,6 +13,7 @@
  *     GET  api/verdict?id=…         returns {@link Verdict}: what `indelible verify` finds
  *     GET  api/evidence?id=…        returns {@link ViewedEvidence}
  *     GET  api/trace?id=…           returns {@link Trace}: a session's tool calls and sub-agents
+ *     GET  api/spending             returns {@link ViewedSpending}
  *     GET  api/search?words=…       returns {@link FoundMessages}; with `after`, the page after it
  *     POST api/html                 accepts {@link HtmlSelection}; returns a file of {@link ExportedView} with the page around it
  *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
@@ -27,6 +28,7 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
+import type { SpendingRow, SpendingSum } from './calls/spending.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -126,6 +128,39 @@ export interface Overview {
   readonly sealed?: true
   /** Why it can't be read, as a sentence. The other fields are then empty. */
   readonly unreadable?: string
+}
+
+/** What the model calls of all sessions cost, and why. */
+export interface ViewedSpending {
+  /** The number of sessions with calls, and of encrypted ones that were not read. */
+  readonly sessions: number
+  readonly unread: number
+  readonly total: SpendingSum
+  readonly causes: readonly SpendingRow[]
+  /** The keys are a day (UTC, ISO 8601; empty if it is not known) and a cause. */
+  readonly days: readonly SpendingRow[]
+  readonly projects: readonly SpendingRow[]
+  readonly programs: readonly SpendingRow[]
+  readonly models: readonly SpendingRow[]
+  /** The calls that cost most, at most ten. */
+  readonly dearest: readonly ViewedSpentCall[]
+  /** Tokens that were sent again in all. */
+  readonly lost: { readonly dollars: number; readonly tokens: number }
+  /** What followed from counts, as sentences. */
+  readonly advice: readonly string[]
+  readonly unpricedModels: readonly string[]
+}
+
+export interface ViewedSpentCall {
+  readonly session: string
+  /** Absent if the session has none. */
+  readonly title?: string
+  readonly number: number
+  /** The position of its answer, if it is in the conversation. */
+  readonly position?: number
+  readonly dollars: number
+  /** Where most of it went, and why. */
+  readonly why: string
 }
 
 /** A session and the sub-agents below it, with their tool calls and times. */

@@ -9,6 +9,7 @@ import { hrefOf, replaceRoute, route } from './route.ts'
 import { ContextView } from './context-view.tsx'
 import { openCount, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
+import { SpendView } from './spend.tsx'
 import { sentence } from './format-text.ts'
 import type { Source } from './source.ts'
 import { TraceView } from './trace.tsx'
@@ -16,6 +17,14 @@ import { TraceView } from './trace.tsx'
 export const App = ({ source }: { readonly source: Source }): VNode => {
   const where = route.value
   if (where.view === 'sessions') return source.exported ? <First source={source} /> : <AllSessions source={source} />
+  if (where.view === 'spend')
+    return source.spending === undefined ? (
+      <First source={source} />
+    ) : (
+      <ErrorBoundary name="The costs">
+        <SpendView source={source} read={source.spending} />
+      </ErrorBoundary>
+    )
   if (where.view === 'diff')
     return source.exported ? (
       <First source={source} />

@@ -12,6 +12,7 @@ export type Route =
       readonly note?: number | undefined
       readonly message?: number | undefined
     }
+  | { readonly view: 'spend' }
   | { readonly view: 'trace'; readonly id: string }
   /** `b` is empty while it is not chosen. */
   | { readonly view: 'diff'; readonly a: string; readonly b: string }
@@ -31,6 +32,8 @@ export const hrefOf = (to: Route): string => {
       return `#/s/${text(to.id)}${to.at === undefined ? '' : `/${to.at}`}`
     case 'saw':
       return `#/saw/${text(to.id)}${to.call !== undefined ? `/${to.call}` : to.note !== undefined ? `/n${to.note}` : to.message !== undefined ? `/m${to.message}` : ''}`
+    case 'spend':
+      return '#/spend'
     case 'trace':
       return `#/trace/${text(to.id)}`
     case 'diff':
@@ -53,6 +56,7 @@ const parseRoute = (given: string): Route => {
     const name = letter === 'm' ? 'message' : letter === 'n' ? 'note' : 'call'
     return { view: 'saw', id, ...(number !== undefined && { [name]: Number(number) }) }
   }
+  if (view === 'spend') return { view }
   if (view === 'trace' && id !== '') return { view, id }
   if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decodeComponent(second) }
   return { view: 'sessions' }

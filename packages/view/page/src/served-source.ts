@@ -13,6 +13,7 @@ import {
   type ViewedEvidence,
   type ViewedRow,
   type ViewedSession,
+  type ViewedSpending,
   type ViewedStore,
 } from '../../src/protocol.ts'
 import { reasonOf, NoAnswer, ReadFailure, retryUntilAnswered, type Source } from './source.ts'
@@ -59,6 +60,7 @@ export const servedSource = (): Source => ({
     }
     return found
   },
+  spending: () => json<ViewedSpending>('spending', {}),
   trace: (id) => json<Trace>('trace', { id }),
   search: async (words, after, signal) =>
     (await readWhole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>

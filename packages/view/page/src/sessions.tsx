@@ -266,6 +266,11 @@ export const Sessions = ({
             {countText(list.sessions.length, 'session')}, {countText(messages, 'message')}
             {list.next === undefined ? '' : ' so far'}
           </span>
+          {source.spending === undefined ? null : (
+            <a class="view-link" href={hrefOf({ view: 'spend' })}>
+              Spend
+            </a>
+          )}
           <span class="quiet place" title={place}>
             <bdi dir="ltr">{visibleText(place)}</bdi>
           </span>

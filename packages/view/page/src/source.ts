@@ -11,6 +11,7 @@ import type {
   ViewedEvidence,
   ViewedRow,
   ViewedSession,
+  ViewedSpending,
   ViewedStore,
 } from '../../src/protocol.ts'
 
@@ -29,6 +30,8 @@ export interface Source {
   readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
   /** Messages with these words, in all sessions; behind a cursor of the page before. Absent where nothing can be searched. */
   readonly search?: (words: string, after: string | undefined, signal: AbortSignal) => Promise<FoundMessages>
+  /** What the calls of all sessions cost. Absent where the page is a file. */
+  readonly spending?: () => Promise<ViewedSpending>
   /** The tool calls and sub-agents of a session. Absent where the page is a file, which has no other session. */
   readonly trace?: (id: string) => Promise<Trace>
   /** A session as a file. Absent where the page is one. */

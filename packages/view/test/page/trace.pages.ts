@@ -1,9 +1,8 @@
 /** The tree of a session's tool calls and sub-agents, and what the list shows of sub-agents and hosts. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import axe from 'axe-core'
 import { createSession, user } from 'indelible'
 import { withSubAgents } from '../agents.ts'
-import { looking, type Looking } from './browser.ts'
+import { axeFindings, looking, type Looking } from './browser.ts'
 
 let here: Looking
 beforeAll(async () => {
@@ -84,9 +83,7 @@ describe('the trace of a session', () => {
   ])('at %i pixels, dark: %s, has nothing that axe finds, and fits the window', async (width, dark) => {
     const page = await here.at('#/trace/main', { width, dark })
     await page.locator('.traced').nth(8).waitFor()
-    await page.evaluate(axe.source)
-    const { violations } = await page.evaluate(() => axe.run(document))
-    expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+    expect(await axeFindings(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
     await page.close()
   })

@@ -1,10 +1,9 @@
 /** Every view of the page, as somebody meets it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { assistant, createSession, openSession, toolCall, user } from 'indelible'
 import { everything } from './conversation.ts'
-import { looking, type Looking } from './browser.ts'
+import { axeFindings, looking, type Looking } from './browser.ts'
 
 let here: Looking
 beforeAll(async () => {
@@ -460,11 +459,7 @@ describe.each([360, 1280])('a view %i pixels wide', (width) => {
         await page.locator(ready).first().waitFor()
         await open?.(page)
         await page.waitForTimeout(150)
-        await page.evaluate(axe.source)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
-          return violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))])
-        })
+        const found = await axeFindings(page)
         expect([dark, found]).toEqual([dark, []])
         const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
         expect(wide[0]).toBeLessThanOrEqual(wide[1] as number)
