@@ -1,7 +1,8 @@
 /** Every view of the page, as somebody meets it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { assistant, createSession, openSession, toolCall, user } from 'indelible'
+import { assistant, createSession, openSession, toolCall, toolResult, user, type Message } from 'indelible'
+import { eraseMessages } from 'indelible/session'
 import { everything } from './conversation.ts'
 import { axeFindings, looking, type Looking } from './browser.ts'
 
@@ -355,6 +356,41 @@ describe('the view of forks', () => {
       }
       await page.close()
     }
+  })
+  it('aligns rows after erased ones, and marks the words that differ, also in results', async () => {
+    const messages = (year: string): readonly Message[] => [
+      user('Which year?'),
+      user('My name is Ada.'),
+      assistant('I look.', toolCall(`call-${year}`, 'bash', '{"command":"cal"}')),
+      toolResult(`call-${year}`, `the year is ${year}`),
+      assistant('Fine.'),
+      assistant(`The year ${year} is a leap year, because it is divisible by **four** but not by a hundred.`),
+    ]
+    await createSession(here.store, { id: 'year-2024', erasable: true, messages: messages('2024') })
+    await createSession(here.store, { id: 'year-2028', messages: messages('2028') })
+    await eraseMessages(here.store, 'year-2024', [1])
+    const page = await here.at('#/diff/year-2024/year-2028')
+    await page.locator('.item.pair').nth(4).waitFor()
+    const rows = await page
+      .locator('.item.pair')
+      .evaluateAll((all) =>
+        all.map((row) => [
+          row.classList.contains('common'),
+          ...[...row.querySelectorAll('.cell .anchor')].map(({ textContent }) => textContent),
+        ]),
+      )
+    expect(rows).toEqual([
+      [true, '0', '0'],
+      [false, '1', '1'],
+      [false, '2', '2'],
+      [true, '4', '4'],
+      [false, '5', '5'],
+    ])
+    const marked = (name: string): Promise<readonly string[]> =>
+      page.evaluate((of) => [...(CSS.highlights.get(of) ?? [])].map(String).toSorted(), name)
+    await expect.poll(() => marked('went')).toEqual(['2024', '2024'])
+    expect(await marked('came')).toEqual(['2028', '2028'])
+    await page.close()
   })
   it('copies messages and code, and counts matches also in folded text', async () => {
     const page = await here.at('#/s/everything')
