@@ -14,6 +14,7 @@ export { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from './call
 export {
   emptySum,
   Spending,
+  spendingAdvice,
   spendingFields,
   type SpendingField,
   type SpendingRow,

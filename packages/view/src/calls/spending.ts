@@ -11,6 +11,8 @@ import {
 } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
 import { isLoss } from '../texts/cause-text.ts'
+import { countText } from '../texts/format-text.ts'
+import { dollarsText } from '../texts/money.ts'
 
 /** What a sum is of. `content` is not among them: it is of one session. */
 export const spendingFields = ['cause', 'day', 'model', 'session', 'program', 'project'] as const
@@ -261,4 +263,18 @@ const addTokens = (sum: SpendingSum, cause: Cause): void => {
   if (cause.cause === 'read') sum.cacheRead += tokens
   sum.cacheWrite += cause.hour + cause.written
   sum.cacheWriteHour += cause.hour
+}
+
+/** What pauses and shortenings cost more than reading the cache, and what later calls did not send. */
+export const spendingAdvice = ({ expired, shortened }: Pick<Spending, 'expired' | 'shortened'>): readonly string[] => {
+  const advice: string[] = []
+  if (expired.calls > 0 && expired.more > 0)
+    advice.push(
+      `${countText(expired.calls, 'pause')} longer than the cache's lifetime cost ${dollarsText(expired.more)} more than reading it from the cache`,
+    )
+  if (shortened.times > 0)
+    advice.push(
+      `${countText(shortened.times, 'shortening')} cost ${dollarsText(Math.max(0, shortened.more))} more than reading the cache, and saved ${dollarsText(shortened.saved)}: reading what later calls did not send`,
+    )
+  return advice
 }

@@ -16,6 +16,22 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
 }
 
+/** The program's own id of the session that a sub-agent's session was started from; undefined for other sessions. */
+export const parentIdOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): string | undefined => {
+  const from = importedFrom(info)
+  const { agentId, parent_thread_id, parent_id, parentID } = isObject(from['metadata']) ? from['metadata'] : {}
+  // Claude Code writes the parent's id beside the agent's own.
+  const parent = (typeof agentId === 'string' ? from['id'] : undefined) ?? parent_thread_id ?? parent_id ?? parentID
+  return typeof parent === 'string' ? parent : /^(.+)\.agent-[^.]+$/.exec(info.id)?.[1]
+}
+
+/** The names by which a program refers to a session: those of the session's file, and its id here. */
+export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly string[] => {
+  const from = importedFrom(info)
+  const { agentId } = isObject(from['metadata']) ? from['metadata'] : {}
+  return [typeof agentId === 'string' ? agentId : from['id'], info.id].filter((name) => typeof name === 'string')
+}
+
 /** The folder that a program worked in; undefined if its file does not say it. */
 export const workFolderOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const imported = importedFrom(info)['metadata']
