@@ -48,7 +48,7 @@ export async function* indexedWords(
         ...(session === undefined && { segments: older }),
       })()
       if (isLeft(more)) return more
-      return right(lists.map((list, at) => [...list, ...inOneGroup(more.right?.places[at] ?? [], session)]))
+      return right(lists.map((list, at) => list.concat(inOneGroup(more.right?.places[at] ?? [], session))))
     },
     sessions: (groups) =>
       untilFault(() =>

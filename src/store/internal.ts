@@ -118,7 +118,7 @@ export {
   sumsMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
-export { stoppable } from './rules/stoppable.ts'
+export { withSignal } from './rules/with-signal.ts'
 export { appendPlanned, definePlannedAppend, isMoment, isSalt, planAppend, type Plan } from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'

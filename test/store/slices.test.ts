@@ -215,12 +215,12 @@ it('the writes of its handle wait for a repair, and reads do not', async () => {
   const store = await ok(sqliteStore({ path, durability: 'os', wait: 1 }))
   const other = await ok(sqliteStore({ path, durability: 'os', wait: 1 }))
   const session = await ok(openSession(store, 's'))
-  let isOver = false
+  const over = new AbortController()
   const repairing = store
     .repair()()
-    .finally(() => (isOver = true))
+    .finally(() => over.abort())
   const appended: Promise<unknown>[] = []
-  while (!isOver) {
+  while (!over.signal.aborted) {
     expect((await ok(other.read('s', { to: 2 }))).length).toBe(2)
     appended.push(ok(session.append(user('written meanwhile'))))
     await new Promise((resolve) => setImmediate(resolve))

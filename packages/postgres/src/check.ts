@@ -4,7 +4,7 @@ import {
   cancelled,
   countIn,
   sliceRows,
-  stoppable,
+  withSignal,
   type Store,
   storeFaultText,
   type StoreFinding,
@@ -168,7 +168,7 @@ export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreF
     for (const { scope, name } of await query(find(schema)))
       findings.push(findingOf(table, scope, name, what, repair !== undefined))
   for await (const { scope, id } of logsIn(query, schema, '')) {
-    const verified = await verifyLog(stoppable(storeFor(String(scope)), signal), String(id))()
+    const verified = await verifyLog(withSignal(storeFor(String(scope)), signal), String(id))()
     endIf(signal)
     if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
       findings.push(findingOf('log', scope, id, storeFaultText(verified.left)))

@@ -10,7 +10,7 @@ import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import {
-  stoppable,
+  withSignal,
   inSlices,
   nextTurn,
   sliceRows,
@@ -164,7 +164,7 @@ async function* eraseOnce(
   asked: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const untilErased = stoppable(store, asked.signal) // once rows are erased, the rest is done
+  const untilErased = withSignal(store, asked.signal) // once rows are erased, the rest is done
   const opened = yield* need(readMirror(untilErased, id))
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(isCount(at) && at < len))

@@ -2,7 +2,7 @@
 import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { cancelled, charactersOf, Slices, stoppable } from '../../store/internal.ts'
+import { cancelled, charactersOf, Slices, withSignal } from '../../store/internal.ts'
 import { fail, need, type SignalLike, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
@@ -44,7 +44,7 @@ export const findMessages = (
   const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
   return sessionSteps(async function* () {
-    const { mirror } = yield* need(readMirror(stoppable(store, signal), id))
+    const { mirror } = yield* need(readMirror(withSignal(store, signal), id))
     const found: number[] = []
     const slices = new Slices()
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {

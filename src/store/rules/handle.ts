@@ -75,7 +75,7 @@ import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
 import { cancelled, Slices } from '../port/slices.ts'
-import { withStops } from './stoppable.ts'
+import { withStops } from './with-signal.ts'
 import type {
   Append,
   AppendedRows,
@@ -214,12 +214,12 @@ const handle = (calls: Calls): Store => {
     ...leaseCalls(calls),
     ...indexCalls(calls),
     now: driver.now ?? Date.now,
-    check: (options) => {
-      const { signal } = optionsOf('store.check', options ?? {}, checkNames)
+    check: (options = {}) => {
+      const { signal } = optionsOf('store.check', options, checkNames)
       return calls.run('check', () => calls.longer(() => checkStore(driver, signal)))
     },
-    repair: (options) => {
-      const { signal } = optionsOf('store.repair', options ?? {}, checkNames)
+    repair: (options = {}) => {
+      const { signal } = optionsOf('store.repair', options, checkNames)
       return calls.run('repair', () => calls.longer(async () => driver.repair?.(signal) ?? right(Object.freeze([]))))
     },
     scopes: () =>
