@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agents } from './agents.ts'
 import { PromptCache } from './prompt-cache.ts'
 import { stage } from './stage.ts'
 
@@ -16,7 +17,9 @@ export interface SpendStep {
   readonly wrong: readonly string[]
 }
 
-const cache = new PromptCache(process.argv[2] === 'Codex' ? 128 : 1)
+const losesCache = agents.find(({ name }) => name === process.argv[2])?.losesCache
+if (losesCache === undefined) throw new Error(`${process.argv[2]} is not tried with this`)
+const cache = new PromptCache(losesCache.block)
 const { agent, program, place, folder, ...there } = await stage(cache)
 const path = join(folder, 'sessions.db')
 const main = join(import.meta.dirname, '../packages/cli/dist/bin/main.js')
@@ -37,18 +40,9 @@ Date.now = () => now() + later
 /** Ask the agent, recorded `later` milliseconds after now. */
 const ask = (args: readonly string[], later = 0): Promise<string | undefined> => {
   const record = ['--import', clock, main, 'record', '--store', path, '--', program]
-  return there.run(process.execPath, [...record, ...args, ...(usual[agent.name] ?? [])], {
+  return there.run(process.execPath, [...record, ...args, ...losesCache.usual], {
     CLIENTS_LATER: String(later),
   })
-}
-
-/** Codex appends what changes of its tools, which loses nothing of the cache, unless that is switched off. */
-const usual: { readonly [name: string]: readonly string[] } = { Codex: ['--disable', 'incremental_tools'] }
-
-/** The arguments that leave a tool out. */
-const otherTools: { readonly [name: string]: readonly string[] } = {
-  'Claude Code': ['--disallowedTools', 'ReportFindings'],
-  Codex: ['--disable', 'sleep_tool'],
 }
 
 const wrong: string[] = []
@@ -58,7 +52,7 @@ const step = async (what: string, args: readonly string[], later = 0): Promise<v
 }
 await step('a question', agent.ask('Please read note.txt and tell me its second word.', false))
 await step('resumed', agent.ask('And what was the first?', true))
-await step('other tools', [...agent.ask('Is there a third?', true), ...(otherTools[agent.name] ?? [])])
+await step('other tools', [...agent.ask('Is there a third?', true), ...losesCache.otherTools])
 await step('the same tools again', agent.ask('And a fourth?', true))
 const paused = Date.now()
 cache.clear()
