@@ -10,8 +10,13 @@
  * 4. `render.ts`  of a range rules, questions and kept messages stay (`mustStay`); the rest is a marker (`renderRange`),
  * 5. `select.ts`  with a line for each group whose score for its tokens is high enough (`selectLines`).
  *
- * So message 40 is shortened because `shownNew` cut it, or because an epoch started after it and it did not have to stay: then it
- * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`firstLineIndex`).
+ * So message 40 is shortened for one of these reasons, and `indelible context FILE --explain` says which:
+ *
+ * - `shownNew` cut it when it came, because it takes more than `shape.largest` of the budget;
+ * - an epoch started after it, and it is neither among the newest (`recentFrom`) nor has to stay: it is a line of a marker. It has no
+ *   line if others have a higher score for their tokens, or if it is older than `shape.reads` budgets (`firstLineIndex`);
+ * - it has to stay, but rules or questions take too much of the budget: they are outlined or cut (`epochFrom`, 2 to 5).
+ *
  * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -33,7 +38,7 @@ import { groupAt, withOwnIds, type Shown } from './group.ts'
 import { checkKeep, isSameKeep, type Keep } from './keep.ts'
 import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes } from './notes.ts'
 import {
-  askedBefore,
+  questionsBefore,
   epochFrom,
   firstEpoch,
   followEpochs,
@@ -99,17 +104,17 @@ export interface DeriveOptions {
  * @example
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
-export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
+export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
   checkView('deriveContext', view)
-  const options = optionsOf('deriveContext', given, optionNames)
-  checkDeriving('deriveContext', options)
-  const { notes = noNotes, prices, previous, tools, model } = options
-  const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
+  const own = optionsOf('deriveContext', options, optionNames)
+  checkDeriving('deriveContext', own)
+  const { notes = noNotes, prices, previous, tools, model } = own
+  const { estimate = own.tokenizer === undefined ? estimateTokens : estimatorOf(own.tokenizer) } = own
   const count = memoizeEstimator(estimate)
-  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], count)
-  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
-  const budget = Math.max(0, usableTokens(options.budget) - reserved)
-  const keep = checkKeep(options.keep)
+  const toolTokens = own.toolTokens ?? toolTokensOf(tools ?? [], count)
+  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', own.systemTokens ?? 0)
+  const budget = Math.max(0, usableTokens(own.budget) - reserved)
+  const keep = checkKeep(own.keep)
   const settings: Settings = { budget, reserved, count, recall: recallAmong(tools), model, keep }
 
   const before = previous === undefined ? undefined : states.get(previous)
@@ -139,7 +144,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
         minimumFault(planning, least.shown, {
           needed: least.needed,
           budget: roomOf(planning, factor),
-          ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
+          ...(typeof own.budget === 'object' && { window: windowParts(own.budget) }),
           ...(reserved > 0 && { reserved }),
           ...(factor !== 1 && { factor }),
         }),
@@ -149,7 +154,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
     total = sent.sums.at(-1) as number
     factor = sent.factor
   }
-  const asked = askedBefore(view, view.length).at(-1)
+  const question = questionsBefore(view, view.length).at(-1)
   // Another process can't reproduce a custom estimator, what is kept, or another name for the recall tool.
   const { recall } = settings
   const isReproducible = estimate === estimateTokens && keep === undefined && (recall === false || recall === 'recall')
@@ -166,7 +171,7 @@ export const deriveContext = (view: View<Message>, given: DeriveOptions): Either
       budget: roomOf(planning, factor),
       epoch: sent.number,
       isWhole: sent.ranges.length === 0,
-      activeFrom: asked === undefined ? 0 : (view.positionAt(asked) as number),
+      activeFrom: question === undefined ? 0 : (view.positionAt(question) as number),
       more: {
         ...(model !== undefined && { estimated: total + reserved, factor }),
         ...(isReproducible && {

@@ -193,7 +193,11 @@ export const epochFrom = (
   const goal = room - growth - tokensIn(recent, count)
   let rules = 0
   for (const index of facts.rules) rules += count(view.at(index) as Message)
-  const usual = { outlined: rules > room * shape.rules, asked: room * shape.largest, kept: room * shape.largest }
+  const usual = {
+    outlinesRules: rules > room * shape.rules,
+    question: room * shape.largest,
+    kept: room * shape.largest,
+  }
 
   if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
     const ranges = [...before.ranges]
@@ -212,15 +216,15 @@ export const epochFrom = (
   const anew = renderRange(planning, facts, older, { ...usual, range: goal + growth / 4, lines: budget * shape.lines })
   if (anew.tokens <= goal + growth / 2) return newEpoch(planning, { ...next, ranges: [anew] }, recent)
 
-  const noLines = { range: 0, lines: 0, outlined: true }
-  const tight = renderRange(planning, facts, older, { ...noLines, asked: room / 8, kept: room / 8 })
+  const noLines = { range: 0, lines: 0, outlinesRules: true }
+  const tight = renderRange(planning, facts, older, { ...noLines, question: room / 8, kept: room / 8 })
   if (tight.tokens <= goal + growth * 0.75) return newEpoch(planning, { ...next, ranges: [tight] }, recent)
 
   const cutRecent: Shown[] = []
   for (const group of groupsIn(view, recentAt, start))
     cutRecent.push(...cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)))
-  const least: Limits = { ...noLines, asked: 200, kept: 0 }
-  const limits = facts.kept.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
+  const least: Limits = { ...noLines, question: 200, kept: 0 }
+  const limits = facts.keepLevels.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
   for (const limit of limits) {
     const squeezed = renderRange(planning, facts, older, limit)
     if (squeezed.tokens + tokensIn(cutRecent, count) <= room)
@@ -246,7 +250,7 @@ const hasNewSummary = (
 ): boolean => {
   if (facts.summaries.length === 0) return false
   const range = { from: 0, to: recentAt }
-  const stays = mustStay(planning, facts, range, { range: 0, lines: 0, outlined: true, asked: 200, kept: 1 })
+  const stays = mustStay(planning, facts, range, { range: 0, lines: 0, outlinesRules: true, question: 200, kept: 1 })
   const used = new Set<number>()
   for (const { shown } of ranges)
     for (const { source, position } of shown) if (source.type === 'summary') used.add(position)
@@ -322,21 +326,21 @@ const factsAt = ({ view, notes, keep }: Planning, end: number, position: number)
     kinds,
     summaries: summariesAt(notes, position),
     rules: kinds.size === 0 ? [...rules] : [...rules].sort((a, b) => a - b),
-    asked: askedBefore(view, end),
-    kept: keptIn(view, end, keep),
+    questions: questionsBefore(view, end),
+    keepLevels: keptIn(view, end, keep),
   }
 }
 
 /** The indexes of the first message of the user, of the latest one, and of the latest that asks for something new. */
-export const askedBefore = (view: View<Message>, end: number): readonly number[] => {
-  const asked = new Set<number>()
-  for (let index = 0; index < end && asked.size === 0; index++)
-    if (isSpoken(view.at(index) as Message)) asked.add(index)
+export const questionsBefore = (view: View<Message>, end: number): readonly number[] => {
+  const questions = new Set<number>()
+  for (let index = 0; index < end && questions.size === 0; index++)
+    if (isSpoken(view.at(index) as Message)) questions.add(index)
   for (const isMet of [isSpoken, isSubstantive])
     for (let index = end - 1; index >= 0; index--)
       if (isMet(view.at(index) as Message)) {
-        asked.add(index)
+        questions.add(index)
         break
       }
-  return [...asked]
+  return [...questions]
 }

@@ -29,8 +29,8 @@ export interface Facts {
   readonly summaries: readonly SummaryNote[]
   /** The indexes of instructions and rules, of the user's messages that stay readable, and of what `keep` names. */
   readonly rules: readonly number[]
-  readonly asked: readonly number[]
-  readonly kept: ReadonlyMap<number, ResidencyLevel>
+  readonly questions: readonly number[]
+  readonly keepLevels: ReadonlyMap<number, ResidencyLevel>
 }
 
 /** How many tokens a range and its parts may take. */
@@ -40,9 +40,9 @@ export interface Limits {
   /** Its summary lines and summaries. */
   readonly lines: number
   /** Whether instructions and rules are only outlined. */
-  readonly outlined: boolean
+  readonly outlinesRules: boolean
   /** A message of the user that stays readable. */
-  readonly asked: number
+  readonly question: number
   /** A message that `keep` names; 0 to leave it out. */
   readonly kept: number
 }
@@ -103,7 +103,7 @@ export const renderRange = (
     }
     const group = groupAt(view, index)
     index = group.to
-    if (facts.kept.get(group.from) === 'pointer') continue
+    if (facts.keepLevels.get(group.from) === 'pointer') continue
     groups.push(group)
     lines.push(lineOf(group))
   }
@@ -140,7 +140,7 @@ export const mustStay = (
   record: RecordToRender,
   facts: Facts,
   { from, to }: { readonly from: number; readonly to: number },
-  { outlined, asked, kept }: Limits,
+  { outlinesRules, question, kept }: Limits,
 ): Block[] => {
   const { view } = record
   const blocks = new Map<number, Block>()
@@ -153,19 +153,19 @@ export const mustStay = (
   for (const index of facts.rules) {
     const group = groupToAdd(index)
     if (group === undefined) continue
-    const isOutlined = outlined && !group.shown.some(({ message }) => isSigned(message))
+    const isOutlined = outlinesRules && !group.shown.some(({ message }) => isSigned(message))
     blocks.set(
       group.from,
       isOutlined ? { ...group, shown: cutTexts(record, group, facts, besideRule, ruleLimit) } : group,
     )
   }
-  for (const index of facts.asked) {
+  for (const index of facts.questions) {
     const group = groupToAdd(index)
     if (group === undefined) continue
-    const shown = asked < 500 ? cutTexts(record, group, facts, 200) : cutGroup(record, group, facts, asked)
+    const shown = question < 500 ? cutTexts(record, group, facts, 200) : cutGroup(record, group, facts, question)
     blocks.set(group.from, { ...group, shown })
   }
-  for (const [index, level] of kept === 0 ? [] : facts.kept) {
+  for (const [index, level] of kept === 0 ? [] : facts.keepLevels) {
     const group = level === 'full' || level === 'compressed' ? groupToAdd(index) : undefined
     if (group === undefined) continue
     const shown = cutGroup(record, group, facts, level === 'full' ? kept : Math.min(kept, 400))
@@ -184,7 +184,7 @@ interface SummaryBlock extends Block {
 /** The summaries of hidden messages within a range: of unchanged messages, ending where groups do, without overlaps. */
 export const summariesIn = (
   { view, recall }: RecordToRender,
-  { summaries, rules, kept }: Facts,
+  { summaries, rules, keepLevels }: Facts,
   { from, to }: { readonly from: number; readonly to: number },
   stays: readonly Block[],
 ): readonly SummaryBlock[] => {
@@ -194,7 +194,8 @@ export const summariesIn = (
     if (first < Math.max(from, blocks.at(-1)?.to ?? 0) || last > to || first >= last) continue
     if (groupStart(view, first) !== first || (last < view.length && groupStart(view, last) !== last)) continue
     const isInside = (index: number): boolean => index >= first && index < last
-    if (stays.some((block) => isInside(block.from)) || rules.some(isInside) || [...kept.keys()].some(isInside)) continue
+    if (stays.some((block) => isInside(block.from)) || rules.some(isInside) || [...keepLevels.keys()].some(isInside))
+      continue
     if (!isFaithful(note, view.slice(first, last))) continue
     const [position, end] = positionsOf(view, first, last)
     const shown: Shown = {
