@@ -28,7 +28,7 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
-import type { SpendingRow, SpendingSum } from './calls/spending.ts'
+import type { SpendingRow, SpendingSum } from './spending-sum.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */

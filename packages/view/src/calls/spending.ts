@@ -10,6 +10,7 @@ import {
   type UsageCause,
 } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
+import type { SpendingRow, SpendingSum } from '../spending-sum.ts'
 import { isLoss } from '../texts/cause-text.ts'
 import { countText } from '../texts/format-text.ts'
 import { dollarsText } from '../texts/money.ts'
@@ -23,30 +24,6 @@ export interface SpendingSession {
   readonly session: string
   readonly program: string
   readonly project: string
-}
-
-/** Summed-up calls, or parts of them where they are by cause. */
-export interface SpendingSum {
-  calls: number
-  failed: number
-  input: number
-  cacheRead: number
-  cacheWrite: number
-  cacheWriteHour: number
-  output: number
-  /** US dollars of the calls whose model has a known price. */
-  dollars: number
-  /** The number of calls whose answers may hold more tokens than were counted. */
-  undercounted: number
-  /** The number of calls with tokens but without a known price. */
-  unpriced: number
-  /** The number of answered calls without token counts. */
-  uncounted: number
-}
-
-export interface SpendingRow {
-  readonly keys: readonly string[]
-  readonly sum: SpendingSum
 }
 
 /** A call, and the session that it belongs to. */
