@@ -154,7 +154,16 @@ const packagesOf: { readonly [name: string]: readonly string[] } = {
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
-  'src/store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
+  'src/store/sqlite': [
+    'node:sqlite',
+    'node:fs',
+    'node:fs/promises',
+    'node:worker_threads',
+    'node:path',
+    'node:url',
+    'node:crypto',
+    'node:zlib',
+  ],
   'src/context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
   'src/run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
   'src/run/gemini': ['@google/genai'],

@@ -16,6 +16,22 @@ export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
 }
 
+/** The program's own id of the session that a sub-agent's session was started from; undefined for other sessions. */
+export const parentIdOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): string | undefined => {
+  const from = importedFrom(info)
+  const { agentId, parent_thread_id, parent_id, parentID } = isObject(from['metadata']) ? from['metadata'] : {}
+  // Claude Code writes the parent's id beside the agent's own.
+  const parent = (typeof agentId === 'string' ? from['id'] : undefined) ?? parent_thread_id ?? parent_id ?? parentID
+  return typeof parent === 'string' ? parent : /^(.+)\.agent-[^.]+$/.exec(info.id)?.[1]
+}
+
+/** The names by which a program refers to a session: those of the session's file, and its id here. */
+export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly string[] => {
+  const from = importedFrom(info)
+  const { agentId } = isObject(from['metadata']) ? from['metadata'] : {}
+  return [typeof agentId === 'string' ? agentId : from['id'], info.id].filter((name) => typeof name === 'string')
+}
+
 /** The folder that a program worked in; undefined if its file does not say it. */
 export const workFolderOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const imported = importedFrom(info)['metadata']
@@ -80,12 +96,12 @@ type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'un
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, long, usage }) =>
-    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, usage }],
+  const counted = uses.flatMap(({ model, calls, long, day, usage }) =>
+    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, day, usage }],
   )
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
-  const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
-    usageDollars(model, usage, calls) !== undefined
+  const isPriced = ({ model, usage, calls, day }: (typeof counted)[number]): boolean =>
+    usageDollars(model, usage, calls, day) !== undefined
   const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.count)))
   return {
     input: sum(({ usage }) => usage.input),
@@ -94,7 +110,7 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
       undercounted: true as const,
     }),
     ...(counted.some(isPriced) && {
-      dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
+      dollars: sum(({ model, usage, calls, day }) => usageDollars(model, usage, calls, day) ?? 0),
     }),
     ...(unpriced > 0 && { unpriced }),
   }
