@@ -214,6 +214,14 @@ it('the sums of an encrypted session are encrypted', async () => {
   expect(Object.keys(stored).toSorted()).toEqual(['indelible.encryption', 'indelible.session'])
   expect(JSON.stringify(stored)).not.toContain('claude-opus')
   expect((await accountOf(bare)).unread).toEqual(['a'])
+  // A caller that keeps the library's own keys may change its metadata; one that changes the sums may not.
+  const { meta, version } = await orThrow(store.info('a'))
+  const forged = { ...meta, 'indelible.usage': { of: 'x' } }
+  expect(await store.update('a', { expected: version, meta: forged })()).toMatchObject({
+    left: { _tag: 'InvalidMeta' },
+  })
+  await store.update('a', { expected: version, meta: { ...meta, title: 'mine' } })
+  expect(await readsOf(store)).toBe(0)
   const session = await openSession(store, 'a')
   await session.update((metadata) => void (metadata['title'] = 'new'))
   await session.note(called(9))
