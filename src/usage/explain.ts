@@ -1,6 +1,6 @@
 /** Splits the tokens of model calls into parts, each with its cause. The parts add up to the provider's counts. */
-import { pricesOf } from '../context/index.ts'
-import { ratesAt, type ModelRates, type Rates } from '../context/internal.ts'
+import { pricesOf } from '../prices/index.ts'
+import { ratesAt, type ModelRates, type Rates } from '../prices/internal.ts'
 import { ownFields } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import { cacheRulesOf, type CacheRules } from './cache-rules.ts'

@@ -1,5 +1,5 @@
 /** The sums of a session's calls: counts and positions only, so that other prices need no new ones. */
-import { pricesOf, type ModelPrices } from '../context/index.ts'
+import { pricesOf, type ModelPrices } from '../prices/index.ts'
 import { isArray, isCount, isObject, ownField } from '../json/index.ts'
 import type { UsageCause, UsagePart } from './call.ts'
 import { dayOf, inputTaker, shortenings, usedCounts, type ExplainedCall } from './explain.ts'

@@ -135,6 +135,7 @@ class Keeper {
       release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressBytes,
       wantsEvents: options.answers === 'exact',
+      parse: (api, body, request) => calls.parse(api, body, request),
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
     }

@@ -8,7 +8,7 @@ import { fail, need, type Task } from '../../task/index.ts'
 import { ownStore } from '../../store/internal.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, storedMeta } from '../record/metadata.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 
 /** Rows for a session. */

@@ -1,6 +1,6 @@
 /** What each message of a conversation cost as input: when it was sent first, and with each later call. */
 import { pricesOf } from 'indelible/context'
-import { ratesAt } from 'indelible/internal/context'
+import { ratesAt } from 'indelible/internal/prices'
 import { textOf, type Message } from 'indelible/message'
 import { dayOf } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'

@@ -15,6 +15,7 @@ import {
   isLoss,
   share,
   Spending,
+  spendingAdvice,
   spendingSession,
   spendingFields,
   type SpendingField,
@@ -245,7 +246,7 @@ function* accountLines(
     const beside = `${padStart(dollars, widths[1] ?? 0)}  ${padStart(part, widths[2] ?? 0)}  ${padStart(tokens, widths[3] ?? 0)}${index === 0 ? ' tokens' : calls === '' ? '' : ` ${calls}`}`
     yield fitColumns(` ${padEnd(text, widths[0] ?? 0)}  ${beside}`, columns)
   }
-  for (const line of adviceOf(spending)) yield* wrapHanging(line, columns, 2)
+  for (const line of spendingAdvice(spending)) yield* wrapHanging(line, columns, 2)
   const shown =
     name === undefined ? dearest : dearest.filter(({ call }) => call.parts.some(({ cause }) => isLoss(cause)))
   if (shown.length > 0) yield ''
@@ -281,14 +282,6 @@ const grouped = (
       beginnings.dollars += sum.dollars
     }
   return rows.toSorted(([, a], [, b]) => b.dollars - a.dollars || b.input + b.output - a.input - a.output)
-}
-
-/** What pauses and shortenings cost more than reading the cache, and what later calls did not send. */
-function* adviceOf({ expired, shortened }: Spending): Generator<string> {
-  if (expired.calls > 0 && expired.more > 0)
-    yield `${countText(expired.calls, 'pause')} longer than the cache's lifetime cost ${dollarsText(expired.more)} more than reading it from the cache`
-  if (shortened.times > 0)
-    yield `${countText(shortened.times, 'shortening')} cost ${dollarsText(Math.max(0, shortened.more))} more than reading the cache, and saved ${dollarsText(shortened.saved)}: reading what later calls did not send`
 }
 
 /** `$1.65`, `at least $1.65`, `? (no list price)`. */

@@ -1,5 +1,5 @@
 /** Adds up the calls of many sessions by any of their fields, from the sums of each session. */
-import { ratesAt, type Rates } from 'indelible/internal/context'
+import { ratesAt, type Rates } from 'indelible/internal/prices'
 import {
   inputDollars,
   knownPrices,
@@ -10,7 +10,10 @@ import {
   type UsageCause,
 } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
+import type { SpendingRow, SpendingSum } from '../spending-sum.ts'
 import { isLoss } from '../texts/cause-text.ts'
+import { countText } from '../texts/format-text.ts'
+import { dollarsText } from '../texts/money.ts'
 
 /** What a sum is of. `content` is not among them: it is of one session. */
 export const spendingFields = ['cause', 'day', 'model', 'session', 'program', 'project'] as const
@@ -21,30 +24,6 @@ export interface SpendingSession {
   readonly session: string
   readonly program: string
   readonly project: string
-}
-
-/** Summed-up calls, or parts of them where they are by cause. */
-export interface SpendingSum {
-  calls: number
-  failed: number
-  input: number
-  cacheRead: number
-  cacheWrite: number
-  cacheWriteHour: number
-  output: number
-  /** US dollars of the calls whose model has a known price. */
-  dollars: number
-  /** The number of calls whose answers may hold more tokens than were counted. */
-  undercounted: number
-  /** The number of calls with tokens but without a known price. */
-  unpriced: number
-  /** The number of answered calls without token counts. */
-  uncounted: number
-}
-
-export interface SpendingRow {
-  readonly keys: readonly string[]
-  readonly sum: SpendingSum
 }
 
 /** A call, and the session that it belongs to. */
@@ -261,4 +240,18 @@ const addTokens = (sum: SpendingSum, cause: Cause): void => {
   if (cause.cause === 'read') sum.cacheRead += tokens
   sum.cacheWrite += cause.hour + cause.written
   sum.cacheWriteHour += cause.hour
+}
+
+/** What pauses and shortenings cost more than reading the cache, and what later calls did not send. */
+export const spendingAdvice = ({ expired, shortened }: Pick<Spending, 'expired' | 'shortened'>): readonly string[] => {
+  const advice: string[] = []
+  if (expired.calls > 0 && expired.more > 0)
+    advice.push(
+      `${countText(expired.calls, 'pause')} longer than the cache's lifetime cost ${dollarsText(expired.more)} more than reading it from the cache`,
+    )
+  if (shortened.times > 0)
+    advice.push(
+      `${countText(shortened.times, 'shortening')} cost ${dollarsText(Math.max(0, shortened.more))} more than reading the cache, and saved ${dollarsText(shortened.saved)}: reading what later calls did not send`,
+    )
+  return advice
 }

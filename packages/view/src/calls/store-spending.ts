@@ -12,6 +12,8 @@ import type { Spending, SpendingSession } from './spending.ts'
 export interface StoreSpendingOptions {
   /** How the sums name a session. Default: its id. */
   readonly name?: (id: string) => string
+  /** Whether computed sums are kept in a store that can be written to. Default: true. */
+  readonly keep?: boolean
   /** Called after each session. */
   readonly progress?: (done: number, of: number) => void
 }
@@ -35,13 +37,13 @@ export interface AddedSessions {
 export const addStore = async (
   spending: Spending,
   store: Store,
-  { name = (id) => id, progress = () => {} }: StoreSpendingOptions = {},
+  { name = (id) => id, keep = true, progress = () => {} }: StoreSpendingOptions = {},
 ): Promise<AddedSessions> => {
   const reader = new SumsReader(store)
   const logs = await sessionLogs(store)
   const sessions = new Map<string, SessionInfo>()
   const unread = new Set<string>()
-  let canKeep = true
+  let canKeep = keep
   for (let from = 0; from < logs.length; from += sessionsAtOnce) {
     const some = logs.slice(from, from + sessionsAtOnce)
     const found = await Promise.all(some.map((log) => reader.sumsOf(log)()))

@@ -1,7 +1,7 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
 import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import type { SessionInfo } from 'indelible/session'
 import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
@@ -14,6 +14,22 @@ export const importedFrom = ({ metadata }: Pick<SessionInfo, 'metadata'>): JsonO
 export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const title = info.metadata['title'] ?? importedFrom(info)['title']
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
+}
+
+/** The program's own id of the session that a sub-agent's session was started from; undefined for other sessions. */
+export const parentIdOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): string | undefined => {
+  const from = importedFrom(info)
+  const { agentId, parent_thread_id, parent_id, parentID } = isObject(from['metadata']) ? from['metadata'] : {}
+  // Claude Code writes the parent's id beside the agent's own.
+  const parent = (typeof agentId === 'string' ? from['id'] : undefined) ?? parent_thread_id ?? parent_id ?? parentID
+  return typeof parent === 'string' ? parent : /^(.+)\.agent-[^.]+$/.exec(info.id)?.[1]
+}
+
+/** The names by which a program refers to a session: those of the session's file, and its id here. */
+export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly string[] => {
+  const from = importedFrom(info)
+  const { agentId } = isObject(from['metadata']) ? from['metadata'] : {}
+  return [typeof agentId === 'string' ? agentId : from['id'], info.id].filter((name) => typeof name === 'string')
 }
 
 /** The folder that a program worked in; undefined if its file does not say it. */

@@ -1,9 +1,9 @@
 /** What models cost. */
 import { describe, expect, it } from 'vitest'
 import { modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
-import { unitsOf, usageDollars } from '../../src/context/internal.ts'
+import { unitsOf, usageDollars } from '../../src/prices/internal.ts'
 import { explainCalls } from '../../src/usage/internal.ts'
-import type { Rates } from '../../src/context/counting/model-prices.ts'
+import type { Rates } from '../../src/prices/internal.ts'
 
 describe('pricesOf', () => {
   it('finds prices by model name, dated or with a provider prefix, and for no other model', () => {

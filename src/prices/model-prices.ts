@@ -2,8 +2,8 @@
  * Model prices, so that a replay can report costs in dollars. Each list price has the page and the
  * day it was read. Pass your own prices if yours differ.
  */
-import { describe } from '../../json/index.ts'
-import type { Usage } from '../../notes/internal.ts'
+import { describe } from '../json/index.ts'
+import type { Usage } from '../notes/internal.ts'
 
 /** Prices per token, in tokens of plain input. */
 export interface Prices {
