@@ -1,6 +1,6 @@
 /** Splits the tokens of model calls into parts, each with its cause. The parts add up to the provider's counts. */
-import { pricesOf } from '../context/index.ts'
-import { ratesAt, type ModelRates, type Rates } from '../context/internal.ts'
+import { pricesOf } from '../prices/index.ts'
+import { ratesAt, type ModelRates, type Rates } from '../prices/internal.ts'
 import { ownFields } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import { cacheRulesOf, type CacheRules } from './cache-rules.ts'
@@ -157,14 +157,19 @@ export const usedCounts = (usage: Usage): Counts => {
 }
 
 /** The rates of a call; undefined without a known price. Where there are no tokens, none is needed. */
-const ratesOf = (
-  { calls = 1, isLong = false }: UsageCall,
-  { input, output }: Counts,
-  known: ModelRates | undefined,
-): ModelRates | undefined => {
+const ratesOf = (call: UsageCall, { input, output }: Counts, known: ModelRates | undefined): Rates | undefined => {
+  const { calls = 1, isLong = false } = call
   const prices = input + output === 0 ? noRates : known
-  return prices && (calls === 1 || isLong ? ratesAt(prices, isLong ? Infinity : input) : prices)
+  const day = prices?.former === undefined ? undefined : dayOf(call)
+  return prices && ratesAt(prices, isLong ? Infinity : calls === 1 ? input : 0, day)
 }
+
+/** The day of a call in ISO 8601; undefined if it is not known: then it has today's price. */
+export const dayOf = ({ day, at }: Pick<UsageCall, 'day' | 'at'>): string | undefined =>
+  day ?? (at === undefined || Math.abs(at) > latestTime ? undefined : new Date(at).toISOString().slice(0, 10))
+
+/** The latest time that a date can have. */
+const latestTime = 8.64e15
 
 const noRates: ModelRates = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 

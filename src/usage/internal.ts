@@ -1,6 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export type { Evidence, UsageCause } from './call.ts'
-export { breakIn, explainCalls, inputDollars, UsageExplainer } from './explain.ts'
+export { breakIn, dayOf, explainCalls, inputDollars, UsageExplainer } from './explain.ts'
 export {
   callsIn,
   changedEffort,

@@ -57,6 +57,9 @@ export class SumsReader {
     if (encryptionOf(log) !== undefined) return yield* fail(withoutKeys(id, ownKeyOf(log)))
     const kept = keptIn(log.meta, yield* this.#stateOf(log))
     if (kept !== undefined) return { info, sums: kept, wereKept: true }
+    // A fork may share rows of another session, whose key was destroyed.
+    if (info.encrypted && info.forkedFrom !== undefined && len > 0)
+      yield* need(this.#store.read(id, { from: 0, to: 1 }))
     const notes = head.size === len ? [] : yield* need(this.#store.read(id, { only: 'note' }))
     const ofHead = notes.filter(({ position }) => position < head.size)
     return { info, sums: sessionSums(explainCalls(callsIn(info, ofHead))), wereKept: false }

@@ -1,8 +1,8 @@
 /** The sums of a session's calls: counts and positions only, so that other prices need no new ones. */
-import { pricesOf, type ModelPrices } from '../context/index.ts'
+import { pricesOf, type ModelPrices } from '../prices/index.ts'
 import { isArray, isCount, isObject, ownField } from '../json/index.ts'
 import type { UsageCause, UsagePart } from './call.ts'
-import { inputTaker, shortenings, usedCounts, type ExplainedCall } from './explain.ts'
+import { dayOf, inputTaker, shortenings, usedCounts, type ExplainedCall } from './explain.ts'
 
 /** Changes when the same calls give other sums: a cause is decided in another way, or the form is another one. */
 export const sumsVersion = 1
@@ -84,7 +84,7 @@ export const sessionSums = (calls: Iterable<ExplainedCall>): SessionSums => {
   for (const explained of calls) {
     if (explained.isShared === true) continue
     const { model, usage, isFailed, isUndercounted, dollars, parts, shortenedBy: spared = 0, chain = '' } = explained
-    const day = dayOf(explained)
+    const day = dayOf(explained) ?? ''
     const above = longAbove(model)
     const { calls: several, isLong: areLong = false } = explained
     const isLong = above > 0 && (areLong || ((several ?? 1) === 1 && (usage?.input ?? 0) > above))
@@ -138,9 +138,6 @@ export const knownPrices = (model: string): ModelPrices | undefined => {
   return prices
 }
 const found = new Map<string, ModelPrices | undefined>()
-
-const dayOf = ({ day, at }: ExplainedCall): string =>
-  day ?? (at === undefined ? '' : new Date(at).toISOString().slice(0, 10))
 
 const groupOf = (groups: Map<string, CallGroup>, of: RateGroup): CallGroup => {
   const key = `${of.model} ${of.day} ${of.isLong} ${of.above}`

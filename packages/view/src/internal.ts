@@ -17,11 +17,10 @@ export {
   spendingAdvice,
   spendingFields,
   type SpendingField,
-  type SpendingRow,
   type SpendingSession,
-  type SpendingSum,
   type SpentCall,
 } from './calls/spending.ts'
+export type { SpendingRow, SpendingSum } from './spending-sum.ts'
 export { addStore, spendingSession, type AddedSessions, type StoreSpendingOptions } from './calls/store-spending.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'

@@ -28,6 +28,7 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
+import type { SpendingRow, SpendingSum } from './spending-sum.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -129,38 +130,18 @@ export interface Overview {
   readonly unreadable?: string
 }
 
-/** Calls added up, or parts of them where they are by cause. */
-export interface ViewedSum {
-  readonly calls: number
-  readonly failed: number
-  readonly input: number
-  readonly cacheRead: number
-  readonly output: number
-  /** US dollars of the calls whose model has a known price. */
-  readonly dollars: number
-  /** Calls whose answers may hold more tokens than were counted, without a known price, and without token counts. */
-  readonly undercounted: number
-  readonly unpriced: number
-  readonly uncounted: number
-}
-
-export interface ViewedSpendingRow {
-  readonly keys: readonly string[]
-  readonly sum: ViewedSum
-}
-
 /** What the model calls of all sessions cost, and why. */
 export interface ViewedSpending {
   /** The number of sessions with calls, and of encrypted ones that were not read. */
   readonly sessions: number
   readonly unread: number
-  readonly total: ViewedSum
-  readonly causes: readonly ViewedSpendingRow[]
+  readonly total: SpendingSum
+  readonly causes: readonly SpendingRow[]
   /** The keys are a day (UTC, ISO 8601; empty if it is not known) and a cause. */
-  readonly days: readonly ViewedSpendingRow[]
-  readonly projects: readonly ViewedSpendingRow[]
-  readonly programs: readonly ViewedSpendingRow[]
-  readonly models: readonly ViewedSpendingRow[]
+  readonly days: readonly SpendingRow[]
+  readonly projects: readonly SpendingRow[]
+  readonly programs: readonly SpendingRow[]
+  readonly models: readonly SpendingRow[]
   /** The calls that cost most, at most ten. */
   readonly dearest: readonly ViewedSpentCall[]
   /** Tokens that were sent again in all. */

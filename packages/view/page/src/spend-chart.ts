@@ -1,6 +1,6 @@
 /** Sums by day and cause as bars: a bar for each day from the first to the last, with a band for each kind of cause. */
 import type { UsageCause } from 'indelible/internal/usage'
-import type { ViewedSpendingRow, ViewedSum } from '../../src/protocol.ts'
+import type { SpendingRow, SpendingSum } from '../../src/spending-sum.ts'
 
 /** Causes that have one colour. */
 interface Band {
@@ -41,8 +41,8 @@ const longestGap = 366
 
 /** The days, and the value of rows without a day. Cost: O(rows + days) */
 export const chartDays = (
-  rows: readonly ViewedSpendingRow[],
-  valueOf: (sum: ViewedSum) => number,
+  rows: readonly SpendingRow[],
+  valueOf: (sum: SpendingSum) => number,
 ): { readonly days: readonly ChartDay[]; readonly undated: number } => {
   const byDay = new Map<string, number[]>()
   let undated = 0

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals'
 import type { UsageCause } from 'indelible/internal/usage'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { ViewedSpending, ViewedSpendingRow, ViewedSpentCall, ViewedSum } from '../../src/protocol.ts'
+import type { SpendingRow, SpendingSum } from '../../src/spending-sum.ts'
+import type { ViewedSpending, ViewedSpentCall } from '../../src/protocol.ts'
 import { causeTexts } from '../../src/texts/cause-text.ts'
 import { Facts, Legend } from './field.tsx'
 import {
@@ -67,7 +68,7 @@ export const SpendView = ({
 /** A measure of calls: their cost, or their tokens where no price is known. */
 interface Measure {
   readonly name: 'Dollars' | 'Tokens'
-  readonly of: (sum: ViewedSum) => number
+  readonly of: (sum: SpendingSum) => number
   readonly text: (value: number) => string
 }
 
@@ -182,7 +183,7 @@ const Dearest = ({ call }: { readonly call: ViewedSpentCall }): VNode => {
 }
 
 /** A bar for each day, stacked by cause. The arrow keys move between the days. */
-const Days = ({ rows, measure }: { readonly rows: readonly ViewedSpendingRow[]; readonly measure: Measure }): VNode => {
+const Days = ({ rows, measure }: { readonly rows: readonly SpendingRow[]; readonly measure: Measure }): VNode => {
   const { days, undated } = useMemo(() => chartDays(rows, measure.of), [rows, measure])
   const pointed = useSignal<number | undefined>(undefined)
   const most = days.reduce((sum, day) => Math.max(sum, day.value), 0)
@@ -293,9 +294,9 @@ const Table = ({
 }: {
   readonly title: string
   readonly name: string
-  readonly rows: readonly ViewedSpendingRow[]
+  readonly rows: readonly SpendingRow[]
   readonly measure: Measure
-  readonly total: ViewedSum
+  readonly total: SpendingSum
   readonly texts?: { readonly [key: string]: string }
 }): VNode => {
   const isWhole = useSignal(false)

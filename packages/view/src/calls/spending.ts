@@ -1,5 +1,5 @@
 /** Adds up the calls of many sessions by any of their fields, from the sums of each session. */
-import type { Rates } from 'indelible/internal/context'
+import { ratesAt, type Rates } from 'indelible/internal/prices'
 import {
   inputDollars,
   knownPrices,
@@ -10,6 +10,7 @@ import {
   type UsageCause,
 } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
+import type { SpendingRow, SpendingSum } from '../spending-sum.ts'
 import { isLoss } from '../texts/cause-text.ts'
 import { countText } from '../texts/format-text.ts'
 import { dollarsText } from '../texts/money.ts'
@@ -23,30 +24,6 @@ export interface SpendingSession {
   readonly session: string
   readonly program: string
   readonly project: string
-}
-
-/** Summed-up calls, or parts of them where they are by cause. */
-export interface SpendingSum {
-  calls: number
-  failed: number
-  input: number
-  cacheRead: number
-  cacheWrite: number
-  cacheWriteHour: number
-  output: number
-  /** US dollars of the calls whose model has a known price. */
-  dollars: number
-  /** The number of calls whose answers may hold more tokens than were counted. */
-  undercounted: number
-  /** The number of calls with tokens but without a known price. */
-  unpriced: number
-  /** The number of answered calls without token counts. */
-  uncounted: number
-}
-
-export interface SpendingRow {
-  readonly keys: readonly string[]
-  readonly sum: SpendingSum
 }
 
 /** A call, and the session that it belongs to. */
@@ -105,7 +82,7 @@ export class Spending {
     this.#sessions.push(session)
     for (const group of sums.groups) {
       const model = sums.models[group.model] ?? ''
-      const rates = ratesOf(model, group)
+      const rates = ratesOf(sums, group)
       addGroup(this.#total, group, rates)
       if (rates === undefined && group.counted > 0) this.#unpriced.add(model)
       for (const cause of group.causes) addCause(this.#causeSum(cause.cause), group, cause, rates)
@@ -133,7 +110,7 @@ export class Spending {
   }
 
   #keepDearest(session: AddedSession, call: SessionSums['dearest'][number]): void {
-    const rates = ratesOf(session.sums.models[call.model] ?? '', call)
+    const rates = ratesOf(session.sums, call)
     if (rates === undefined) return
     const { hour, written, fresh, read, output, number } = call
     const input = inputDollars([hour, written, fresh], rates) + readDollars(read, rates)
@@ -185,7 +162,7 @@ export class Spending {
     for (const { of, sums } of this.#sessions)
       for (const group of sums.groups) {
         const [model, day] = [sums.models[group.model] ?? '', sums.days[group.day] ?? '']
-        const rates = ratesOf(model, group)
+        const rates = ratesOf(sums, group)
         const keysOf = (cause: string): readonly string[] =>
           by.map((field) => (field === 'cause' ? cause : field === 'day' ? day : field === 'model' ? model : of[field]))
         if (by.includes('cause'))
@@ -214,9 +191,12 @@ const bySize = (a: SpendingSum, b: SpendingSum): number =>
 
 type Cause = CallGroup['causes'][number]
 
-const ratesOf = (model: string, { isLong }: Pick<CallGroup, 'isLong'>): Rates | undefined => {
-  const prices = knownPrices(model)
-  return isLong ? (prices?.long ?? prices) : prices
+const ratesOf = (
+  { models, days }: SessionSums,
+  { model, day, isLong }: Pick<CallGroup, 'model' | 'day' | 'isLong'>,
+): Rates | undefined => {
+  const prices = knownPrices(models[model] ?? '')
+  return prices && ratesAt(prices, isLong ? Infinity : 0, days[day] || undefined)
 }
 
 const readDollars = (tokens: number, { cacheRead }: Rates): number => (tokens * cacheRead) / 1e6

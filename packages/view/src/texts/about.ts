@@ -1,7 +1,7 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
 import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import type { SessionInfo } from 'indelible/session'
 import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
@@ -96,12 +96,12 @@ type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'un
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, long, usage }) =>
-    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, usage }],
+  const counted = uses.flatMap(({ model, calls, long, day, usage }) =>
+    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, day, usage }],
   )
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
-  const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
-    usageDollars(model, usage, calls) !== undefined
+  const isPriced = ({ model, usage, calls, day }: (typeof counted)[number]): boolean =>
+    usageDollars(model, usage, calls, day) !== undefined
   const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.count)))
   return {
     input: sum(({ usage }) => usage.input),
@@ -110,7 +110,7 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
       undercounted: true as const,
     }),
     ...(counted.some(isPriced) && {
-      dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
+      dollars: sum(({ model, usage, calls, day }) => usageDollars(model, usage, calls, day) ?? 0),
     }),
     ...(unpriced > 0 && { unpriced }),
   }
