@@ -1,6 +1,6 @@
 /** All sessions of a store. */
 import { effect, signal, useSignal, type Signal } from '@preact/signals'
-import { isArray } from 'indelible/internal/json'
+import { isArray, isObject } from 'indelible/internal/json'
 import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
 import type { FoundMessage } from '../../src/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -195,7 +195,7 @@ export const Sessions = ({
       arrangement.value === 'tree' ? treeOf(matching, parentOf) : matching.map((session) => ({ session, depth: 0 })),
     [matching, arrangement.value, parentOf],
   )
-  const hosts = useMemo(() => [...new Set(list.sessions.map(hostOf))].filter((one) => one !== ''), [list])
+  const hosts = useMemo(() => [...new Set(list.sessions.flatMap(hostsOf))], [list])
   const models = useMemo(() => modelsIn(list.sessions, overviews.value), [list, overviews.value])
   const found = useSearch(source, words.value)
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
@@ -665,7 +665,7 @@ const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
   const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
   const text =
-    `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)} ${hostOf(session)}`.toLowerCase()
+    `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)} ${hostsOf(session).join(' ')}`.toLowerCase()
   return { title, text, activity: activityOf(session), tokens }
 })
 
@@ -714,7 +714,7 @@ const matches = (
   { words, oldest, cost, model, host }: Wanted,
 ): boolean => {
   const { text, activity } = factsOf(session)
-  if (activity < oldest || (host !== '' && hostOf(session) !== host)) return false
+  if (activity < oldest || (host !== '' && !hostsOf(session).includes(host))) return false
   if (cost > 0 && ((overview?.own ?? overview)?.dollars ?? 0) < cost) return false
   if (model !== '' && !modelsOf(session, overview).includes(model)) return false
   const more = overview === undefined ? '' : overviewText(overview)
@@ -724,10 +724,10 @@ const matches = (
     .every((word) => text.includes(word) || more.includes(word))
 }
 
-/** The machine that a session was kept or recorded on; empty if that is not known. */
-const hostOf = ({ metadata }: ViewedSession): string => {
-  const host = metadata['host']
-  return typeof host === 'string' ? host : ''
+/** The machines that a session was sent from (`indelible keep --to`), as its metadata has them. */
+const hostsOf = ({ metadata: { host, keptFrom } }: ViewedSession): readonly string[] => {
+  const sent = isArray(keptFrom) ? keptFrom.map((one: unknown) => (isObject(one) ? one['host'] : undefined)) : []
+  return [host, ...sent].flatMap((name) => (typeof name === 'string' && name !== '' ? name : []))
 }
 
 /** The models of a session's calls; before its overview has come, those that its file names. */

@@ -21,7 +21,11 @@ import { noteIn, sessionOf, sessionsOf } from './read-view.ts'
 export const traceOf = async (store: Store, id: string): Promise<Trace> => {
   const session = await sessionOf(store, id)
   const { relatives, declared } = await relativesOf(store, session)
-  const read = await Promise.all([session, ...relatives.slice(0, mostAgents)].map((one) => agentOf(store, one)))
+  const some = [session, ...relatives.slice(0, mostAgents)]
+  const read: ReadAgent[] = []
+  for (let from = 0; from < some.length; from += sessionsAtOnce)
+    for (const agent of await Promise.all(some.slice(from, from + sessionsAtOnce).map((one) => agentOf(store, one))))
+      read.push(agent)
   const parents = parentsIn(read)
   const isFirst = !relatives.some((one) => !declared.has(one.id) && one.created < session.created)
   const kept = read.flatMap((agent, index) => {
@@ -44,6 +48,9 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
   }
   return { agents, ...(relatives.length > mostAgents && { left: relatives.length - mostAgents }) }
 }
+
+/** The most sessions to read at the same time: they are in memory whole. */
+const sessionsAtOnce = 8
 
 interface Relatives {
   /** The sessions that may be sub-agents of a session, in the order of their creation. */
@@ -80,7 +87,7 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
 
 interface ReadTool {
   readonly tool: TracedTool
-  /** Its arguments that are texts. */
+  /** The beginnings of its arguments that are texts. */
   readonly prompts: readonly string[]
   /** The beginning and the end of its result. */
   readonly result: string
@@ -108,7 +115,7 @@ const agentOf = async (store: Store, session: ViewedSession): Promise<ReadAgent>
     return {
       session,
       words: firstWordsOf(view.slice(0, 12)).replaceAll(/\s+/g, ' ').slice(0, mostWords),
-      prompt: first === undefined ? '' : textOf(first.message).trim(),
+      prompt: first === undefined ? '' : textOf(first.message).slice(0, longestPrompt).trim(),
       tools: toolsIn(placed, notes, session.metadata['recorder'] !== undefined),
       ...present({ started: known[0], ended: known.at(-1) }),
     }
@@ -118,6 +125,9 @@ const agentOf = async (store: Store, session: ViewedSession): Promise<ReadAgent>
 }
 
 const mostWords = 200
+
+/** Characters of what an agent was asked, and of an argument, which it is compared with. */
+const [longestPrompt, longestArgument] = [20_000, 2000]
 
 interface PlacedMessage {
   readonly message: Message
@@ -193,7 +203,9 @@ const textsIn = (text: string): readonly string[] => {
   const parsed = parseJson(text)
   const value = isLeft(parsed) ? undefined : parsed.right
   return isObject(value)
-    ? Object.values(value).flatMap((field) => (typeof field === 'string' && field.trim() !== '' ? field.trim() : []))
+    ? Object.values(value).flatMap((field) =>
+        typeof field === 'string' && field.trim() !== '' ? field.trim().slice(0, longestArgument) : [],
+      )
     : []
 }
 
@@ -224,7 +236,7 @@ const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[
   for (const [agent, { tools }] of agents.entries())
     for (const [call, tool] of tools.entries())
       for (const name of new Set(tool.result.split(/[^\w.-]+/))) take(byName.get(name), agent, call, tool)
-  for (const isAsked of [(asked: string, text: string) => asked === text, isLongPart])
+  for (const isAsked of [(asked: string, text: string) => asked.slice(0, longestArgument) === text, isLongPart])
     for (const [child, { prompt }] of agents.entries()) {
       if (prompt === '' || found[child] !== undefined) continue
       for (const [agent, { tools }] of agents.entries())

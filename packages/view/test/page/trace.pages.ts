@@ -12,7 +12,11 @@ beforeAll(async () => {
       ['cheap', 'laptop', 1000],
       ['dear', 'build-7', 900_000],
     ] as const) {
-      const session = await createSession(store, { id, metadata: { host }, messages: [user(`a question of ${id}`)] })
+      const session = await createSession(store, {
+        id,
+        metadata: { keptFrom: [{ host, user: 'ada' }] },
+        messages: [user(`a question of ${id}`)],
+      })
       await session.note({
         type: 'receipt',
         len: 1,
