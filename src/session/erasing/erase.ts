@@ -95,8 +95,14 @@ const prepareErase = (
   options: EraseOptions | undefined,
   redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by, signal } = optionsOf('eraseMessages', options, optionNames)
-  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal }
+  const {
+    respectLease = false,
+    reason,
+    by,
+    signal,
+    cleanLater = false,
+  } = optionsOf('eraseMessages', options, optionNames)
+  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal, cleanLater }
   const clean = (text: string | undefined): string | undefined =>
     typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
   return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
@@ -106,7 +112,7 @@ const prepareErase = (
 const requestFrom = (
   call: string,
   what: readonly number[] | EraseTarget,
-): Omit<ErasureRequest, 'respectLease' | 'signal'> => {
+): Pick<ErasureRequest, 'positions' | 'inputs' | 'all' | 'files'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
   const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
@@ -140,6 +146,7 @@ interface ErasureRequest {
   readonly files: boolean
   readonly respectLease: boolean
   readonly signal: SignalLike | undefined
+  readonly cleanLater: boolean
 }
 
 /** Attempts while the session grows, or while sessions that share its messages are removed. */
@@ -173,7 +180,7 @@ async function* eraseOnce(
     yield* keepMetadata(untilErased, opened, asked)
     return yield* eraseOnce(store, id, asked, because)
   }
-  const done = await untilErased.erase({ logs, ...because })()
+  const done = await untilErased.erase({ logs, ...because, cleanLater: asked.cleanLater })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
     const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
@@ -419,6 +426,6 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const optionNames = { reason: true, by: true, respectLease: true, signal: true } as const
+const optionNames = { reason: true, by: true, respectLease: true, signal: true, cleanLater: true } as const
 
 const subjectNames = { messages: true, inputs: true, all: true, files: true } as const

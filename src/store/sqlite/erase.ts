@@ -208,22 +208,19 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
-    let indexed = 0
+    let isIndexed = false
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
       for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
         needles.addContent(content)
-      if (forgetRow(this.#db, segment, position)) indexed += 1
+      if (forgetRow(this.#db, segment, position)) isIndexed = true
       rows.erase(segment, position, stub, leaf)
       const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
-    if (indexed > 0) {
-      purgeIndex(this.#db)
-      needles.addUnknown()
-    }
+    if (isIndexed) needles.addUnknown()
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
@@ -294,13 +291,16 @@ export class Eraser {
 }
 
 /**
- * Rewrites the file, and empties its log; once it was rewritten, only that. This takes one turn of the event loop, however
+ * Takes the terms of erased rows out of the index, rewrites the file, and empties its log; once it was rewritten, only that. This takes one turn of the event loop, however
  * large the file is: SQLite has no other way, and a second connection would have to wait for this one.
  */
 const rewriteOnce = (db: DatabaseSync): (() => boolean) => {
   let isRewritten = false
   return () => {
-    if (!isRewritten) db.exec('vacuum')
+    if (!isRewritten) {
+      purgeIndex(db)
+      db.exec('vacuum')
+    }
     isRewritten = true
     return emptyLog(db)
   }
