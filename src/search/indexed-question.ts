@@ -48,7 +48,8 @@ export async function* indexedWords(
         ...(session === undefined && { segments: older }),
       })()
       if (isLeft(more)) return more
-      return right(lists.map((list, at) => [...list, ...inOneGroup(more.right?.places[at] ?? [], session)]))
+      const others = more.right?.places ?? []
+      return right(lists.map((list, at) => list.concat(inOneGroup(others[at] ?? [], session))))
     },
     sessions: (groups) =>
       untilFault(() =>
