@@ -1,4 +1,12 @@
-/** `indelible mcp`: a real client asks the server's process, and tools answer on stores of any content. */
+/**
+ * `indelible mcp`: a real client asks the server's process, and tools answer on stores of any content.
+ *
+ * Of the 32 scenarios that `@modelcontextprotocol/conformance` has for servers, three are about a server like this one, and
+ * pass through a bridge from its HTTP to standard input and output: `server-initialize`, `ping` and `tools-list`. The ten
+ * of `tools-call-*`, `json-schema-2020-12` and the two of `elicitation-*` call tools that only the suite's own sample server
+ * has. `logging-*`, `completion-*`, `resources-*` and `prompts-*` are about capabilities that this server does not
+ * declare; `server-sse-*` and `dns-rebinding-protection` are about HTTP.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
