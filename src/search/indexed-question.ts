@@ -48,8 +48,7 @@ export async function* indexedWords(
         ...(session === undefined && { segments: older }),
       })()
       if (isLeft(more)) return more
-      const others = more.right?.places ?? []
-      return right(lists.map((list, at) => list.concat(inOneGroup(others[at] ?? [], session))))
+      return right(lists.map((list, at) => list.concat(inOneGroup(more.right?.places[at] ?? [], session))))
     },
     sessions: (groups) =>
       untilFault(() =>

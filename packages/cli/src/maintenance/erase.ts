@@ -2,7 +2,7 @@
 import { actionReasonOf, identityAt, ledgerContent, type DamagedEntry, type ErasedRow } from 'indelible/internal/store'
 import type { Note } from 'indelible/internal/notes'
 import { hasContent, type RemainingData } from 'indelible/internal/session'
-import { isArray, isLeft } from 'indelible/internal/json'
+import { isArray, isLeft, present } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,
@@ -333,7 +333,7 @@ const eraseAll = async (
   try {
     for (const [id, at] of plans) {
       const before = await textToErase(store, id, more?.all === true ? undefined : at)
-      const options = { ...actionReasonOf(values), cleanLater: true }
+      const options = present({ ...actionReasonOf(values), digests: before.digests, cleanLater: true })
       const erased = await eraseMessages(store, id, { messages: at, ...more }, options)()
       if (isLeft(erased)) {
         if (!skips) throw new Unreadable(faultText(erased.left))
