@@ -373,6 +373,11 @@ export interface EraseOptions extends ActionReason, LeaseRespect {
   readonly digests?: ReadonlyMap<number, readonly string[]>
   /** Aborting this signal before rows are erased ends the erasure with `Cancelled`. Default: none. */
   readonly signal?: SignalLike
+  /**
+   * Whether another erasure follows at once, which then cleans the files of the store for both. Until then they may have
+   * bytes of the messages, and the receipt's `residue` does not say so. Default: false.
+   */
+  readonly cleanLater?: boolean
 }
 
 /** An append's operation id, and the record state that it continues. */

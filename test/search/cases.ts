@@ -609,6 +609,7 @@ export const searchCases = (place: () => Place): void => {
       setImmediate(count)
       const found = await searchStore(store, { question })
       going = false
+      if (question !== pasted) expect((await searchStore(store, `${question} nowhere`)).hits).toEqual([])
       expect(found.sessions).toHaveLength(question.startsWith('東') ? 0 : 1)
       if (!place().indexed) expect(turns).toBeGreaterThan(2)
     }

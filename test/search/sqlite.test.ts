@@ -191,6 +191,27 @@ describe('the search index of a store file', () => {
     await store.close()
   })
 
+  it('and the file are cleaned once for several erasures, also by another process', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await indexStore(store)
+    const words = ['quotedfirst', 'quotedsecond', 'quotedthird']
+    for (const word of words) await createSession(store, { id: word, messages: [user(`${word} ${word}tail`)] })
+    const erased = (id: string) => eraseMessages(store, id, [0], { reason: 'asked', cleanLater: true })
+    expect((await erased('quotedfirst')).residue).toEqual([])
+    await erased('quotedsecond')
+    for (const word of words.slice(0, 2)) expect([word, await all(store, word)]).toEqual([word, []])
+    expect(words.map((word) => inIndex(file, word))).toEqual([true, true, true]) // marked as deleted
+    await store.close()
+    const again = await sqliteStore({ path: file })
+    expect((await again.erase({ logs: [] })).residue).toEqual([])
+    for (const word of words.slice(0, 2))
+      expect([word, isOnDisk(file, `${word}tail`), inIndex(file, word)]).toEqual([word, false, false])
+    expect(places(await all(again, 'quotedthird'))).toEqual(['quotedthird:0'])
+    expect(await again.check()).toEqual([])
+    await again.close()
+  })
+
   it('of an earlier version counts as none, loses what is erased, and is replaced', async () => {
     const file = path()
     const store = await sqliteStore({ path: file })

@@ -1,4 +1,12 @@
-/** `indelible mcp`: a real client asks the server's process, and tools answer on stores of any content. */
+/**
+ * `indelible mcp`: a real client asks the server's process, and tools answer on stores of any content.
+ *
+ * Of the 32 scenarios that `@modelcontextprotocol/conformance` has for servers, three are about a server like this one, and
+ * pass through a bridge from its HTTP to standard input and output: `server-initialize`, `ping` and `tools-list`. The ten
+ * of `tools-call-*`, `json-schema-2020-12` and the two of `elicitation-*` call tools that only the suite's own sample server
+ * has. `logging-*`, `completion-*`, `resources-*` and `prompts-*` are about capabilities that this server does not
+ * declare; `server-sse-*` and `dns-rebinding-protection` are about HTTP.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -177,6 +185,45 @@ it('no argument of a call widens the project, whatever it is', async () => {
     { numRuns: rounds(100, 2000) },
   )
   await store.close()
+})
+
+it('a worktree belongs to its repository, but no file can make a folder one of a repository that does not list it', async () => {
+  const { at } = newPlace()
+  for (const name of ['wt', 'wt/sub', 'api/inner', 'evil', 'link', 'api/module', 'api/.git/worktrees/wt', 'api/.git/worktrees/inner', 'api/.git/modules/m', 'other/.git/worktrees/evil'])
+    mkdirSync(at(name), { recursive: true }) // oxfmt-ignore
+  const write = (name: string, text: string): void => writeFileSync(at(name), text)
+  write('wt/.git', `gitdir: ${at('api/.git/worktrees/wt')}\n`)
+  write('api/.git/worktrees/wt/gitdir', `${at('wt/.git')}\n`)
+  write('api/inner/.git', 'gitdir: ../.git/worktrees/inner\n') // as `worktree.useRelativePaths` writes it
+  write('api/.git/worktrees/inner/gitdir', '../../../inner/.git\n')
+  write('api/module/.git', 'gitdir: ../.git/modules/m\n')
+  const env = { HOME: at('') }
+  const api = { folder: at('api'), isRepository: true }
+  for (const folder of ['api', 'wt', 'wt/sub', 'api/inner'])
+    expect([folder, projectAt(at(folder), env), belongsTo(api, at(folder))]).toEqual([folder, api, true])
+  expect(belongsTo(api, at('api/module'))).toBe(false)
+  for (const link of [
+    at('api/.git/worktrees/wt'),
+    at('api/.git'),
+    at('api'),
+    at('api/.git/worktrees/none'),
+    at('wt/.git'),
+    '',
+    '\0',
+    '../api/.git/worktrees/../worktrees/wt',
+    at('other/.git/worktrees/evil'),
+  ])
+    // oxfmt-ignore
+    for (const text of [`gitdir: ${link}\n`, link, `gitdir: ${link}${' '.repeat(9000)}`]) {
+      write('evil/.git', text)
+      expect([text.slice(0, 80), projectAt(at('evil'), env).folder, belongsTo(api, at('evil'))]).toEqual([text.slice(0, 80), at('evil'), false]) // oxfmt-ignore
+    }
+  // A list of its own that it brings along makes it part of nothing but itself.
+  mkdirSync(at('evil2/m/.git/worktrees/x'), { recursive: true })
+  write('evil2/.git', `gitdir: m/.git/worktrees/x\n`)
+  write('evil2/m/.git/worktrees/x/gitdir', at('evil2/.git'))
+  expect(projectAt(at('evil2'), env).folder).toBe(at('evil2/m'))
+  expect(belongsTo(api, at('evil2'))).toBe(false)
 })
 
 const anyText = fc.oneof(

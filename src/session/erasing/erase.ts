@@ -95,8 +95,21 @@ const prepareErase = (
   options: EraseOptions | undefined,
   redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by, signal, digests } = optionsOf('eraseMessages', options, optionNames)
-  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal, digests: digests && new Map(digests) }
+  const {
+    respectLease = false,
+    reason,
+    by,
+    signal,
+    digests,
+    cleanLater = false,
+  } = optionsOf('eraseMessages', options, optionNames)
+  const asked = {
+    ...requestFrom('eraseMessages', what),
+    respectLease,
+    signal,
+    digests: digests && new Map(digests),
+    cleanLater,
+  }
   const clean = (text: string | undefined): string | undefined =>
     typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
   return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
@@ -106,7 +119,7 @@ const prepareErase = (
 const requestFrom = (
   call: string,
   what: readonly number[] | EraseTarget,
-): Omit<ErasureRequest, 'respectLease' | 'signal' | 'digests'> => {
+): Pick<ErasureRequest, 'positions' | 'inputs' | 'all' | 'files'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
   const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
@@ -141,6 +154,7 @@ interface ErasureRequest {
   readonly respectLease: boolean
   readonly signal: SignalLike | undefined
   readonly digests: EraseOptions['digests']
+  readonly cleanLater: boolean
 }
 
 /** Attempts while the session grows, or while sessions that share its messages are removed. */
@@ -174,7 +188,7 @@ async function* eraseOnce(
     yield* keepMetadata(untilErased, opened, asked)
     return yield* eraseOnce(store, id, asked, because)
   }
-  const done = await untilErased.erase({ logs, ...because })()
+  const done = await untilErased.erase({ logs, ...because, cleanLater: asked.cleanLater })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
     const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
@@ -421,6 +435,13 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const optionNames = { reason: true, by: true, respectLease: true, signal: true, digests: true } as const
+const optionNames = {
+  reason: true,
+  by: true,
+  respectLease: true,
+  signal: true,
+  digests: true,
+  cleanLater: true,
+} as const
 
 const subjectNames = { messages: true, inputs: true, all: true, files: true } as const

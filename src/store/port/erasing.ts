@@ -27,6 +27,11 @@ export interface EraseRequest extends ActionReason {
   readonly logs: readonly RowsToErase[]
   /** The ledger entry of another store, if the rows were erased there first. Default: none. */
   readonly copied?: CopiedClaim
+  /**
+   * Whether the next erasure, also one without rows, cleans the files of the store, which costs as much for many
+   * sessions as for one. Until then they may have bytes of the rows, and `residue` does not say so. Default: false.
+   */
+  readonly cleanLater?: boolean
 }
 
 /** A log that shares its first rows with another. */

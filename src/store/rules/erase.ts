@@ -31,7 +31,7 @@ export const eraseRows = async (
   store: InnerStore,
   request: EraseRequest,
 ): Promise<Either<EraseFault, EraseResult>> => {
-  const { logs, reason, by, copied } = ownFields(request)
+  const { logs, reason, by, copied, cleanLater = false } = ownFields(request)
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
   const remaining = new Map<BlockId, RemainingBlock>()
@@ -99,6 +99,8 @@ export const eraseRows = async (
         ...(copied && { copied }),
       })
     }
+    if (said.length === 0 && cleanLater)
+      return right(freezeResult({ head: content.right.head, rows: count, blocks: [], residue: [] }))
     if (said.length === 0) {
       const again = await erasing.erase(store.scope, undefined)
       return isLeft(again)
@@ -112,7 +114,8 @@ export const eraseRows = async (
       const append = checkAppend(added, store)
       if (isLeft(append)) return append as Either<EraseFault, never>
       const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
-      const slice = slices.length === 1 ? 'only' : index < slices.length - 1 ? 'one of several' : 'last'
+      const isLastSlice = index === slices.length - 1
+      const slice = cleanLater || !isLastSlice ? 'one of several' : slices.length === 1 ? 'only' : 'last'
       const done = await erasing.erase(store.scope, { logs, ledger, slice })
       if (isLeft(done)) {
         const isLate = done.left._tag === 'Conflict' && done.left.id === ledgerId
@@ -121,9 +124,9 @@ export const eraseRows = async (
       const { head, blocks, residue } = done.right
       for (const block of blocks) remaining.set(block.block, block)
       count += logs.reduce((sum, { rows }) => sum + rows.length, 0)
-      if (slice !== 'one of several') {
+      if (isLastSlice) {
         // A later slice may have dropped a block that an earlier one left.
-        const there = slice === 'only' ? undefined : await driver.hasBlocks(store.scope, [...remaining.keys()])
+        const there = slices.length === 1 ? undefined : await driver.hasBlocks(store.scope, [...remaining.keys()])
         if (there !== undefined && isLeft(there)) return there as Either<EraseFault, never>
         const left = [...remaining.values()].filter(({ block }) => there?.right.has(block) !== false)
         return right(freezeResult({ head, rows: count, blocks: left, residue }))

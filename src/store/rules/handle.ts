@@ -655,7 +655,7 @@ const appendNames: OptionNames<Append> = {
   ...claimNames,
 }
 const forkNames: OptionNames<Fork> = { id: true, at: true, meta: true, sameKey: true, ...ownNames }
-const eraseNames: OptionNames<EraseRequest> = { logs: true, copied: true, reason: true, by: true }
+const eraseNames: OptionNames<EraseRequest> = { logs: true, copied: true, cleanLater: true, reason: true, by: true }
 const findNames: OptionNames<RowQuery> = {
   all: true,
   none: true,

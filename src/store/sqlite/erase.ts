@@ -209,22 +209,19 @@ export class Eraser {
     )
     if (isLeft(recorded)) return recorded
     const touched = new Set<number>()
-    let indexed = 0
+    let isIndexed = false
     for (const { segment, row, leaf, stub } of places) {
       const { position } = row
       needles.addRow(row, stub)
       for (const content of this.#sql.bytes().all(segment, position) as unknown as readonly Packed[])
         needles.addContent(content)
-      if (forgetRow(this.#db, segment, position)) indexed += 1
+      if (forgetRow(this.#db, segment, position)) isIndexed = true
       rows.erase(segment, position, stub, leaf)
       const tokens = tokensIn(row)
       if (tokens > 0) this.#sql.uncount().run(tokens, segment)
       for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
     }
-    if (indexed > 0) {
-      purgeIndex(this.#db)
-      needles.addUnknown()
-    }
+    if (isIndexed) needles.addUnknown()
     this.#sql.mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#sql.block().get(key) as
@@ -295,11 +292,14 @@ export class Eraser {
   }
 }
 
-/** Rewrites the file, and empties its log; once it was rewritten, only that. */
+/** Takes the terms of erased rows out of the index, rewrites the file, and empties its log; once it was rewritten, only that. */
 const rewriteOnce = (db: DatabaseSync): (() => Promise<boolean>) => {
   let isRewritten = false
   return async () => {
-    if (!isRewritten) await rewriteFile(db, 0)
+    if (!isRewritten) {
+      purgeIndex(db)
+      await rewriteFile(db, 0)
+    }
     isRewritten = true
     return emptyLog(db)
   }

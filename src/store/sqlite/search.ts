@@ -521,7 +521,7 @@ export const forgetRow = (db: DatabaseSync, segment: number, position: number): 
   return changes > 0n
 }
 
-/** Merge the index, so that the terms of forgotten rows leave it. Runs inside a write. Cost: O(index). */
+/** Merge the index, so that the terms of forgotten rows leave it. Cost: O(index). */
 export const purgeIndex = (db: DatabaseSync): void => {
   if (hasFullText(db) && db.prepare(isTable).get()?.['current'] === 1)
     db.exec("insert into search (search) values ('optimize')")

@@ -328,27 +328,33 @@ const eraseAll = async (
   skips: boolean,
 ): Promise<number> => {
   let [residue, failed] = [0, 0]
-  for (const [id, at] of plans) {
-    const before = await textToErase(store, id, more?.all === true ? undefined : at)
-    const because = present({ ...actionReasonOf(values), digests: before.digests })
-    const erased = await eraseMessages(store, id, { messages: at, ...more }, because)()
-    if (isLeft(erased)) {
-      if (!skips) throw new Unreadable(faultText(erased.left))
-      terminal.tell([`${id}: skipped: ${reasonToSkip(erased.left)}`])
-      failed += 1
-      continue
+  const add = (left: ErasureReceipt['residue']): void =>
+    void (residue += left.filter(({ where }) => where !== 'dead rows').length)
+  try {
+    for (const [id, at] of plans) {
+      const before = await textToErase(store, id, more?.all === true ? undefined : at)
+      const options = present({ ...actionReasonOf(values), digests: before.digests, cleanLater: true })
+      const erased = await eraseMessages(store, id, { messages: at, ...more }, options)()
+      if (isLeft(erased)) {
+        if (!skips) throw new Unreadable(faultText(erased.left))
+        terminal.tell([`${id}: skipped: ${reasonToSkip(erased.left)}`])
+        failed += 1
+        continue
+      }
+      const receipt = erased.right
+      add(receipt.residue)
+      const dropped = before.hasFiles ? ['its kept files were dropped, because they have the same text'] : []
+      const elsewhere = [...dropped, ...(await remainingText(store, before, terminal.env))].map((line) => `  ${line}`)
+      if (values['json'] === true) {
+        await terminal.printJson([receipt])
+        terminal.tell(elsewhere)
+      } else {
+        await tell(receipt, again, terminal)
+        await terminal.print(elsewhere)
+      }
     }
-    const receipt = erased.right
-    residue += receipt.residue.filter(({ where }) => where !== 'dead rows').length
-    const dropped = before.hasFiles ? ['its kept files were dropped, because they have the same text'] : []
-    const elsewhere = [...dropped, ...(await remainingText(store, before, terminal.env))].map((line) => `  ${line}`)
-    if (values['json'] === true) {
-      await terminal.printJson([receipt])
-      terminal.tell(elsewhere)
-    } else {
-      await tell(receipt, again, terminal)
-      await terminal.print(elsewhere)
-    }
+  } finally {
+    add((await valueOrUnreadable(store.erase({ logs: [] }))).residue) // cleans the file, once for all
   }
   if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
   return failed

@@ -1,6 +1,6 @@
 /** The project that an agent works in: a repository, or a single folder. */
-import { existsSync, realpathSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { homeOf } from '../sources/home.ts'
 import type { Terminal } from '../terminal/command.ts'
 
@@ -11,12 +11,15 @@ export interface Project {
   readonly isRepository: boolean
 }
 
-/** The repository that a folder is in, below the user's home or beside it; else the folder alone. */
+/** The repository that a folder is in, below the user's home or beside it; else the folder alone. Of a worktree, its main one. */
 export const projectAt = (folder: string, env: Terminal['env']): Project => {
   const start = realPath(folder)
   const home = realPath(homeOf(env))
   for (let at = start; !isWithin(home, at); at = dirname(at)) {
-    if (existsSync(join(at, '.git'))) return { folder: at, isRepository: true }
+    if (existsSync(join(at, '.git'))) {
+      const main = mainWorktree(at)
+      return { folder: isWithin(home, main) ? at : main, isRepository: true }
+    }
     if (at === dirname(at)) break
   }
   return { folder: start, isRepository: false }
@@ -25,10 +28,39 @@ export const projectAt = (folder: string, env: Terminal['env']): Project => {
 /** Whether a session that worked in `folder` belongs to the project. A repository in a subfolder is another project. */
 export const belongsTo = ({ folder: root, isRepository }: Project, folder: string): boolean => {
   const real = realPath(folder)
-  if (real === root) return true
-  if (!isRepository || !isWithin(real, root)) return false
-  for (let at = real; at !== root; at = dirname(at)) if (existsSync(join(at, '.git'))) return false
+  if (!isRepository) return real === root
+  for (let at = real; at !== root; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) return mainWorktree(at) === root
+    if (at === dirname(at)) return false
+  }
   return true
+}
+
+/**
+ * The main worktree of a repository. The `.git` file of another worktree names it, but whoever made the folder wrote
+ * that file, so it counts only if the repository that it names has this worktree in its own list.
+ *
+ * Source  https://git-scm.com/docs/gitrepository-layout, `worktrees/<id>/gitdir`
+ */
+const mainWorktree = (folder: string): string => {
+  const file = join(folder, '.git')
+  const link = /^gitdir: (.+)/.exec(shortText(file))?.[1]
+  if (link === undefined) return folder
+  const entry = realPath(resolve(folder, link.trimEnd()))
+  const [list, repository] = [dirname(entry), dirname(dirname(entry))]
+  if (basename(list) !== 'worktrees' || basename(repository) !== '.git') return folder
+  const listed = shortText(join(entry, 'gitdir')).trimEnd()
+  return listed !== '' && realPath(resolve(entry, listed)) === file ? dirname(repository) : folder
+}
+
+/** The text of a file; empty if it is none, a long one, or unreadable. */
+const shortText = (path: string): string => {
+  try {
+    const stats = statSync(path)
+    return stats.isFile() && stats.size < 8192 ? readFileSync(path, 'utf8') : ''
+  } catch {
+    return ''
+  }
 }
 
 /** Whether a folder is another one, or below it. */
