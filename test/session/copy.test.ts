@@ -158,9 +158,7 @@ it('the command copies every session of a store, the oldest first', () => {
   const copied = indelible(['copy', '--from', from, '--to', to])
   expect(copied.status).toBe(0)
   expect(copied.lines.map((line) => line.split(':')[0])).toEqual(['one', 'two', ''])
-  expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(
-    copied.stdout.replaceAll(/(?=\n)/g, ', already copied'),
-  )
+  expect(indelible(['copy', '--from', from, '--to', to])).toMatchObject({ status: 0, stdout: '' })
   expect(indelible(['prove', 'two', '--store', to]).stdout).toBe(indelible(['prove', 'two', '--store', from]).stdout)
   indelible(['append', 'one', 'hello', '--store', to])
   indelible(['append', 'two', 'hello', '--store', from])

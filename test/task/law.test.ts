@@ -58,6 +58,7 @@ import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
 import { listWaiting, run, scriptedModel } from 'indelible/run'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import { explainUsage } from 'indelible/usage'
+import { keepSums } from '../../src/usage/internal.ts'
 import {
   copySession,
   createFork,
@@ -149,6 +150,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
   readUsage: async () => [readUsage(memoryStore(), 'none')],
   explainUsage: async () => [explainUsage(memoryStore(), 'none')],
+  keepSums: async () => [keepSums(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],

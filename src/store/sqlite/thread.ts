@@ -4,7 +4,6 @@
  */
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { Worker } from 'node:worker_threads'
 import type { SignalLike } from '../../task/index.ts'
 import { sliceBytes } from '../port/slices.ts'
 import { patiently } from './open.ts'
@@ -50,8 +49,9 @@ type Message =
  * @param signal aborting it ends the wait, with no rows. SQLite ends its statement by itself
  * @returns the rows of the last one
  */
-export const inThread = (work: LongWork, signal?: SignalLike): Promise<readonly Row[]> =>
-  new Promise((resolve, reject) => {
+export const inThread = async (work: LongWork, signal?: SignalLike): Promise<readonly Row[]> => {
+  const { Worker } = await import('node:worker_threads') // few programs need it
+  return new Promise((resolve, reject) => {
     const thread = new Worker(code, { eval: true, workerData: work, execArgv: [], stdout: false })
     thread.once('message', (message: Message) => {
       if ('rows' in message) return resolve(message.rows)
@@ -67,6 +67,7 @@ export const inThread = (work: LongWork, signal?: SignalLike): Promise<readonly 
     signal?.addEventListener('abort', abandon)
     thread.once('exit', () => signal?.removeEventListener('abort', abandon))
   })
+}
 
 /** Whether a statement over the whole file is as short as one slice of rows. */
 export const isSmall = (file: string): boolean =>
