@@ -18,7 +18,7 @@ import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Appendable, PagedMessages, ReadonlySession, SealedSession, Session } from '../session.ts'
 import { otherRows } from '../writing/writer.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 

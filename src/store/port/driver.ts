@@ -8,13 +8,12 @@ import type { JsonObject } from '../../json/index.ts'
 import type { SignalLike } from '../../task/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'
-import type { CheckedRow } from './checked-row.ts'
+import type { CheckedRow, Plan } from './plan.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseAnswer, LeaseClaim, LeaseChange } from './lease.ts'
 import type { PlaceQuery, PlacesFound, RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
-import type { Plan } from './plan.ts'
 
 /** The result of a driver's method: a value or a fault. */
 export type Answer<T> = Promise<Either<StoreFault, T>>

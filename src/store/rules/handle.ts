@@ -21,14 +21,23 @@ import {
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
-import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
+import {
+  storageOf,
+  blockHandle,
+  defaultScope,
+  exceptionIn,
+  guardCall,
+  operations,
+  type Call,
+  type Run,
+} from './block-handle.ts'
 import type { CheckOptions, StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { EraseRequest } from '../port/erasing.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
 import { eraseRows, type InnerStore } from './erase.ts'
-import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
+import { storeTask, type LogFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import {
   ownIdFault,
@@ -61,6 +70,7 @@ import {
 } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
+import { definePlannedAppend } from '../port/plan.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
@@ -161,14 +171,21 @@ class Calls {
     this.whole.signals.send(signalKey(this.scope, id))
   }
 
-  readonly run: Run = (call, work) =>
-    guardCall(call, async () => {
-      if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+  readonly run: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
+    storeTask(() => this.whileOpen(call, work), `store.${call}`) as Task<F, T>
+
+  /** Calls a driver, unless the handle is closed. Reports damage, and turns an exception into a fault. */
+  async whileOpen<T>(call: Call, work: () => Answer<T>): Answer<T> {
+    if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+    try {
       const answered = await work()
       if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
         this.tell(answered.left)
       return answered
-    })
+    } catch (cause) {
+      return exceptionIn(call, cause)
+    }
+  }
 
   /**
    * Runs a call on a log, and notifies watchers if it changed the log or may have. Only the
@@ -225,12 +242,39 @@ const handle = (calls: Calls): Store => {
       }),
   })
   storageOf.set(store, driver)
+  const appendRows = appendWith(calls)
+  definePlannedAppend(store, (id, append) =>
+    calls.whileOpen('append', async () => {
+      try {
+        return await appendRows(id, append)
+      } finally {
+        calls.changed(id)
+      }
+    }),
+  )
   return store
+}
+
+/** Appends rows, checked if they belong to no plan. */
+const appendWith = ({ driver, scope }: Calls): ((id: string, append: Append) => Answer<AppendedRows>) => {
+  const inner = innerOf(driver, scope)
+  return async (id, append) => {
+    const checked = checkAppend(append, inner)
+    if (isLeft(checked)) return checked
+    const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
+    const problem = hasErased ? await againstErased(driver, inner, id, checked.right) : undefined
+    if (problem !== undefined) return left(problem)
+    const appended = await driver.append(scope, id, checked.right)
+    if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+    const judged = await checkReadRows(inner, id, appended.left.missed)
+    return isLeft(judged) ? judged : appended
+  }
 }
 
 const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
   const inner = innerOf(driver, scope)
+  const appendRows = appendWith(calls)
   const { pieces } = driver
   return {
     create: (given) => {
@@ -287,18 +331,7 @@ const logCalls = (calls: Calls) => {
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given, appendNames)
-      const work = async (): Answer<AppendedRows> => {
-        const checked = checkAppend(append, inner)
-        if (isLeft(checked)) return checked
-        const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
-        const problem = hasErased ? await againstErased(driver, inner, id, checked.right) : undefined
-        if (problem !== undefined) return left(problem)
-        const appended = await driver.append(scope, id, checked.right)
-        if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
-        const judged = await checkReadRows(inner, id, appended.left.missed)
-        return isLeft(judged) ? judged : appended
-      }
-      return calls.on('append', id, work, append)
+      return calls.on('append', id, () => appendRows(id, append), append)
     },
     read: (id, given) => {
       const range = optionsOf('store.read', given, readNames)
