@@ -48,6 +48,8 @@ export interface Agent {
     readonly usual: readonly string[]
     /** Arguments that change its tools. */
     readonly otherTools: readonly string[]
+    /** Whether its file has its tools. */
+    readonly keepsTools: boolean
     /** The tokens of a block of its provider's cache. */
     readonly block: number
   }
@@ -67,7 +69,7 @@ export const agents: readonly Agent[] = [
     compact: ['-p', '-c', '/compact'],
     mcp: 'claude-code',
     trust: ['--allowedTools', 'mcp__indelible__search'],
-    losesCache: { usual: [], otherTools: ['--disallowedTools', 'ReportFindings'], block: 1 },
+    losesCache: { usual: [], otherTools: ['--disallowedTools', 'ReportFindings'], keepsTools: true, block: 1 },
     transcript: '.claude/projects/*/*.jsonl',
     files: '.claude/projects/**/*.jsonl',
   },
@@ -93,7 +95,12 @@ export const agents: readonly Agent[] = [
     mcp: 'codex',
     trust: ['--dangerously-bypass-hook-trust'],
     // It appends what changes of its tools, which loses nothing of the cache, unless that is switched off.
-    losesCache: { usual: ['--disable', 'incremental_tools'], otherTools: ['--disable', 'sleep_tool'], block: 128 },
+    losesCache: {
+      usual: ['--disable', 'incremental_tools'],
+      otherTools: ['--disable', 'sleep_tool'],
+      keepsTools: false,
+      block: 128,
+    },
     transcript: '.codex/sessions/*/*/*/*.jsonl',
   },
   {

@@ -43,7 +43,7 @@ export class PromptCache {
       if (cached === undefined) break
       read = Math.min(tokens, cached)
     }
-    for (const [name, count] of beginnings) this.#beginnings.set(name, count)
+    for (const [name, count] of beginnings) if (!this.#beginnings.has(name)) this.#beginnings.set(name, count)
     return { input: tokens, read: read < least ? 0 : Math.floor(read / this.#block) * this.#block }
   }
 }

@@ -95,12 +95,14 @@ const lookAt = (
   }
 }
 
-const named = ['tools', 'expired', 'compaction', 'read', 'first']
+// A resume loses nothing: another cause than those would name one.
+const named = ['read', 'first', 'expired', 'compaction']
+const unnamed = ['uncounted', 'missed', 'system', 'messages', 'effort', 'model', 'rewind', 'shortened', 'agent']
 const [file = ''] = globSync(join(place.home, agent.transcript))
 const copy = join(folder, 'paused.jsonl')
 writeFileSync(copy, withPause(readFileSync(file, 'utf8')))
 const steps = [
-  lookAt('recorded', ['--store', path], named, ['unknown', 'uncounted']),
-  lookAt('imported', [copy], named, ['uncounted']),
+  lookAt('recorded', ['--store', path], [...named, 'tools'], [...unnamed, 'unknown']),
+  lookAt('imported', [copy], losesCache.keepsTools ? [...named, 'tools'] : [...named, 'unknown'], unnamed),
 ]
 process.stdout.write(JSON.stringify([{ step: 'asked', causes: [], wrong }, ...steps]))

@@ -12,6 +12,7 @@ import {
   parseJson,
   present,
   right,
+  type Json,
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
@@ -43,6 +44,7 @@ import {
   isOwnId,
   isSessionMeta,
   ownMember,
+  sumsMember,
   ownStore,
   readEncrypted,
   rowLeaf,
@@ -198,7 +200,9 @@ class EncryptingStore {
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
           const changed =
-            known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
+            known === undefined || log.version !== expected
+              ? undefined
+              : changedClear(log.meta, { ...stored.right, ...sumsIn(meta) })
           if (changed !== undefined && !isOwnCall(own)) return left(ownMember(changed))
           const place = known === undefined ? inner : ownStore(inner) // the encrypted metadata is a key of the library's own
           const updated = await place.update(id, { ...own, meta: stored.right, ownKey })()
@@ -749,6 +753,10 @@ const isOfAnother = (known: KnownLog, body: string): boolean => {
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
+
+/** The sums of calls: the only key of the library's own that is encrypted with the metadata of the caller. */
+const sumsIn = (meta: JsonObject): JsonObject =>
+  Object.hasOwn(meta, sumsMember) ? { [sumsMember]: meta[sumsMember] as Json } : {}
 
 /** The library's own metadata key that an update would change, apart from the encryption. */
 const changedClear = (before: JsonObject, after: JsonObject): string | undefined =>

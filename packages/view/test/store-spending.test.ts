@@ -10,7 +10,7 @@ import type { JsonObject } from 'indelible/internal/json'
 import { storeTask } from 'indelible/internal/store'
 import { explainCalls, keepSums, type UsageCause } from 'indelible/internal/usage'
 import { sqliteStore } from 'indelible/store/sqlite'
-import type { ExplainedCall } from 'indelible/usage'
+import type { ExplainedCall, UsageCall } from 'indelible/usage'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { recordingFetch } from '@indelible/recorder'
 import { importTranscript, readTranscript } from '@indelible/transcripts'
@@ -214,6 +214,14 @@ it('the sums of an encrypted session are encrypted', async () => {
   expect(Object.keys(stored).toSorted()).toEqual(['indelible.encryption', 'indelible.session'])
   expect(JSON.stringify(stored)).not.toContain('claude-opus')
   expect((await accountOf(bare)).unread).toEqual(['a'])
+  // A caller that keeps the library's own keys may change its metadata; one that changes the sums may not.
+  const { meta, version } = await orThrow(store.info('a'))
+  const forged = { ...meta, 'indelible.usage': { of: 'x' } }
+  expect(await store.update('a', { expected: version, meta: forged })()).toMatchObject({
+    left: { _tag: 'InvalidMeta' },
+  })
+  await store.update('a', { expected: version, meta: { ...meta, title: 'mine' } })
+  expect(await readsOf(store)).toBe(0)
   const session = await openSession(store, 'a')
   await session.update((metadata) => void (metadata['title'] = 'new'))
   await session.note(called(9))
@@ -260,6 +268,33 @@ it('an import keeps the sums of its file, and a recorder those of its sessions',
   expect((await orThrow(store.info('recorded'))).meta).toHaveProperty(['indelible.usage'])
   expect(await readsOf(store)).toBe(0)
   expect((await accountOf(store)).total.calls).toBe(2)
+})
+
+it('a shortening has what it cost more than reads, and what later calls did not read because of it', () => {
+  const call = (input: number, cacheRead: number, compacted = false): UsageCall => ({
+    ...{ model: 'claude-opus-4-5', at, began: at, seenIn: 'lines' },
+    usage: { input, output: 0, cacheRead, cacheWrite: input - cacheRead },
+    ...(compacted && { evidence: { cause: 'compaction', because: 'compacted', known: 'reported' } }),
+  })
+  const explained = explainCalls([
+    ...[call(100_000, 0), call(110_000, 100_000), call(30_000, 10_000, true), call(40_000, 30_000)],
+    ...[call(20_000, 20_000, true), call(50_000, 20_000)],
+  ])
+  expect(explained.map(({ shortenedBy }) => shortenedBy)).toEqual([
+    undefined,
+    undefined,
+    80_000,
+    80_000,
+    20_000,
+    20_000,
+  ])
+  const spending = new Spending()
+  spending.add({ session: 's', program: 'p', project: '' }, explained)
+  // 20,000 tokens written for $6.25 in place of read for $0.50 a million; 200,000 not read.
+  expect(spending.shortened.times).toBe(2)
+  expect(spending.shortened.more).toBeCloseTo((20_000 * (6.25 - 0.5)) / 1e6, 12)
+  expect(spending.shortened.saved).toBeCloseTo((200_000 * 0.5) / 1e6, 12)
+  expect(spending.expired).toEqual({ calls: 0, more: 0 })
 })
 
 const sessionSteps = fc.array(
