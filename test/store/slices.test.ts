@@ -1,5 +1,5 @@
 /** Check, repair and compaction of a SQLite file: in slices, ended by a signal, and SQLite's own long statements in a thread. */
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -137,6 +137,10 @@ describe('in slices', () => {
     const { sql } = await watched(() => ok<unknown>(compactSqlite({ path })))
     expect(sql.filter((text) => long.test(text))).toEqual([])
     const store = await ok(sqliteStore({ path, durability: 'os' }))
+    const receipt = await ok(eraseMessages(store, 's', [0], { reason: 'asked to' }))
+    expect(receipt.residue).toEqual([])
+    for (const end of ['', '-wal'])
+      expect(existsSync(path + end) && readFileSync(path + end).includes('Grace Hopper')).toBe(false)
     await ok(store.remove('log'))
     const before = statSync(path).size
     const removed = await watched(() => ok(eraseMessages(store, 's', [1], { reason: 'asked to' })))
