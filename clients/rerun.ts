@@ -41,7 +41,7 @@ const run = (
   zone: string,
 ): Promise<{ readonly code: number | null; readonly said: string }> => {
   const place = { home: join(folder, 'home'), work: join(folder, `work-${++places}`) }
-  rmSync(place.home, { recursive: true, force: true })
+  rmSync(place.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }) // the run before may still write
   mkdirSync(place.home)
   mkdirSync(place.work)
   writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')

@@ -31,12 +31,17 @@ const leaveOut = (reason: string): never => {
   process.exit(0)
 }
 
-/** How a program is run with nothing but its own loopback; undefined, if that is not permitted here. */
+/**
+ * How a program is run with nothing but its own loopback, and, where that is permitted, with processes of its own, of which
+ * none outlives it; undefined, if not even the first is permitted here.
+ */
 const apart = (): readonly string[] | undefined =>
-  [['-n'], ['-rn']].find(
-    (flags) =>
-      spawnSync('unshare', [...flags, 'sh', '-c', 'ip link set lo up && ip addr'], { stdio: 'ignore' }).status === 0,
-  )
+  ['-n', '-rn']
+    .flatMap((network) => [[network, '--pid', '--fork', '--kill-child', '--mount-proc'], [network]])
+    .find(
+      (flags) =>
+        spawnSync('unshare', [...flags, 'sh', '-c', 'ip link set lo up && ip addr'], { stdio: 'ignore' }).status === 0,
+    )
 
 const from = Date.now()
 const flags = apart() ?? leaveOut('unshare -n, or ip, is not permitted or not here')
@@ -56,14 +61,16 @@ const isFine = (step: Step): boolean => step.wrong.length === 0 && step.sessions
 const printed = <T>(name: string, program: string, ...more: readonly string[]): Promise<readonly T[] | string> =>
   new Promise((resolve) => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'))
-    const script = `ip link set lo up && exec "$@"`
+    const script = `ip link set lo up && "$@"; exit $?` // not exec: the first process of a namespace must be one that waits for orphans
     const args = [...flags, 'sh', '-c', script, 'sh', process.execPath, join(here, program), ...more, folder]
     const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'pipe'] })
     let [out, err] = ['', '']
     child.stdout.on('data', (chunk) => (out += String(chunk)))
     child.stderr.on('data', (chunk) => (err += String(chunk)))
     child.on('close', (code) => {
-      if (process.env['CLIENTS_KEEP'] === undefined) rmSync(folder, { recursive: true, force: true })
+      // An agent may leave a process that still writes for a moment.
+      if (process.env['CLIENTS_KEEP'] === undefined)
+        rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 })
       else say(`${name}: ${folder}`)
       resolve(code === 0 ? (JSON.parse(out) as readonly T[]) : `exit code ${code}: ${err.slice(-2000)}`)
     })

@@ -6,7 +6,8 @@
  * the files of its tests in memory where there is room: on a slow disk they wait for `fsync` most of the time. At full size
  * they are on the disk.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { summaryPath, type Summary } from './reporter.ts'
 import { root, runAside } from './run.ts'
@@ -20,24 +21,31 @@ if (isBundled) process.env['INDELIBLE_PROGRAMS'] = 'bundled' // test/programs.ts
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(summaryPath, { force: true })
 
-/** A folder for temporary files in memory, open to all users as `/tmp` is; `undefined` where there is no room for one. */
-const folderInMemory = (): string | undefined => {
+/** A new folder for temporary files, open to all users as `/tmp` is; in memory, if that is asked for and has room for one. */
+const temporaryFolder = (isInMemory: boolean): string => {
+  const folder = mkdtempSync(isInMemory && hasRoom('/dev/shm') ? '/dev/shm/indelible-' : join(tmpdir(), 'i-')) // paths of sockets are short
+  chmodSync(folder, 0o1777)
+  return folder
+}
+const hasRoom = (folder: string): boolean => {
   try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    if (bavail * bsize < 4e9) return undefined
-    const folder = mkdtempSync('/dev/shm/indelible-')
-    chmodSync(folder, 0o1777)
-    return folder
+    accessSync(folder, constants.W_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize >= 4e9
   } catch {
-    return undefined
+    return false
   }
 }
-const inMemory = isFull ? undefined : folderInMemory()
-if (inMemory !== undefined) {
-  process.env['TMPDIR'] = inMemory
-  process.on('exit', () => rmSync(inMemory, { recursive: true, force: true }))
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
-}
+const folder = temporaryFolder(!isFull)
+process.env['TMPDIR'] = folder
+process.on('exit', () => {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 }) // a program that a test has ended may still write
+  } catch (error) {
+    process.stderr.write(`${folder} could not be removed: ${String(error)}\n`)
+  }
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 type Step = readonly [name: string, command: string, args: readonly string[]]
 

@@ -663,17 +663,18 @@ it('continue reports invalid input in one clear line and writes nothing', () => 
   fails(2, misuse, [session, '--reasoning', 'all'])
   fails(2, misuse, [])
   fails(1, /^indelible: --cwd \S+: is not a folder; nothing was written$/, [session, '--cwd', original])
-  fails(1, /--cwd \/nowhere: is not a folder; nothing was written$/, [session, '--cwd', '/nowhere'])
+  const nowhere = join(home, 'nowhere')
+  fails(1, /--cwd \S+nowhere: is not a folder; nothing was written$/, [session, '--cwd', nowhere])
   fails(127, /codex: found no program "codex" in PATH; nothing was written$/, [session, '--in', 'codex'], {
-    PATH: '/nowhere',
+    PATH: nowhere,
   })
-  fails(127, /opencode: found no program "opencode"/, [session, '--in', 'opencode', '--print'], { PATH: '/nowhere' })
+  fails(127, /opencode: found no program "opencode"/, [session, '--in', 'opencode', '--print'], { PATH: nowhere })
   fails(
     1,
-    /codex has no folder \/nowhere; start it once, or set CODEX_HOME; nothing was written$/,
+    /codex has no folder \S+nowhere; start it once, or set CODEX_HOME; nothing was written$/,
     [session, '--in', 'codex'],
     {
-      CODEX_HOME: '/nowhere',
+      CODEX_HOME: nowhere,
     },
   )
   fails(1, /so --at takes 1 to 4, or a negative number; nothing was written$/, [session, '--at', '9'])
