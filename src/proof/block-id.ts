@@ -1,6 +1,5 @@
 /** Block ids: the SHA-256 of stored bytes. */
-import { hexOf } from './hex.ts'
-import type { Hash } from './sha256.ts'
+import { hexOf, type Hash } from './hashes.ts'
 
 /** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: checked by `isBlockId`. */
 export type BlockId = string & { readonly [blockId]: true }

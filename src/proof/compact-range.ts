@@ -4,8 +4,7 @@
  *
  * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
  */
-import { portableSha256, type Hash } from './sha256.ts'
-import { emptyRoot, nodeHash } from './hashes.ts'
+import { emptyRoot, nodeHash, portableSha256, type Hash } from './hashes.ts'
 
 /** A tree of `size` leaves, as its peaks. An immutable value: appending returns a new one. */
 export interface CompactRange {

@@ -3,8 +3,7 @@
  *
  * Source  RFC 6962 §2.1.1; RFC 9162 §2.1.3.2 for the verification
  */
-import { portableSha256, type Hash } from './sha256.ts'
-import { areHashes, equalBytes, nodeHash } from './hashes.ts'
+import { areHashes, equalBytes, nodeHash, portableSha256, type Hash } from './hashes.ts'
 
 /** A subtree: the leaves from `start` up to, not including, `end`. */
 export interface Subtree {

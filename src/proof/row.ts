@@ -1,9 +1,7 @@
 /** The rows of a log as leaves of its tree. */
 import { ownField } from '../json/index.ts'
 import { addLeaf, type CompactRange } from './compact-range.ts'
-import { leafMark } from './hashes.ts'
-import { bytesOfHex } from './hex.ts'
-import type { Hash } from './sha256.ts'
+import { bytesOfHex, leafMark, type Hash } from './hashes.ts'
 
 /** The content of a leaf: a row without its list of blocks, because the body names them. */
 export interface RowContent {

@@ -366,6 +366,11 @@ export interface LeaseRespect {
 
 /** The options of an erasure: the reason and the person, for the ledger. */
 export interface EraseOptions extends ActionReason, LeaseRespect {
+  /**
+   * By position: digests that the ledger keeps with the erased message, by which a program recognizes a copy of it that it finds
+   * later. A digest of a short text alone can be guessed. Default: none.
+   */
+  readonly digests?: ReadonlyMap<number, readonly string[]>
   /** Aborting this signal before rows are erased ends the erasure with `Cancelled`. Default: none. */
   readonly signal?: SignalLike
 }

@@ -236,12 +236,12 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     await ok(session.append(user('second')))
     texts.length = 0
     for (let count = 0; count < 5; count++) await ok(session.append(user('by append')))
-    expect(texts.map((text) => text.startsWith('with given as') && !text.includes('advisory'))).toEqual(
+    expect(texts.map((text) => text.startsWith('with planned as') && !text.includes('advisory'))).toEqual(
       Array(5).fill(true),
     )
     texts.length = 0
     for (let count = 0; count < 5; count++) await ok(session.rebase(() => user('by rebase')))
-    expect(texts.filter((text) => !text.startsWith('with given as'))).toEqual([])
+    expect(texts.filter((text) => !text.startsWith('with planned as'))).toEqual([])
     expect(texts.length).toBe(5)
     await ok(own.close())
     await pool.end()

@@ -8,7 +8,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -19,66 +18,13 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { rounds } from '../../../test/rounds.ts'
-import { environment, folder, indelible, main } from './indelible.ts'
-
-const id = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
-
-/** A line of Claude Code. */
-const line = (session: string, number: number, text: string, second: number = number): string =>
-  `${JSON.stringify({
-    ...{ uuid: `${session}-${number}`, parentUuid: number === 0 ? null : `${session}-${number - 1}` },
-    ...{ sessionId: session, version: '2.1.0', cwd: '/w', timestamp: new Date(1.79e12 + second * 1000).toISOString() },
-    ...(number % 2 === 0
-      ? { type: 'user', message: { role: 'user', content: text } }
-      : {
-          type: 'assistant',
-          message: { id: `m${number}`, type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn', content: [{ type: 'text', text }] }, // oxfmt-ignore
-        }),
-  })}\n`
-
-const newHome = () => {
-  const home = mkdtempSync(join(folder, 'keep-'))
-  const store = join(home, 'sessions.db')
-  const env = { HOME: home }
-  const at = (path: string): string => join(home, '.claude/projects/-w', path)
-  return {
-    ...{ home, store, env, at },
-    write: (path: string, text: string | Uint8Array): void => {
-      mkdirSync(dirname(at(path)), { recursive: true })
-      writeFileSync(at(path), text)
-    },
-    keep: (...more: readonly string[]) =>
-      indelible(['keep', '--only', 'claude-code', '--store', store, ...more], { env }),
-    run: (...args: readonly string[]) => indelible([...args, '--store', store], { env }),
-    restored: (session: string, path: string): Buffer | undefined => {
-      const to = mkdtempSync(join(home, 'copy-'))
-      indelible(['restore', session, '--to', to, '--store', store], { env })
-      const file = join(to, 'projects/-w', path)
-      return existsSync(file) ? readFileSync(file) : undefined
-    },
-  }
-}
-
-/** Everything in a store's file, with all compressed blocks decompressed. */
-const allBytes = (store: string): string => {
-  const db = new DatabaseSync(store, { readOnly: true })
-  const blocks = db.prepare('select bytes from content').all() as unknown as readonly { readonly bytes: Uint8Array }[]
-  const texts = blocks.map(({ bytes }) => {
-    try {
-      return zstdDecompressSync(bytes).toString('latin1')
-    } catch {
-      return ''
-    }
-  })
-  db.close()
-  const files = ['', '-wal'].map((end) => (existsSync(store + end) ? readFileSync(store + end).toString('latin1') : ''))
-  return [...files, ...texts].join('\n')
-}
+import { environment, indelible, main } from './indelible.ts'
+import { allBytes, id, line, newHome } from './keep-home.ts'
 
 describe('keep', () => {
   it('reports grown, rewritten, truncated, moved and deleted files, and restores the latest whole bytes', () => {
@@ -345,6 +291,63 @@ describe('after an erasure', () => {
     if (kind === 'plain') expect(allBytes(join(home, 'moved.db'))).not.toContain('Grace')
   })
 
+  it('a copy with other times has no erased message, also once the session was removed; an equal message elsewhere stays', () => {
+    const { write, keep, run, store } = newHome()
+    const secret = 'My name is Grace Hopper of Arlington.'
+    const texts = ['Look at this, please.', 'Where should I look?', secret, 'Thank you, I see it.', 'Please continue.']
+    const session = (number: number, lines: readonly string[], later: number): string =>
+      lines.map((text, at) => line(id(number), at, text, later + at)).join('')
+    write(`${id(1)}.jsonl`, session(1, texts, 0))
+    keep()
+    expect(run('erase', id(1), '2', '4', '--yes').status).toBe(0)
+    expect(run('remove', id(1), '--yes').status).toBe(0)
+    write(`${id(2)}.jsonl`, session(2, [...texts, 'Good.'], 5000))
+    write(`${id(3)}.jsonl`, session(3, ['Another beginning.', 'Yes, what is it?', 'Please continue.'], 9000))
+    expect(keep().status).toBe(0)
+    expect(allBytes(store)).not.toContain('Grace')
+    expect(run('export', id(2), '--to', 'indelible').stdout).toContain('Good.')
+    expect(run('export', id(3), '--to', 'indelible').stdout).toContain('Please continue.')
+    expect(run('restore', id(3), '--to', join(store, '../copy')).status).toBe(0)
+    expect(run('ledger', 'verify').status).toBe(0)
+  })
+
+  it('a copy of an encrypted session that was erased and removed has no erased message', () => {
+    const { home, write, keep, run, store } = newHome()
+    const keys = ['--key-file', join(home, 'keys')]
+    indelible(['encryption', 'new', join(home, 'keys')])
+    const text = (session: string): string =>
+      line(session, 0, 'Look.') + line(session, 1, 'I am Grace Hopper of Arlington.') + line(session, 2, 'Good.')
+    write(`${id(1)}.jsonl`, text(id(1)))
+    keep(...keys)
+    expect(run('erase', id(1), '1', '--yes', ...keys).status).toBe(0)
+    expect(run('remove', id(1), '--yes', ...keys).status).toBe(0)
+    write(`${id(2)}.jsonl`, text(id(2)))
+    expect(keep(...keys).status).toBe(0)
+    const shown = run('export', id(2), '--to', 'indelible', ...keys).stdout
+    expect(shown).toContain('Good.')
+    expect(shown).not.toContain('Grace')
+    // The ledger has nothing from which a text could be guessed.
+    expect(allBytes(store)).not.toContain('Grace')
+  })
+
+  it('a removed file that no reader reads is skipped under another name too, also once it has grown', () => {
+    const { write, keep, run, at } = newHome()
+    write('notes.jsonl', 'no reader reads this, nor that\n')
+    write('other.jsonl', 'nor this other file\n')
+    expect(keep().status).toBe(0)
+    const name = run('list', '--json').lines.filter(Boolean).map((text) => (JSON.parse(text) as { id: string }).id).find((each) => each.includes('notes')) ?? '' // oxfmt-ignore
+    expect(run('remove', name, '--yes').status).toBe(0)
+    renameSync(at('notes.jsonl'), at('renamed.jsonl'))
+    for (const text of ['', 'one more line\n']) {
+      appendFileSync(at('renamed.jsonl'), text)
+      expect(keep().stdout).toContain('1 session skipped, because you removed it')
+      expect(run('list').stdout).not.toContain('renamed')
+    }
+    expect(run('list').stdout).toContain('other')
+    keep('--again', 'renamed')
+    expect(run('list').stdout).toContain('renamed')
+  })
+
   it('an answer that was erased while it was written does not come back with its rest', () => {
     const { write, keep, run, at, store } = newHome()
     const begun = line(id(1), 0, 'Look.') + line(id(1), 1, 'I am Grace Hopper')
@@ -408,6 +411,13 @@ describe("what can't be written or read is said, with exit code 1", () => {
       const { status, stdout, stderr } = limited()
       expect([status, stdout + stderr]).toEqual([1, expect.not.stringMatching(/^ {4}at /m)])
       expect(stdout + stderr).toMatch(/^not kept: |^indelible: /m)
+      // The report says of each session whether its bytes are kept.
+      for (const [number, text] of texts.entries()) {
+        const file = at(`${id(number)}.jsonl`)
+        const isKept = restored(id(number), `${id(number)}.jsonl`)?.toString() === text
+        expect(stdout.includes(`not kept: ${file}: `)).toBe(!isKept)
+        if (stdout.includes(`not kept: the messages of ${file}, whose bytes are kept: `)) expect(isKept).toBe(true)
+      }
     }
     expect(run('repair').stdout).toContain('no findings')
     for (const [number, text] of texts.entries()) expect([text, undefined]).toContain(restored(id(number), `${id(number)}.jsonl`)?.toString()) // oxfmt-ignore

@@ -1,9 +1,19 @@
 /** `keep --install` and `--uninstall`: hooks of programs in a home of the test's own, run as the programs run them. */
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { root } from '../../../scripts/run.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, indelibleProcess } from './indelible.ts'
 
@@ -134,4 +144,28 @@ it('a hook returns at once, says nothing, and the session is kept with its last 
   await expect.poll(list, { timeout: 60_000, interval: 200 }).toContain('"len":3')
   const gone = command.replaceAll(process.execPath, '/nowhere/node')
   expect(spawnSync('/bin/sh', ['-c', gone], { env, encoding: 'utf8' }).status).toBe(0)
+})
+
+it("the plugin's hook runs keep twice, as that of --install does, and not at all beside that", noSetsid, async () => {
+  const { home, at, write } = newHome()
+  const script = readFileSync(join(root, 'packages/cli/claude-plugin/hooks/keep.sh'), 'utf8')
+  expect(script).toContain(`sh -c '"$@"; sleep 5; exec "$@"' sh`)
+  write('bin/indelible', `#!/bin/sh\necho "$* in $INDELIBLE_STORE" >> ${at('runs')}\n`)
+  chmodSync(at('bin/indelible'), 0o755)
+  const env = { PATH: `${at('bin')}:${process.env['PATH']}`, HOME: home, INDELIBLE_STORE: at('other.db') }
+  /** Returns the commands that it ran. */
+  const hook = (): string => {
+    const args = ['-xc', script.replace('sleep 5', 'sleep 0')]
+    const { status, stdout, stderr } = spawnSync('/bin/sh', args, { env, encoding: 'utf8' })
+    expect([status, stdout]).toEqual([0, ''])
+    return stderr
+  }
+  expect(hook()).toContain('setsid')
+  const runs = (): string => (existsSync(at('runs')) ? readFileSync(at('runs'), 'utf8') : '')
+  await expect.poll(runs, { timeout: 60_000, interval: 100 }).toBe('keep in \nkeep in \n')
+  write(
+    '.claude/settings.json',
+    '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true # indelible keep"}]}]}}',
+  )
+  expect(hook()).not.toContain('setsid')
 })

@@ -12,6 +12,7 @@ import {
   parseJson,
   present,
   right,
+  type Json,
   type JsonObject,
 } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
@@ -31,9 +32,11 @@ import type {
 } from 'indelible/store'
 import type { RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
+  appendPlanned,
   ownIdFault,
   copyArgument,
   changedOwnMember,
+  definePlannedAppend,
   encryptionKey,
   encryptionOf,
   isEncryptedLog,
@@ -41,6 +44,7 @@ import {
   isOwnId,
   isSessionMeta,
   ownMember,
+  sumsMember,
   ownStore,
   readEncrypted,
   rowLeaf,
@@ -196,7 +200,9 @@ class EncryptingStore {
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
           const changed =
-            known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
+            known === undefined || log.version !== expected
+              ? undefined
+              : changedClear(log.meta, { ...stored.right, ...sumsIn(meta) })
           if (changed !== undefined && !isOwnCall(own)) return left(ownMember(changed))
           const place = known === undefined ? inner : ownStore(inner) // the encrypted metadata is a key of the library's own
           const updated = await place.update(id, { ...own, meta: stored.right, ownKey })()
@@ -243,6 +249,7 @@ class EncryptingStore {
           E.map((scoped) => withKeys(scoped, ring, { plain })),
         ),
     })
+    definePlannedAppend(this.store, (id, append) => this.#append(id, append))
   }
 
   async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {
@@ -498,7 +505,7 @@ class EncryptingStore {
     { rows, blocks, ownKey }: ReadyRows,
   ): Promise<Either<StoreFault, AppendedRows>> {
     const ready = { ...append, rows, blocks, ownKey } // the same array, which identifies its plan
-    const appended = await this.#inner.append(id, ready)()
+    const appended = await appendPlanned(this.#inner, id, ready)
     if (!isLeft(appended)) return appended
     if (appended.left._tag === 'OperationMismatch') {
       const { left: fault } = appended
@@ -675,12 +682,12 @@ class EncryptingStore {
         continue
       }
       const rows: RowsToErase['rows'][number][] = []
-      for (const [index, { position, stub }] of log.rows.entries()) {
+      for (const [index, { position, stub, ...more }] of log.rows.entries()) {
         const stored = isCount(position)
           ? await untilFault(() => this.#stubFor(log.id, known, position, stub, attached))
           : right(stub)
         if (isLeft(stored) && stored.left._tag === 'InvalidRow') yield* fail({ ...stored.left, index })
-        rows.push({ position, stub: yield* need(stored) })
+        rows.push({ ...more, position, stub: yield* need(stored) })
       }
       logs.push({ ...log, rows })
     }
@@ -746,6 +753,10 @@ const isOfAnother = (known: KnownLog, body: string): boolean => {
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
+
+/** The sums of calls: the only key of the library's own that is encrypted with the metadata of the caller. */
+const sumsIn = (meta: JsonObject): JsonObject =>
+  Object.hasOwn(meta, sumsMember) ? { [sumsMember]: meta[sumsMember] as Json } : {}
 
 /** The library's own metadata key that an update would change, apart from the encryption. */
 const changedClear = (before: JsonObject, after: JsonObject): string | undefined =>

@@ -129,16 +129,16 @@ const knownPieces = new WeakMap<Store, { readonly head: Head; readonly pieces: r
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
- * @param reason the reason and the person, recorded in the ledger
+ * @param reason the reason and the person, recorded in the ledger; and digests by which your program recognizes the session's files
  * @returns the new head of the ledger
  */
 export const removeRecorded = (
   store: Store,
   id: string,
-  reason: ActionReason = {},
+  reason: ActionReason & { readonly digests?: readonly string[] } = {},
 ): Task<AnyEvidenceFault, Ledger['head']> => {
   checkStore('removeRecorded', store)
-  const because = optionsOf('removeRecorded', reason, reasonNames)
+  const because = optionsOf('removeRecorded', reason, { ...reasonNames, digests: true })
   return evidenceSteps(async function* () {
     const recorded = yield* need(recordRemoval(store, id, because))
     yield* need(store.remove(id))
@@ -150,7 +150,7 @@ export const removeRecorded = (
 export const recordRemoval = async (
   store: Store,
   id: string,
-  because: ActionReason,
+  because: ActionReason & { readonly digests?: readonly string[] },
 ): Promise<Either<AnyEvidenceFault, Head>> => {
   const problem = ownIdFault(id)
   if (problem !== undefined) return left(problem)

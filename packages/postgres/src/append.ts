@@ -10,6 +10,7 @@ import {
   placeOf,
   sameHead,
 } from 'indelible/internal/store'
+import { RecentMap } from 'indelible/internal/sequence'
 import type { Document } from './documents.ts'
 import { sizedAt, usedAt, type Log } from './log.ts'
 import { escapeBody } from './rows.ts'
@@ -46,23 +47,24 @@ export const planNextAppend = (
   }
 }
 
-/** The values of a statement, numbered in the order of their addition. */
-class Values {
-  readonly list: unknown[]
-
-  constructor(scope: string) {
-    this.list = [scope]
-  }
-
-  /** Rows as a table in a statement, with an array for each column. */
-  table(name: string, columns: Readonly<Record<string, string>>, rows: readonly (readonly unknown[])[]): string {
-    const names = Object.keys(columns)
-    const first = this.list.length + 1
-    for (const column of names.keys()) this.list.push(rows.map((row) => row[column]))
-    const types = Object.values(columns).map((type, column) => `$${first + column}::${type}[]`)
-    return `unnest(${types.join(', ')}) as ${name} (${names.join(', ')})`
-  }
-}
+/** The tables of values that a statement gets, with an array for each column. */
+const tables = {
+  planned: {
+    ...{ log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea' },
+    ...{ entries: 'bigint', tokens: 'bigint', peaks: 'bytea', appended: 'bigint' },
+  },
+  rows: {
+    ...{ log: 'bigint', position: 'bigint', place: 'bigint', node: 'bytea', body: 'text', at: 'bigint' },
+    ...{ salt: 'bytea', erased: 'bytea', blocks: 'bigint' },
+  },
+  operations: { log: 'bigint', id: 'text', base: 'bigint', size: 'bigint', root: 'bytea' },
+  blocks: { log: 'bigint', id: 'bytea', bytes: 'bytea' },
+  mentions: { log: 'bigint', position: 'bigint', block: 'bytea' },
+  claims: { log: 'bigint', number: 'bigint' },
+  documents: { log: 'bigint', position: 'bigint', part: 'smallint', terms: 'text' },
+  indexed: { log: 'bigint', first: 'bigint', until: 'bigint' },
+} as const
+type Table = keyof typeof tables
 
 interface Statement {
   readonly text: string
@@ -84,132 +86,136 @@ export const appendStatement = (
   growths: readonly PlannedAppends[],
   documentsOf: DocumentsOf,
 ): Statement => {
-  const logs = growths.toSorted((one, other) => one.before.key - other.before.key)
-  const given = logs.map(({ before, after }) => [
-    before.key,
-    before.head.size,
-    bytesOf(before.head.root),
-    after.head.size,
-    bytesOf(after.head.root),
-    after.entries,
-    after.tokens - before.tokens,
-    Buffer.concat(after.peaks),
-    after.appended ?? null,
-  ])
-  const ran: unknown[][] = []
-  const rows: unknown[][] = []
-  const mentions: unknown[][] = []
-  const claimed: unknown[][] = []
-  const documents: unknown[][] = []
-  const indexed: unknown[][] = []
+  const logs = growths.length === 1 ? growths : growths.toSorted((one, other) => one.before.key - other.before.key)
+  const lists: { readonly [T in Table]: (readonly unknown[])[] } = {
+    ...{ planned: [], rows: [], operations: [], blocks: [] },
+    ...{ mentions: [], claims: [], documents: [], indexed: [] },
+  }
   const blocks: (readonly [log: number, block: Block])[] = []
   for (const { before, after, steps } of logs) {
+    lists.planned.push([
+      ...[before.key, before.head.size, bytesOf(before.head.root), after.head.size, bytesOf(after.head.root)],
+      ...[after.entries, after.tokens - before.tokens, Buffer.concat(after.peaks), after.appended ?? null],
+    ])
     const found = steps.map(({ append, growth: { rows } }) => documentsOf(append, rows))
     if (found.every((each) => each !== undefined)) {
-      for (const { position, part, terms } of found.flat()) documents.push([before.key, position, part, terms])
-      indexed.push([before.key, before.head.size, after.head.size])
+      for (const { position, part, terms } of found.flat()) lists.documents.push([before.key, position, part, terms])
+      lists.indexed.push([before.key, before.head.size, after.head.size])
     }
-    for (const { append, growth: grew } of steps) {
-      const { from, head } = grew.answer
-      if (append.operation !== undefined) ran.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
-      for (const { row, position, kind, index, node } of grew.rows) {
+    for (const { append, growth } of steps) {
+      const { from, head } = growth.answer
+      if (append.operation !== undefined)
+        lists.operations.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
+      for (const { row, position, kind, index, node } of growth.rows) {
         const { body, at, salt, erased, blocks: named } = row
-        const place = placeOf({ kind, index })
-        const [salted, leaf] = [salt, erased].map((digits) => (digits === undefined ? null : bytesOf(digits)))
-        const blocks = new Set(named)
-        rows.push([before.key, position, place, node, escapeBody(body), at, salted, leaf, blocks.size || null])
-        for (const block of blocks) mentions.push([before.key, position, bytesOf(block)])
+        const columns = [before.key, position, placeOf({ kind, index }), node, escapeBody(body), at]
+        const ids = named.length === 0 ? undefined : new Set(named)
+        lists.rows.push([...columns, bytesOrNull(salt), bytesOrNull(erased), ids?.size ?? null])
+        for (const block of ids ?? []) lists.mentions.push([before.key, position, bytesOf(block)])
       }
       for (const block of append.blocks) blocks.push([before.key, block])
-      if (claims(append)) claimed.push([before.key, append.lease?.number ?? null])
+      if (claims(append)) lists.claims.push([before.key, append.lease?.number ?? null])
     }
   }
-  const values = new Values(scope)
-  const parts: string[] = []
-  const conditions: string[] = []
-  parts.push(
-    `given as (select * from ${values.table('g', { log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea', entries: 'bigint', tokens: 'bigint', peaks: 'bytea', appended: 'bigint' }, given)})`,
-  )
-  const added = values.table(
-    'r',
-    {
-      log: 'bigint',
-      position: 'bigint',
-      place: 'bigint',
-      node: 'bytea',
-      body: 'text',
-      at: 'bigint',
-      salt: 'bytea',
-      erased: 'bytea',
-      blocks: 'bigint',
-    },
-    rows,
-  )
-  const after = [
-    `added as (
-      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased, blocks)
-      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased, r.blocks
-      from ${added} join grown on grown.key = r.log
-    )`,
-  ]
-  if (ran.length > 0) {
-    const table = values.table('o', { log: 'bigint', id: 'text', base: 'bigint', size: 'bigint', root: 'bytea' }, ran)
-    parts.push(`ran as (select * from ${table})`)
-    conditions.push(
-      `not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)`,
-    )
-    after.push(`noted as (
-      insert into ${schema}.operation (scope, log, id, base, size, root)
-      select $1::text, r.log, r.id, r.base, r.size, r.root from ran r join grown on grown.key = r.log
-    )`)
-  }
+  const { operations, mentions, claims: claimed, indexed } = lists
+  const names: Table[] = ['planned', 'rows']
+  if (operations.length > 0) names.push('operations')
   if (mentions.length > 0) {
     const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
-    const brought = inOrder.map(([log, { id, bytes }]) => [log, bytesOf(id), bytes])
-    parts.push(`gave as (select * from ${values.table('b', { log: 'bigint', id: 'bytea', bytes: 'bytea' }, brought)})`)
+    for (const [log, { id, bytes }] of inOrder) lists.blocks.push([log, bytesOf(id), bytes])
+    names.push('blocks', 'mentions')
+  } // a block that no row references is not stored
+  if (claimed.length > 0) names.push('claims')
+  if (indexed.length > 0) names.push('documents', 'indexed')
+  const values: unknown[] = [scope]
+  for (const table of names)
+    for (const column of Object.keys(tables[table]).keys()) values.push(lists[table].map((row) => row[column]))
+  return { text: textOf(schema, names), values, documents: indexed.length > 0 }
+}
+
+/** The texts of statements, by schema and tables. There are sixteen for each schema. */
+const texts = new RecentMap<string, string>(256)
+
+const textOf = (schema: string, names: readonly Table[]): string => {
+  const key = `${schema} ${names.join()}`
+  const known = texts.get(key)
+  if (known !== undefined) return known
+  const text = writeText(schema, names)
+  texts.set(key, text)
+  return text
+}
+
+const writeText = (schema: string, names: readonly Table[]): string => {
+  /** The values of a table, as one. */
+  const values = (table: Table): string => {
+    const before = names.slice(0, names.indexOf(table)).flatMap((name) => Object.keys(tables[name]))
+    const columns = Object.entries(tables[table])
+    const lists = columns.map(([, type], column) => `$${before.length + 2 + column}::${type}[]`)
+    return `unnest(${lists.join(', ')}) as v (${columns.map(([name]) => name).join(', ')})`
+  }
+  const has = (table: Table): boolean => names.includes(table)
+  const parts = [`planned as (select * from ${values('planned')})`]
+  const conditions = ['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root']
+  const after = [
+    `added_rows as (
+      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased, blocks)
+      select $1::text, v.log, v.position, v.place, v.node, v.body, v.at, v.salt, v.erased, v.blocks
+      from ${values('rows')} join grown on grown.key = v.log
+    )`,
+  ]
+  if (has('operations')) {
+    parts.push(`operations as (select * from ${values('operations')})`)
     conditions.push(
-      `not exists (select 1 from gave join ${schema}.block b on b.scope = $1::text and b.id = gave.id where gave.log = g.log and b.bytes <> gave.bytes)`,
+      `not exists (select 1 from operations n join ${schema}.operation o on o.scope = $1::text and o.log = n.log and o.id = n.id where n.log = g.log)`,
+    )
+    after.push(`added_operations as (
+      insert into ${schema}.operation (scope, log, id, base, size, root)
+      select $1::text, n.log, n.id, n.base, n.size, n.root from operations n join grown on grown.key = n.log
+    )`)
+  }
+  if (has('mentions')) {
+    parts.push(`blocks as (select * from ${values('blocks')})`)
+    conditions.push(
+      `not exists (select 1 from blocks n join ${schema}.block b on b.scope = $1::text and b.id = n.id where n.log = g.log and b.bytes <> n.bytes)`,
     )
     after.push(
-      `stored as (
+      `added_blocks as (
       insert into ${schema}.block (scope, id, kept, bytes)
-      select $1::text, b.id, false, b.bytes from gave b join grown on grown.key = b.log
+      select $1::text, n.id, false, n.bytes from blocks n join grown on grown.key = n.log
       on conflict (scope, id) do nothing
     )`,
-      `spoken as (
+      `added_mentions as (
       insert into ${schema}.mention (scope, segment, position, block)
-      select $1::text, m.log, m.position, m.block
-      from ${values.table('m', { log: 'bigint', position: 'bigint', block: 'bytea' }, mentions)} join grown on grown.key = m.log
+      select $1::text, v.log, v.position, v.block from ${values('mentions')} join grown on grown.key = v.log
     )`,
     )
-  } // a block that no row references is not stored
-  if (claimed.length > 0) {
+  }
+  if (has('claims')) {
     parts.push(
-      `claimed as (select * from ${values.table('c', { log: 'bigint', number: 'bigint' }, claimed)})`,
-      `held as materialized (
+      `claims as (select * from ${values('claims')})`,
+      `leases as materialized (
       select s.log, s.number from ${schema}.lease s
-      where s.scope = $1::text and s.log in (select log from claimed) and s.holder is not null
-        and (s.expires > clock_timestamp() or exists (select 1 from claimed c where c.log = s.log and c.number = s.number))
+      where s.scope = $1::text and s.log in (select log from claims) and s.holder is not null
+        and (s.expires > clock_timestamp() or exists (select 1 from claims c where c.log = s.log and c.number = s.number))
       for share
     )`,
     )
     conditions.push(
-      'not exists (select 1 from claimed c left join held h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)',
+      'not exists (select 1 from claims c left join leases h on h.log = c.log where c.log = g.log and c.number is distinct from h.number)',
     )
   }
-  if (indexed.length > 0)
+  if (has('indexed'))
     after.push(
-      `documents as (
+      `added_documents as (
       insert into ${schema}.search (scope, segment, position, part, terms)
-      select $1::text, d.log, d.position, d.part, d.terms::tsvector
-      from ${values.table('d', { log: 'bigint', position: 'bigint', part: 'smallint', terms: 'text' }, documents)} join grown on grown.key = d.log
+      select $1::text, v.log, v.position, v.part, v.terms::tsvector from ${values('documents')} join grown on grown.key = v.log
     )`,
       `indexed as (
       insert into ${schema}.search_until (scope, segment, until)
-      select $1::text, i.log, i.until from ${values.table('i', { log: 'bigint', first: 'bigint', until: 'bigint' }, indexed)} join grown on grown.key = i.log
-      where i.first = coalesce(
-        (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = i.log),
-        (select g.base from ${schema}.segment g where g.scope = $1::text and g.key = i.log)
+      select $1::text, v.log, v.until from ${values('indexed')} join grown on grown.key = v.log
+      where v.first = coalesce(
+        (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = v.log),
+        (select g.base from ${schema}.segment g where g.scope = $1::text and g.key = v.log)
       )
       on conflict (scope, segment) do update set until = excluded.until
     )`,
@@ -217,12 +223,13 @@ export const appendStatement = (
   const grow = `grown as (
       update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, tokens = least(l.tokens, ${Number.MAX_SAFE_INTEGER}) + g.tokens, peaks = g.peaks, appended = g.appended,
         used = ${usedAt('coalesce(g.appended, l.created)')}, sized = ${sizedAt('g.entries')}
-      from given g
-      where ${['l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root', ...conditions].join(' and ')}
+      from planned g
+      where ${conditions.join(' and ')}
       returning l.key
     )`
-  const text = `with ${[...parts, grow, ...after].join(', ')} select key from grown`
-  return { text, values: values.list, documents: indexed.length > 0 }
+  return `with ${[...parts, grow, ...after].join(', ')} select key from grown`
 }
+
+const bytesOrNull = (digits: string | undefined): Buffer | null => (digits === undefined ? null : bytesOf(digits))
 
 export const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')

@@ -1,7 +1,7 @@
 /**
  * Finds where a provider's cached prefix ended, and why. Providers cache tools, then the system text, then messages.
  */
-import { isLeft, isObject, parseJson } from 'indelible/internal/json'
+import { isLeft, isObject, parseJson, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { IndexedMessages } from './compaction.ts'
 import type { SentBefore } from './conversation.ts'
@@ -14,8 +14,8 @@ export interface Edit {
   /** The index of the first changed message. */
   readonly index: number
   readonly because: string
-  /** Whether the message is one of the system messages at the beginning. Default: false. */
-  readonly isSystem?: boolean
+  /** The kind of the message, if it is one of those at the beginning. Default: `messages`. */
+  readonly where?: 'tools' | 'system'
 }
 
 /**
@@ -55,16 +55,26 @@ export const beginningEdit = (
   for (let index = 0; index < Math.max(setup, said.setup); index++) {
     const message = given[index] as Message
     const change = index >= setup ? 'was removed' : index >= said.setup ? 'was added' : 'changed'
-    if (change !== 'changed' || said.identityAt(index) !== identityOf(message))
-      return {
-        index,
-        isSystem: true,
-        because: `message ${index}: ${change === 'was added' ? 'a' : 'the'} system message ${change}`,
-      }
+    if (change === 'changed' && said.identityAt(index) === identityOf(message)) continue
+    const [tools, current] = change === 'changed' ? [toolsOf(said.at(index)), toolsOf(message)] : []
+    if (tools !== undefined && current !== undefined)
+      return { index, where: 'tools', because: toolsChanged(tools, current) }
+    return {
+      index,
+      where: 'system',
+      because: `message ${index}: ${change === 'was added' ? 'a' : 'the'} system message ${change}`,
+    }
   }
   const dropped = start - said.setup
   if (dropped <= 0) return undefined
   return { index: setup, because: `message ${setup}: ${dropped} of the oldest messages were left out` }
+}
+
+/** The tools that Codex sends in a message, as JSON. */
+const toolsOf = (message: Immutable<Message> | undefined): string | undefined => {
+  const [part] = message?.content ?? []
+  const raw = part?.type === 'provider' ? part.raw : undefined
+  return isObject(raw) && raw['type'] === 'additional_tools' ? JSON.stringify(raw['tools']) : undefined
 }
 
 const nameMessage = ({ role, content }: Message, before: readonly Message[]): string => {
@@ -93,14 +103,24 @@ export const cacheBreak = (
   original?: CallBefore,
 ): CacheBreak | undefined => {
   const before = last ?? original
-  const edited =
-    edit &&
-    ({ where: edit.isSystem === true ? 'system' : 'messages', index: edit.index, because: edit.because } as const)
+  const edited = edit && ({ where: edit.where ?? 'messages', index: edit.index, because: edit.because } as const)
   if (before === undefined) return edited
-  if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
-  if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }
-  if (last === undefined && edited === undefined) return undefined
+  const setup =
+    before.tools !== now.tools
+      ? ({ where: 'tools', because: toolsChanged(before.tools, now.tools) } as const)
+      : before.system !== now.system
+        ? ({ where: 'system', because: systemChanged(before.system, now.system) } as const)
+        : undefined
   const index = before.messages.findIndex((digest, at) => now.messages[at] !== digest)
+  // Claude Code also changes a line of its system text then. Of a call of another recorder, the messages are not known.
+  if (compacted && edited === undefined && (setup !== undefined || last === undefined || index !== -1)) {
+    const because = 'the client compacted the conversation'
+    return setup === undefined
+      ? { where: 'messages', ...(index !== -1 && { index }), change: 'compaction', because }
+      : { where: setup.where, change: 'compaction', because: `${because}, and ${setup.because}` }
+  }
+  if (setup !== undefined) return setup
+  if (last === undefined && edited === undefined) return undefined
   if (edited !== undefined && (index === -1 || index >= edited.index)) return edited
   if (index === -1) return undefined
   return {

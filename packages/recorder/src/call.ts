@@ -167,6 +167,10 @@ export class Calls {
     return this.#conversations.hasResponse(id)
   }
 
+  keepSums(): Promise<void> {
+    return this.#conversations.keepSums()
+  }
+
   #compact(
     conversation: Conversation,
     compaction: Compaction,

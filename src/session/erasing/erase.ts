@@ -10,7 +10,7 @@ import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import {
-  stoppable,
+  withSignal,
   inSlices,
   nextTurn,
   sliceRows,
@@ -24,7 +24,7 @@ import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../re
 import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
@@ -78,7 +78,7 @@ export function eraseMessages(
   if (open === undefined && !mirror.sealed)
     throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
   const [what, options] = rest as SessionArguments
-  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options, mirror.redactor)
+  const erasing = prepareErase(open?.written.store ?? store, mirror.id, what, options, mirror.redactor)
   return open === undefined
     ? sessionSteps(erasing, 'eraseMessages')
     : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
@@ -95,8 +95,8 @@ const prepareErase = (
   options: EraseOptions | undefined,
   redactor?: Redactor,
 ): (() => Steps<EraseSessionFault, ErasureReceipt>) => {
-  const { respectLease = false, reason, by, signal } = optionsOf('eraseMessages', options, optionNames)
-  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal }
+  const { respectLease = false, reason, by, signal, digests } = optionsOf('eraseMessages', options, optionNames)
+  const asked = { ...requestFrom('eraseMessages', what), respectLease, signal, digests: digests && new Map(digests) }
   const clean = (text: string | undefined): string | undefined =>
     typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
   return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
@@ -106,7 +106,7 @@ const prepareErase = (
 const requestFrom = (
   call: string,
   what: readonly number[] | EraseTarget,
-): Omit<ErasureRequest, 'respectLease' | 'signal'> => {
+): Omit<ErasureRequest, 'respectLease' | 'signal' | 'digests'> => {
   if (isArray(what))
     return { positions: sortedPositions(what as readonly number[]), inputs: [], all: false, files: false }
   const { messages, inputs, all, files } = optionsOf(call, what as EraseTarget, subjectNames)
@@ -140,6 +140,7 @@ interface ErasureRequest {
   readonly files: boolean
   readonly respectLease: boolean
   readonly signal: SignalLike | undefined
+  readonly digests: EraseOptions['digests']
 }
 
 /** Attempts while the session grows, or while sessions that share its messages are removed. */
@@ -163,7 +164,7 @@ async function* eraseOnce(
   asked: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const untilErased = stoppable(store, asked.signal) // once rows are erased, the rest is done
+  const untilErased = withSignal(store, asked.signal) // once rows are erased, the rest is done
   const opened = yield* need(readMirror(untilErased, id))
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(isCount(at) && at < len))
@@ -249,7 +250,8 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
-    rows.push({ position: rowOf(mirror, at), stub: yield* stubOf(store, mirror, at) })
+    const stub = yield* stubOf(store, mirror, at)
+    rows.push({ position: rowOf(mirror, at), stub, ...present({ digests: asked.digests?.get(at) }) })
     await slices.next()
   }
   const found = asked.all
@@ -419,6 +421,6 @@ const messageOf = (body: string): Partial<Message> => {
   return (isLeft(parsed) ? undefined : messageIn(parsed.right)) ?? {}
 }
 
-const optionNames = { reason: true, by: true, respectLease: true, signal: true } as const
+const optionNames = { reason: true, by: true, respectLease: true, signal: true, digests: true } as const
 
 const subjectNames = { messages: true, inputs: true, all: true, files: true } as const

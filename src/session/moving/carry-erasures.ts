@@ -74,6 +74,7 @@ export async function* recordErasures(
         index,
         leaf,
         stub: stubLeaf(stood, store.hash),
+        ...digestsIn(by, position, leaf),
       })
     }
     const erased = [...groups].map(([by, named]): LedgerRow => ({
@@ -87,6 +88,10 @@ export async function* recordErasures(
   }
   yield* need(appendToLedger(store, ledgerChange) as Promise<Either<ImportFault, unknown>>)
 }
+
+/** The digests that another ledger keeps with a row. */
+const digestsIn = (by: Erasure | undefined, position: number, leaf: string): Pick<ErasedRow, 'digests'> =>
+  present({ digests: by?.rows.find((row) => row.row === position && row.leaf === leaf)?.digests })
 
 /** Another store's entry, marked as a claim that this store can't confirm. */
 const copiedClaimOf = (by: Erasure | undefined): CopiedClaim => {
@@ -106,7 +111,11 @@ export async function* eraseThere(
   if (rows.length === 0) return
   const why = yield* reasonsIn(from)
   const first = rows.map(({ position, row }) => why.get(`${position} ${row.erased}`)).find((by) => by !== undefined)
-  const stubs = rows.map(({ position, row }) => ({ position, stub: row.body }))
+  const stubs = rows.map(({ position, row: { body, erased: leaf = '' } }) => ({
+    position,
+    stub: body,
+    ...digestsIn(why.get(`${position} ${leaf}`), position, leaf),
+  }))
   yield* need(to.erase({ logs: [{ id, expected, rows: stubs }], copied: copiedClaimOf(first) }))
 }
 

@@ -10,8 +10,15 @@ export interface RowsToErase extends LeaseClaim {
   readonly id: string
   /** The head at which the rows were chosen. Erasing does not change the head. */
   readonly expected: Head
-  /** The positions of the rows, and the stub that replaces each. Rows erased before are skipped. */
-  readonly rows: readonly { readonly position: number; readonly stub: string }[]
+  /**
+   * The positions of the rows, and the stub that replaces each. Rows erased before are skipped. The ledger keeps the digests, by
+   * which a program recognizes a copy of the row.
+   */
+  readonly rows: readonly {
+    readonly position: number
+    readonly stub: string
+    readonly digests?: readonly string[]
+  }[]
 }
 
 /** The rows to erase, and the reason for the ledger. */

@@ -14,7 +14,7 @@ import {
   ownFields,
   isCount,
 } from '../../json/index.ts'
-import { isLeaf } from './checked-row.ts'
+import { isLeaf } from './id.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { LogIdentity } from './identity.ts'
 import type { Head, Row, RowKind, StoredRow } from './row.ts'
@@ -53,6 +53,8 @@ export interface ErasedRow {
   readonly leaf: string
   /** The leaf of the stub, so that the stub's role, page kind and call ids can't be changed either. */
   readonly stub: string
+  /** Digests by which the program that erased the row recognizes a copy of it. */
+  readonly digests?: readonly string[]
 }
 
 /** The content of a ledger row. Its time is that of the row. */
@@ -63,6 +65,8 @@ export type LedgerRow = ActionReason &
         readonly type: 'head' | 'removed'
         readonly id: string
         readonly head: Head
+        /** Of a removed session: digests by which the program that removed it recognizes its files. */
+        readonly digests?: readonly string[]
       }
     /** `held`: from this row on, the session can't be erased or removed until it is `released`. */
     | { readonly type: 'released'; readonly id: string; readonly head: Head }
@@ -90,7 +94,9 @@ export const ledgerRow = (said: LedgerRow, at: number): Row => {
         ? { key: said.key }
         : said.type === 'held'
           ? { logs: said.logs }
-          : {}
+          : said.type === 'removed'
+            ? { digests: ownField(said, 'digests') }
+            : {}
   const because = type === 'head' ? {} : { reason, by }
   return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
 }
@@ -104,7 +110,7 @@ export const readLedgerRow = ({
     left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
   const parsed = parseJson(body)
   if (isLeft(parsed) || !isObject(parsed.right)) return notALedger('is not a JSON object')
-  const { type, id, size, root, reason, by, rows, copied, key, logs } = ownFields(parsed.right)
+  const { type, id, size, root, reason, by, rows, copied, key, logs, digests } = ownFields(parsed.right)
   if (typeof type !== 'string') return notALedger('has no type')
   if (!isKnownType(type)) return right(undefined)
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
@@ -117,6 +123,8 @@ export const readLedgerRow = ({
     return isArray(logs) && logs.every(isIdentity)
       ? right({ type, id, head, logs: freezeResult(logs as unknown as readonly LogIdentity[]), ...because })
       : notALedger('names no log')
+  if (type === 'removed')
+    return right({ type, id, head, ...because, ...(isTexts(digests) && { digests: freezeResult(digests) }) })
   if (type !== 'erased') return right({ type, id, head, ...(type === 'head' ? {} : because) })
   if (!isArray(rows) || !rows.every(isErasedRow)) return notALedger('names no erased rows')
   const erased = freezeResult(rows as unknown as readonly ErasedRow[])
@@ -147,7 +155,11 @@ const isErasedRow = (value: unknown): value is ErasedRow =>
   isCount(value['index']) &&
   (value['kind'] === 'entry' || value['kind'] === 'note') &&
   isLeaf(value['leaf']) &&
-  isLeaf(value['stub'])
+  isLeaf(value['stub']) &&
+  (ownField(value, 'digests') === undefined || isTexts(value['digests']))
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  isArray(value) && value.every((one) => typeof one === 'string')
 
 /** The last ledger entry of a session. */
 export interface LedgerEntry {
@@ -161,6 +173,8 @@ export interface LedgerEntry {
   readonly head: Head
   /** Whether it records that the session was removed. */
   readonly removed: boolean
+  /** Digests by which the program that removed it recognizes its files. */
+  readonly digests?: readonly string[]
   /** The reason for the removal, if given. */
   readonly reason?: string
   /** The person who removed it, if given. */

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { freezeResult, isLeft, left, right, ownFields, isCount } from '../../json/index.ts'
+import { freezeResult, present, isLeft, left, right, ownFields, isCount } from '../../json/index.ts'
 import { emptyRange, type BlockId } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
 import { checkAppend } from './check-arguments.ts'
@@ -62,11 +62,11 @@ export const eraseRows = async (
         if (keeping !== undefined)
           return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
-      const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
+      const asked = new Map(one.rows.map((row) => [row.position, row]))
       const rows: (CheckedErasure['logs'][number]['rows'][number] & { readonly row: StoredRow })[] = []
       for (const row of found.right) {
         const { position, body } = row
-        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: stubs.get(position) as string, row })
+        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: asked.get(position)?.stub as string, row })
         await reading.next(body.length)
       }
       checked.push({
@@ -86,6 +86,7 @@ export const eraseRows = async (
           index,
           leaf: bytesToHex(leaf),
           stub: stubLeaf({ kind, body: stub, at }, store.hash),
+          ...present({ digests: asked.get(position)?.digests }),
         })
         await reading.next(stub.length)
       }

@@ -38,10 +38,13 @@ export const resumeCommands: { readonly [Program in NativeProgram]: ResumeComman
   pi: { command: 'pi', resume: (id) => ['--session', id], variable: 'PI_CODING_AGENT_DIR', budget: 150_000 },
 }
 
+const isInstalled = (program: NativeProgram, env: Env): boolean =>
+  (env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, resumeCommands[program].command)))
+
 /** Throws Unreadable if the program is not installed. */
 export const checkInstalled = (program: NativeProgram, env: Env): void => {
   const { command } = resumeCommands[program]
-  if (!(env['PATH'] ?? '').split(delimiter).some((folder) => isProgram(join(folder, command))))
+  if (!isInstalled(program, env))
     throw new Unreadable(`${program}: found no program "${command}" in PATH; nothing was written`, 127)
 }
 
@@ -54,11 +57,12 @@ const isProgram = (path: string): boolean => {
   }
 }
 
-/** Throws Unreadable if the program's folder is missing: it was never started, or keeps its files elsewhere. */
+/** Throws Unreadable if the program's folder is missing, unless the program is installed and never ran: then it is created. */
 export const checkHome = (program: NativeProgram, env: Env): void => {
   if (program === 'opencode') return // its own command writes there
   const folder = program === 'pi' && isByProject(env) ? dirname(folderOf(program, env)) : folderOf(program, env)
-  if (!existsSync(folder))
+  const isElsewhere = [resumeCommands[program].variable, 'PI_CODING_AGENT_SESSION_DIR'].some((name) => env[name])
+  if (!existsSync(folder) && (isElsewhere || !isInstalled(program, env)))
     throw new Unreadable(
       `${program} has no folder ${folder}; start it once, or set ${resumeCommands[program].variable}; nothing was written`,
     )

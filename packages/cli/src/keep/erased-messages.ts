@@ -1,9 +1,10 @@
 /** What was erased or removed in a store, as its ledger records it, without texts: `keep` must not store it again. */
+import { createHash } from 'node:crypto'
 import { decodeRow, erasedBody } from 'indelible/internal/entry'
 import { erasedMessage } from 'indelible/internal/message'
 import { isLeft, jsonIn } from 'indelible/internal/json'
-import { ledgerContent, stubLeaf, type Erasure } from 'indelible/internal/store'
-import type { Message } from 'indelible/message'
+import { contentsOf, ledgerContent, stubLeaf, type Erasure } from 'indelible/internal/store'
+import { isErased, type Message } from 'indelible/message'
 import { pageKinds } from 'indelible/pages'
 import type { Store } from 'indelible/store'
 import { sourceTimeOf, type Transcript } from '@indelible/transcripts'
@@ -16,8 +17,8 @@ export interface ErasedMessages {
   readonly isEmpty: boolean
   /**
    * The positions of a conversation's messages that were erased in any session, also in one that was removed since: their
-   * roles, call ids and times are the same. One that has grown since counts, too. Of a removed session that was encrypted
-   * nobody can read the roles.
+   * roles, call ids and times are the same, or their texts and those of a message beside them. One that has grown since
+   * counts, too.
    *
    * @param time that of messages whose source has no times
    */
@@ -26,7 +27,57 @@ export interface ErasedMessages {
   readonly isLater: (message: Message) => boolean
   /** Whether a session was removed, and nobody asked to keep it again. */
   readonly isRemoved: (id: string) => boolean
+  /** The sizes and digests of removed files, as `fileDigest` writes them. */
+  readonly removedFiles: readonly string[]
 }
+
+/**
+ * Digests by which a copy of a message is recognized once it is erased: with other times, by its text together with that of a message
+ * beside it, since many conversations have a message such as "Continue."; and one of an encrypted session by its role, call ids
+ * and time.
+ *
+ * @param isSecret whether the session is encrypted or salted: then the ledger has nothing of texts
+ */
+export const copyDigests = (
+  messages: readonly Message[],
+  timeOf: (position: number) => number | undefined,
+  isSecret: boolean,
+): ReadonlyMap<number, readonly string[]> =>
+  new Map(
+    messages.map((message, position) => {
+      const times = [sourceTimeOf(message), timeOf(position)]
+      return [position, [...stubDigests(message, times), ...(isSecret ? [] : pairDigests(messages, position))]]
+    }),
+  )
+
+const stubDigests = (message: Message, times: readonly (number | undefined)[]): readonly string[] => {
+  const { role, content } = erasedMessage(message)
+  return [...new Set(times)].flatMap((at) => (at === undefined ? [] : digestOf([role, content, at])))
+}
+
+/** Of a message and the one before it, and of it and the next one. */
+const pairDigests = (messages: readonly Message[], position: number): readonly string[] => {
+  const digests: string[] = []
+  for (const first of [position - 1, position]) {
+    const pair = [messages[first], messages[first + 1]]
+    const texts = pair.map((message) => (message === undefined || isErased(message) ? [] : textsOf(message)))
+    if (texts.every((each) => each.length > 0) && JSON.stringify(texts).length >= shortestPair)
+      digests.push(digestOf([position - first, pair.map((message) => message?.role), texts]))
+  }
+  return digests
+}
+
+const textsOf = ({ content }: Message): readonly string[] => {
+  const texts: string[] = []
+  for (const { what, text } of contentsOf(content)) if (what === 'text' && text !== '') texts.push(text)
+  return texts
+}
+
+/** Shorter pairs of messages may be in any two conversations. */
+const shortestPair = 32
+
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 
 /** Nothing was erased or removed. */
 export const nothingErased: ErasedMessages = {
@@ -34,6 +85,7 @@ export const nothingErased: ErasedMessages = {
   positionsIn: () => new Set(),
   isLater: () => false,
   isRemoved: () => false,
+  removedFiles: [],
 }
 
 /**
@@ -47,6 +99,7 @@ export const nothingErased: ErasedMessages = {
 export const erasedIn = async (store: Store, again: readonly string[]): Promise<ErasedMessages> => {
   const { erasures, sessions } = await valueOrUnreadable(() => ledgerContent(store))
   const stubs = new Set<string>()
+  const digests = new Set(erasures.flatMap(({ rows }) => rows.flatMap(({ digests: own }) => own ?? [])))
   for (const { rows } of erasures) for (const { kind, stub } of rows) if (kind === 'entry') stubs.add(stub)
   if (stubs.size > 0) await addStored(store, erasures, stubs)
   const latest = erasures.reduce((last, { at }) => Math.max(last, at), 0)
@@ -57,13 +110,19 @@ export const erasedIn = async (store: Store, again: readonly string[]): Promise<
     positionsIn: (transcript, time) => {
       const positions = new Set<number>()
       if (stubs.size === 0) return positions
+      const { messages } = transcript
       let position = 0
       for (const row of recordOf(transcript, time).rows) {
         if (!('message' in row)) continue
+        if (digests.size > 0 && pairDigests(messages, position).some((digest) => digests.has(digest)))
+          positions.add(position)
         // The row of a message that is older than the one before it has the time of that one.
         const times = new Set([sourceTimeOf(row.message), row.at, time])
         for (const at of times)
-          if (at !== undefined && isErasedAt(row.message, at)) {
+          if (
+            at !== undefined &&
+            (isErasedAt(row.message, at) || digests.has(stubDigests(row.message, [at])[0] ?? ''))
+          ) {
             positions.add(position)
             break
           }
@@ -73,6 +132,7 @@ export const erasedIn = async (store: Store, again: readonly string[]): Promise<
     },
     isLater: (message) => (sourceTimeOf(message) ?? 0) > latest,
     isRemoved: (id) => sessions.get(id)?.removed === true && !again.includes(id),
+    removedFiles: [...sessions.values()].flatMap(({ removed, digests: files }) => (removed ? (files ?? []) : [])),
   }
 }
 

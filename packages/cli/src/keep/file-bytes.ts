@@ -59,6 +59,16 @@ export const isKeptWhole = async (found: FoundFile, kept: KeepingVersion | undef
     async (content) => (await content.size()) === kept.to && (await hashOf(content, kept.to)) === kept.digest,
   )
 
+/** Whether a file begins with one of these contents: SIZE DIGEST. */
+export const beginsWithOne = async (found: FoundFile, digests: readonly string[]): Promise<boolean> =>
+  withContent(found, async (content) => {
+    for (const text of digests) {
+      const [size = '', digest] = text.split(' ')
+      if ((await hashOf(content, Number(size))) === digest) return true
+    }
+    return false
+  })
+
 const withContent = async <T>(found: FoundFile, work: (content: Content) => Promise<T>): Promise<T> => {
   if (found.rows !== undefined) {
     const bytes = found.rows()

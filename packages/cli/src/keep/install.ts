@@ -11,7 +11,7 @@ import {
 } from '../install/edits.ts'
 import { titleOf } from '../sources/agent-sessions.ts'
 import { homeOf } from '../sources/home.ts'
-import { defaultStorePath, storeFile } from '../sources/store.ts'
+import { defaultStorePath, isAddress, storeFile } from '../sources/store.ts'
 import { ownProgram } from '../terminal/program.ts'
 import { confirm, mustConfirm, Unreadable, type Call } from '../terminal/command.ts'
 import { hookEdit, hookMark, programsWithHooks } from './hooks.ts'
@@ -27,6 +27,7 @@ const variableNames: readonly string[] = [
     'KIMI_CODE_HOME',
     'QWEN_HOME',
     'OPENCODE_DB',
+    'PGPASSFILE',
   ],
 ]
 
@@ -119,6 +120,8 @@ const commandOf = (
     ...[...ownProgram(), 'keep', '--store', store],
     ...[...listOf('only'), ...listOf('exclude'), ...textOption('scope', false), ...textOption('key-file', true)],
     ...(values['redact'] === true ? ['--redact'] : []),
+    ...(values['shared'] === true ? ['--shared'] : []),
+    ...textOption('to', !isAddress(String(values['to'] ?? ''))),
   ]
   const set = { ...env, HOME: homeOf(env) }
   const variables = variableNames.flatMap((name) => {

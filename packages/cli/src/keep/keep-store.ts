@@ -15,10 +15,18 @@ import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { leftOutLines, tellReadLosses } from '../terminal/report.ts'
 import { version } from '../terminal/version.ts'
 import { erasedIn, type ErasedMessages } from './erased-messages.ts'
-import { isKeptWhole, keepBytes, SessionGrew, type FileChange, type KeepingSession } from './file-bytes.ts'
+import {
+  beginsWithOne,
+  isKeptWhole,
+  keepBytes,
+  SessionGrew,
+  type FileChange,
+  type KeepingSession,
+} from './file-bytes.ts'
 import { keyOf, versionsIn } from './kept-files.ts'
 import type { KeptState, RunFile } from './run-file.ts'
 import { sessionIdIn, usableId } from './session-ids.ts'
+import { keepSums } from 'indelible/internal/usage'
 import { bringRows, type RowsResult } from './session-rows.ts'
 
 /** A session on this machine: its file, or rows in a database, and what lies beside it. */
@@ -134,6 +142,8 @@ interface Work extends SessionFiles {
   isSkipped: boolean
   /** The files that are kept as they are now. */
   kept: FoundFile[]
+  /** Whether `kept` has their bytes, too. */
+  hasBytes: boolean
   results: RowsResult[]
 }
 
@@ -161,6 +171,7 @@ const keepProgram = async (
     unread: undefined,
     isSkipped: false,
     kept: [],
+    hasBytes: false,
     results: [],
   }))
   if (!options.isDry) {
@@ -169,7 +180,7 @@ const keepProgram = async (
     await inParallel(work, async (one) => {
       one.id = before.get(one.files[0]?.path ?? '')?.session ?? (await sessionIdIn(one.files[0] as FoundFile))
       if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
-      if (await isSkipped(store, one, erased)) one.isSkipped = true
+      if (await isSkipped(store, one, erased, options)) one.isSkipped = true
       else if (options.redactor !== undefined) one.kept = [...one.files]
       else if (!erased.isEmpty && (await sharesErased(store, one, erased))) one.kept = [...one.files]
       else await keepFiles(store, one, isKept)
@@ -187,13 +198,15 @@ const keepProgram = async (
     await remember(store, run, work, options)
   }
   const states = options.isDry ? before : run.files(store.scope)
-  const touched = options.isDry ? await touchedOnly(store, news, before) : new Set<string>()
+  const touched = new Set(options.isDry ? await touchedOnly(store, news, before) : [])
   const gone = goneFiles(program, sessions, states, options)
   if (!options.isDry)
     run.put(
       store.scope,
       gone.map((one) => ({ ...one, gone: 1 })),
     )
+  // Also of sessions whose messages could not be stored, such as on a full disk.
+  for (const { kept, hasBytes } of work) if (hasBytes) for (const { path } of kept) touched.add(path)
   const there = new Set(sessions.flatMap(({ files }) => files.map(({ path }) => states.get(path)?.session ?? '')))
   const days = deletesAfter(program, terminal.env)
   const soon = (days ?? 0) - 7
@@ -264,7 +277,7 @@ const stampOf = (stamp: string, { redactor }: KeepOptions): string =>
 const countOf = (changes: readonly string[]): ProgramReport['changes'] =>
   Object.fromEntries([...Map.groupBy(changes, (change) => change)].map(([change, all]) => [change, all.length]))
 
-const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
+export const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < all.length) await work(all[next++] as T)
@@ -273,10 +286,19 @@ const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>)
 }
 
 /** Whether the session was removed and is not there again. */
-const isSkipped = async (store: Store, { id }: Work, erased: ErasedMessages): Promise<boolean> => {
-  if (!erased.isRemoved(id)) return false
+const isSkipped = async (
+  store: Store,
+  { id, files }: Work,
+  erased: ErasedMessages,
+  { again }: KeepOptions,
+): Promise<boolean> => {
+  const [file] = files
+  if (again.includes(id)) return false
+  if (!erased.isRemoved(id) && (file === undefined || erased.removedFiles.length === 0)) return false
   const found = await store.info(id)()
-  return isLeft(found) && found.left._tag === 'NoSuchLog'
+  if (!isLeft(found) || found.left._tag !== 'NoSuchLog') return false
+  if (erased.isRemoved(id) || file === undefined) return erased.isRemoved(id)
+  return beginsWithOne(file, erased.removedFiles).catch(() => false) // what can't be read is reported when it is kept
 }
 
 /** Whether messages of the session, or of one that has the same messages, were erased: then its files would have them. */
@@ -308,6 +330,7 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
       const session = await keepingSession(store, one)
       one.changes = []
       one.kept = []
+      one.hasBytes = true
       for (const file of one.files) {
         failed = file
         if (isKept(file) && session.head !== undefined) one.kept.push(file)
@@ -330,8 +353,8 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
 
 const mostAttempts = 10
 
-/** Why a file is not kept. One that this command fails on must not keep the others from being kept. */
-const reasonOf = (error: unknown): string => {
+/** Why a file or a session is not kept. One that this command fails on must not keep the others from being kept. */
+export const reasonOf = (error: unknown): string => {
   if (error instanceof Unreadable) return error.message
   const { code, errcode } = error as NodeJS.ErrnoException & { readonly errcode?: number }
   if (errcode !== undefined) return `SQLite can't read it: ${(error as Error).message}`
@@ -381,7 +404,7 @@ const keepRows = async (
   } catch (error) {
     if (error instanceof UnreadFormat) one.unread = `${source.path}: ${error.message}`
     else {
-      one.failure ??= `${source.path}: ${reasonOf(error)}`
+      one.failure ??= `${one.hasBytes ? 'the messages of ' : ''}${source.path}${one.hasBytes ? ', whose bytes are kept' : ''}: ${reasonOf(error)}`
     }
     if (redactor !== undefined) one.failure ??= `${source.path}: ${(error as Error).message}`
   }
@@ -423,6 +446,7 @@ export const rowsOfSource = async (
       erased,
       Math.round(source.changed),
     )
+    if (done.done !== 'unchanged' && done.done !== 'removed') await keepSums(store, done.id)()
     if (done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal as Terminal)
     results.push(done)
   }

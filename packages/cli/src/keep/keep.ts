@@ -1,19 +1,21 @@
 /** `indelible keep`: keeps the sessions of all programs on this machine. */
 import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { dirname, sep } from 'node:path'
 import { isArray } from 'indelible/internal/json'
-import { memoryStore } from 'indelible/store'
+import { memoryStore, type Store } from 'indelible/store'
 import { folderOf, programs, titleOf } from '../sources/agent-sessions.ts'
 import { homeOf } from '../sources/home.ts'
 import { tellLastResult } from './last-result.ts'
-import { storeOption, withStore } from '../sources/place.ts'
+import { scopeOf, storeOption, withKeysOf, withOpened, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
-import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
-import { Misuse, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { defaultStorePath, isAddress, openStore, storeName, storeOptionOf } from '../sources/store.ts'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { sizeText } from '../terminal/progress.ts'
 import { countText, oneLine, padEnd, padStart, widestOf } from '../terminal/screen.ts'
 import { keepSessions, type KeepOptions, type ProgramReport } from './keep-store.ts'
 import { RunFile, runFilePath } from './run-file.ts'
+import type { SendReport } from './send.ts'
 
 export const keep: Command = {
   name: 'keep',
@@ -40,6 +42,13 @@ of a session that has them. A removed session is skipped until --again names it.
 Codex, Gemini CLI, Qwen Code, Copilot CLI and pi, and every 15 minutes by a timer. It
 shows the changes and asks. --uninstall removes them again, and no session.
 
+--to sends the messages of all kept sessions to a second store, such as one in
+PostgreSQL, without text that looks like a secret, and without the bytes of files:
+to a scope with your user name, or with --shared to the scope "default", which
+everybody sees. Each session names its machine: "indelible list --where host=NAME".
+One that has grown on two machines continues in a fork. What you erased here is
+erased there. The password comes from PGPASSWORD or ~/.pgpass.
+
 One run at a time keeps a store: another one asks it to look again, and ends.
 
 Exit code 1 if something is not kept; it is listed, and the next run tries again.`,
@@ -50,6 +59,8 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     redact: {
       help: 'remove text that looks like an API key, a token, or a password in an address, and keep no bytes of files',
     },
+    to: { value: 'STORE', help: 'also send the sessions to this store, without secrets and bytes of files' },
+    shared: { help: 'with --to: not to a scope of your own, but to the scope "default"' },
     'dry-run': { help: 'only print what would be kept' },
     json: { help: 'one JSON object for each program' },
     install: { help: 'run it by itself: hooks of programs, and a timer' },
@@ -58,14 +69,19 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
     ...storeOption,
   },
   forms: {
-    '': ['only', 'exclude', 'again', 'redact', 'dry-run', 'json', ...Object.keys(storeOption)],
-    install: ['only', 'exclude', 'redact', 'yes', ...Object.keys(storeOption)],
+    '': ['only', 'exclude', 'again', 'redact', 'to', 'shared', 'dry-run', 'json', ...Object.keys(storeOption)],
+    install: ['only', 'exclude', 'redact', 'to', 'shared', 'yes', ...Object.keys(storeOption)],
     uninstall: ['yes', ...Object.keys(storeOption)],
   },
-  examples: ['indelible keep', 'indelible keep --only claude-code --exclude ~/work/secret'],
+  examples: [
+    'indelible keep',
+    'indelible keep --only claude-code --exclude ~/work/secret',
+    'indelible keep --to postgres://ann@db.example.com/agents',
+  ],
   run: async (call) => {
     const { values, terminal } = call
     const options = optionsOf(call)
+    const target = targetOf(call)
     if (values['install'] === true) return (await import('./install.ts')).install(call)
     if (values['uninstall'] === true) return (await import('./install.ts')).uninstall(call)
     const location = storeOptionOf(values, terminal)
@@ -90,13 +106,17 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
         }
         let reports: readonly ProgramReport[]
         let code: number
+        let notSent: readonly string[] = []
         do {
           reports = await keepSessions(store, run, options, terminal)
           code = await printReports(reports, call, options)
+          if (target === undefined) continue
+          notSent = await send(store, target, call, options)
+          if (notSent.length > 0) code = 1
         } while (!options.isDry && run.takeRequest())
         reportRedactions(options.redactor, terminal)
         if (options.isDry) return code
-        run.end({ at: Date.now(), failures: reports.flatMap(notKept) })
+        run.end({ at: Date.now(), failures: [...reports.flatMap(notKept), ...notSent] })
         if (file !== undefined && values['json'] !== true) await printSize(file, before, terminal)
         return code
       } finally {
@@ -127,6 +147,68 @@ const optionsOf = ({ values, positionals, terminal }: Call): KeepOptions => {
     redactor: redactorIn(values),
     isDry: values['dry-run'] === true,
   }
+}
+
+/** The second store. Throws Misuse. */
+const targetOf = ({ values, terminal }: Call): string | undefined => {
+  const { to } = values
+  if (to === undefined && values['shared'] === true) throw new Misuse('--shared needs --to STORE')
+  if (to === undefined) return undefined
+  if (typeof to !== 'string' || to === '') throw new Misuse('--to takes a STORE')
+  if (values['dry-run'] === true) throw new Misuse('--dry-run and --to exclude each other: a dry run sends nothing')
+  if (!isAddress(to)) {
+    if (terminal.path(to) === terminal.path(storeOptionOf(values, terminal) ?? defaultStorePath(terminal.env)))
+      throw new Misuse('--to takes a second store, not the one that keeps the sessions')
+    return to
+  }
+  const { password, searchParams } = new URL(to)
+  if (password !== '' || searchParams.has('password'))
+    throw new Misuse(
+      'the address of --to has a password, which other users of this machine can see: use PGPASSWORD, or ~/.pgpass',
+    )
+  return to
+}
+
+/** Send the sessions, and print it. Returns what was not sent. */
+const send = async (store: Store, location: string, call: Call, options: KeepOptions): Promise<readonly string[]> => {
+  const { values, terminal } = call
+  const name = storeName(location)
+  try {
+    const user = userInfo().username
+    const { sendSessions } = await import('./send.ts')
+    const report = await withOpened(await openStore(location, true, terminal), (target) =>
+      withKeysOf(call, target, (keyed) =>
+        sendSessions(store, scopeOf(keyed, values['shared'] === true ? 'default' : user), user, options, terminal),
+      ),
+    )
+    if (values['json'] === true) await terminal.printJson([{ to: name, ...report }])
+    else await terminal.print(sentLines(name, report))
+    return report.failures.map((line) => `not sent: ${line}`)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    const line = `not sent to ${name}: ${error.message}`
+    terminal.tell([oneLine(line)])
+    return [line]
+  }
+}
+
+const sentLines = (name: string, report: SendReport): readonly string[] => {
+  const { scope, sessions, added, grown, erased, secrets, forks, unread, failures } = report
+  const news = [
+    ...[added > 0 ? `${added} new` : '', grown > 0 ? `${grown} grown` : ''],
+    ...[
+      erased > 0 ? `${countText(erased, 'message')} erased` : '',
+      secrets > 0 ? `${countText(secrets, 'secret')} removed` : '',
+    ],
+  ].filter(Boolean)
+  return [
+    `${name}, scope ${oneLine(scope)}: ${countText(sessions - unread.length - failures.length, 'session')} without bytes of files${news.length === 0 ? '' : `   ${news.join(', ')}`}`,
+    ...forks.map(oneLine),
+    ...(unread.length === 0
+      ? []
+      : [`${countText(unread.length, 'session')} without messages, not sent: ${oneLine(listText(unread))}`]),
+    ...failures.map((line) => `not sent: ${oneLine(line)}`),
+  ]
 }
 
 const listOf = (value: unknown): readonly string[] => (isArray(value) ? value.map(String) : [])

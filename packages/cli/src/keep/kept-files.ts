@@ -53,6 +53,10 @@ export const latestWhole = (versions: readonly KeptVersion[]): KeptVersion | und
   return undefined
 }
 
+/** The sizes and digests of a session's kept files, by which `keep` recognizes them under another name once it is removed. */
+export const fileDigests = (notes: Iterable<Note>): readonly string[] =>
+  [...versionsIn(notes).values()].flatMap((versions) => versions.map(({ to, digest }) => `${to} ${digest}`))
+
 /** The bytes of a version, in pieces. Throws Unreadable if a block is missing or is not what was kept. */
 export async function* bytesOf(store: Store, { file, pieces, digest }: KeptVersion): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256')

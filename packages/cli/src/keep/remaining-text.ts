@@ -5,12 +5,13 @@ import { contentsOf, finderOf } from 'indelible/internal/store'
 import { spellings } from 'indelible/internal/session'
 import type { Note } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
-import { eraseMessages, readSession } from 'indelible/session'
+import { describeSession, eraseMessages, readSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { programs, sourcesOf, titleOf } from '../sources/agent-sessions.ts'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { allSessions } from '../sources/sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
+import { copyDigests } from './erased-messages.ts'
 import { pieceOf } from './kept-files.ts'
 
 /** What is to be erased of a session, read before it is. */
@@ -22,6 +23,8 @@ interface TextToErase {
   /** Whether files of it are kept. */
   readonly hasFiles: boolean
   readonly texts: readonly string[]
+  /** By position: digests by which `keep` recognizes copies of the messages. Undefined if no program wrote them. */
+  readonly digests: ReadonlyMap<number, readonly string[]> | undefined
 }
 
 /** Shorter texts could come from anywhere. */
@@ -35,7 +38,7 @@ export const textToErase = async (
 ): Promise<TextToErase> => {
   const opened = await readSession(store, id)()
   // The erasure says why it can't be read.
-  if (isLeft(opened)) return { id, path: undefined, program: undefined, hasFiles: false, texts: [] }
+  if (isLeft(opened)) return { id, path: undefined, program: undefined, hasFiles: false, texts: [], digests: undefined }
   const session = opened.right
   const view = session.view()
   const texts = new Set<string>()
@@ -45,9 +48,17 @@ export const textToErase = async (
       if (what === 'text' && text.length >= shortest) texts.add(text)
   }
   const notes = [...session.notes()] as readonly Note[]
+  const source = sourceOf(session.metadata())
+  const times = Array.from(session.at().rows()).flatMap((row) => (row.kind === 'entry' ? [row.at] : []))
+  const found = await describeSession(store, id)()
+  const isSecret = isLeft(found) || found.right.encrypted || found.right.erasable === true
   return {
     id,
-    ...sourceOf(session.metadata()),
+    ...source,
+    digests:
+      source.program === undefined
+        ? undefined
+        : copyDigests([...view] as Message[], (position) => times[position], isSecret),
     hasFiles: notes.some(({ type }) => type === 'kept_file'),
     texts: [...texts],
   }

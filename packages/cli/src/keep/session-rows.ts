@@ -88,7 +88,8 @@ export const bringRows = async (
   }
 }
 
-const openToAppend = async (store: Store, id: string): Promise<Session> => {
+/** Throws Unreadable if it is sealed. */
+export const openToAppend = async (store: Store, id: string): Promise<Session> => {
   const opened = await valueOrUnreadable(openSession(store, id))
   if (opened.state === 'open') return opened
   throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)

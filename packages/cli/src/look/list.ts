@@ -1,15 +1,13 @@
 /** `indelible list`: the sessions of a store or of this machine's agents, the forks, the scopes. */
-import { isLeft } from 'indelible/internal/json'
 import { tellLastResult } from '../keep/last-result.ts'
 import type { SessionInfo } from 'indelible/session'
-import { readUsage } from 'indelible/internal/session'
 import type { ListQuery, Store } from 'indelible/store'
 import { compareIds, type DamagedEntry } from 'indelible/internal/store'
 import { Misuse, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { activityOf, claudeAgentText, workFolderOf, projectIn, titleOf, tokensOf } from '@indelible/view/internal'
 import { didYouMean } from '../sources/advice.ts'
 import { firstWords } from '../sources/first-words.ts'
-import { fieldNames, filterOf, whereHelp } from '../sources/list-filter.ts'
+import { fieldNames, filterOf, modelsOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
 import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widestOf, widthOf } from '../terminal/screen.ts'
@@ -267,12 +265,6 @@ const printTable = async (
 
 /** The most sessions to inspect at the same time: a remote store answers slowly. */
 const sessionsAtOnce = 16
-
-/** The models of a session's calls; empty if they can't be read. Cost: O(notes). */
-const modelsOf = async (store: Store, info: SessionInfo): Promise<readonly string[]> => {
-  const uses = await readUsage(store, info)()
-  return isLeft(uses) ? [] : uses.right.flatMap(({ model }) => model ?? [])
-}
 
 /** The project of an imported session, and its title; of a fork, where it began; else the first words of its user. */
 export const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {

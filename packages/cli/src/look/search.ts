@@ -1,5 +1,5 @@
 /** `indelible search`: finds words in all sessions of a store. `indelible index`: builds an index that speeds it up. */
-import { present } from 'indelible/internal/json'
+import { isLeft, present } from 'indelible/internal/json'
 import { isRole, roles } from 'indelible/internal/message'
 import {
   dropIndex,
@@ -25,6 +25,8 @@ import {
   withScopes,
 } from '../sources/place.ts'
 import { countText, fitColumns, groupedNumber, oneLine, padEnd, widestOf, widthOf } from '../terminal/screen.ts'
+import { filterOf, sessionsWhere, whereHelp } from '../sources/list-filter.ts'
+import { machinesOf } from '../sources/machines.ts'
 import { sessionOrAdvice, sessionsIn, shortIdsIn } from '../sources/sessions.ts'
 
 export const search: Command = {
@@ -63,6 +65,7 @@ its messages were searched, the exit code is 1.`,
     role: { value: 'ROLE', help: `only messages of this role: ${roles.join(', ')}` },
     since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
     until: { value: 'TIME', help: 'only messages appended before' },
+    where: { value: 'TEST', many: true, help: whereHelp },
     question: { help: 'find sessions by a question, even if it does not end with a question mark' },
     limit: { value: 'N', help: 'print at most N messages (default: 20), or N sessions of a question (default: 5)' },
     json: {
@@ -82,6 +85,7 @@ its messages were searched, the exit code is 1.`,
     const query = positionals.join(' ')
     if (query.trim() === '') throw new Misuse('search needs WORDS')
     const options = optionsIn(values)
+    filterOf(values) // report errors before opening a store
     const isQuestion = values['question'] === true || (/[?？؟]\s*$/.test(query) && values['sort'] === undefined)
     if (isQuestion && values['sort'] !== undefined)
       throw new Misuse('--sort orders messages, and a question finds sessions')
@@ -105,9 +109,16 @@ its messages were searched, the exit code is 1.`,
         return
       }
       const print = async (found: readonly Found[]): Promise<void> => {
+        const machines = await machinesOfHits(scopes, found)
         if (values['json'] === true)
-          await terminal.printJson(found.map(({ scope, hit }) => ({ ...(all && { scope }), ...hit })))
-        else await terminal.print(linesOf(found, all, await shortIdsOf(scopes, found, terminal), terminal))
+          await terminal.printJson(
+            found.map((one) => ({
+              ...(all && { scope: one.scope }),
+              ...one.hit,
+              ...present({ machines: machines(one) }),
+            })),
+          )
+        else await terminal.print(linesOf(found, all, await shortIdsOf(scopes, found, terminal), machines, terminal))
       }
       const found: Found[] = []
       for (const store of scopes)
@@ -159,7 +170,16 @@ const answer = async (
   for (const store of scopes) {
     const only = values['session']
     const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
-    const filters = present({ in: where, retracted, role, since, until, session })
+    const passing = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
+    const filters = present({
+      in: where,
+      retracted,
+      role,
+      since,
+      until,
+      session,
+      sessions: passing && [...passing.keys()],
+    })
     const one = await terminal.waiting('searching', () =>
       valueOrUnreadable(searchStore(store, { question, ...filters, limit: Math.min(100, limit) })),
     )
@@ -183,7 +203,8 @@ const answer = async (
     const more = session.more === 0 ? '' : `  ${groupedNumber(session.more)} more`
     const id = (await shortIdsIn(store, [session.session], terminal))(session.session)
     const day = new Date(info.appended).toISOString().slice(0, 10)
-    lines.push(`${scope}${terminal.paint('cyan', id)}  ${terminal.paint('dim', `${day}${more}`)}`)
+    const machines = machinesOf(info.metadata).map((machine) => `  ${oneLine(machine)}`)
+    lines.push(`${scope}${terminal.paint('cyan', id)}  ${terminal.paint('dim', `${day}${machines.join('')}${more}`)}`)
     for (const { position, role: speaker, excerpt } of session.passages) {
       const head = `  ${padEnd(`${position}`, 5)} ${speaker}  `
       lines.push(
@@ -205,6 +226,21 @@ const shortIdsOf = async (
     short.set(store.scope, await shortIdsIn(store, ids, terminal))
   }
   return ({ scope, hit: { session } }) => short.get(scope)?.(session) ?? oneLine(session)
+}
+
+/** The machines that the sessions of hits were sent from. */
+const machinesOfHits = async (
+  scopes: readonly Store[],
+  found: readonly Found[],
+): Promise<(found: Found) => readonly string[] | undefined> => {
+  const machines = new Map<string, readonly string[]>()
+  for (const store of scopes)
+    for (const id of new Set(found.flatMap(({ scope, hit }) => (scope === store.scope ? [hit.session] : [])))) {
+      const info = await describeSession(store, id)()
+      const names = isLeft(info) ? [] : machinesOf(info.right.metadata)
+      if (names.length > 0) machines.set(`${store.scope} ${id}`, names)
+    }
+  return ({ scope, hit }) => machines.get(`${scope} ${hit.session}`)
 }
 
 /** The milliseconds after which a search without an index suggests one. */
@@ -296,6 +332,7 @@ const searchOneStore = async (
   const only = values['session']
   const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
   const options = { ...given, ...(session !== undefined && { session }) }
+  const passing = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
   let [after, hits, read]: [string | undefined, number, number] = [undefined, 0, 0]
   let bar: Progress | undefined
   do {
@@ -312,13 +349,14 @@ const searchOneStore = async (
         }),
       )
     const page: SearchPage = bar === undefined ? await terminal.waiting('searching', nextPage) : await nextPage()
-    hits += page.hits.length
-    totals.hits += page.hits.length
+    const passed = passing === undefined ? page.hits : page.hits.filter(({ session: id }) => passing.has(id))
+    hits += passed.length
+    totals.hits += passed.length
     totals.behind = Math.max(totals.behind, page.behind ?? 0)
     totals.indexed &&= page.indexed
     for (const id of page.damaged ?? []) totals.damaged.add(id)
     for (const id of page.encrypted ?? []) totals.encrypted.add(id)
-    await found(page.hits)
+    await found(passed)
     after = page.next
     if (page.read === undefined || after === undefined) continue
     bar ??= terminal.progress('searching without an index', await rowsOf(store, session), 'rows')
@@ -338,12 +376,13 @@ const linesOf = (
   found: readonly Found[],
   all: boolean,
   idIn: (found: Found) => string,
+  machinesOfHit: (found: Found) => readonly string[] | undefined,
   { columns, paint, shows }: Terminal,
 ): readonly string[] => {
   const heads = found.map((one) => {
     const { position, retracted, role, in: where } = one.hit
     const scope = all ? `${oneLine(one.scope)}  ` : ''
-    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}`
+    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}${(machinesOfHit(one) ?? []).map((machine) => ` ${oneLine(machine)}`).join('')}`
     return { place: `${scope}${idIn(one)}:${position}`, beside }
   })
   const widest = (name: 'place' | 'beside'): number => widestOf(heads.map((head) => head[name]))

@@ -1,7 +1,8 @@
 /** `indelible copy --from A --to B`: copies the sessions of one store to another. */
 import type { CallbackThrew } from 'indelible'
 import { isRight } from 'indelible/internal/json'
-import { copySession, describeSession, type SessionFault } from 'indelible/session'
+import { ledgerContent } from 'indelible/internal/store'
+import { copySession, describeSession, type SessionFault, type SessionInfo } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
 import {
@@ -10,11 +11,12 @@ import {
   scopeOf,
   scopesOf,
   headForTerminal,
+  valueOrUnreadable,
   withKeysOf,
   withOpened,
 } from '../sources/place.ts'
 import { countText, groupedNumber } from '../terminal/screen.ts'
-import { namesOf, scopesBeside, findSessionId, sessionsIn } from '../sources/sessions.ts'
+import { allSessions, namesOf, scopesBeside, findSessionId, sessionsIn } from '../sources/sessions.ts'
 import { openStore } from '../sources/store.ts'
 
 export const copy: Command = {
@@ -24,8 +26,8 @@ export const copy: Command = {
   usage: ['copy [--from STORE] --to STORE [SESSION…]'],
   about: `Copies the named sessions, or all of them, under their own ids, and compares the
 heads of both records. Run the command again to continue an interrupted copy.
-An unfinished copy is not yet a session of the other store. If the other store
-already has the whole session, nothing changes. If its session with that id
+An unfinished copy is not yet a session of the other store. A session that the
+other store already has whole is not read again, and only counted. If its session with that id
 differs or is longer, the command reports it, changes nothing there, copies the
 others, and exits with code 1.
 
@@ -61,15 +63,23 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
     const source = await openStore(sourcePath, false, terminal)
     await withOpened(source, async (source) =>
       withOpened(await openStore(targetPath, true, terminal), async (target) => {
-        let [count, left] = [0, 0]
+        let [count, left, before] = [0, 0, 0]
         await withKeysOf(call, source, (sourceWithKeys) =>
           withKeysOf(call, target, async (targetWithKeys) => {
             for (const from of await scopesOf(source, values)) {
               const to = scopeOf(target, from.scope)
-              const ids = positionals.length === 0 ? await idsOf(from) : positionals
+              const found = positionals.length === 0 ? (await sessionsIn(from)).toReversed() : undefined
+              const there = found === undefined ? () => false : await copiedBefore(from, to)
+              // Oldest first, so that the copies are created in the same order.
+              const ids = found?.filter((info) => !there(info)).map(({ id }) => id) ?? positionals
               const keyed = { from: scopeOf(sourceWithKeys, from.scope), to: scopeOf(targetWithKeys, from.scope) }
-              count += ids.length
-              for (const id of ids) if (!(await copyOne({ from, to }, keyed, id, terminal))) left += 1
+              count += found?.length ?? ids.length
+              before += (found?.length ?? ids.length) - ids.length
+              for (const id of ids) {
+                const done = await copyOne({ from, to }, keyed, id, found === undefined, terminal)
+                if (done === 'failed') left += 1
+                if (done === 'unchanged') before += 1
+              }
             }
           }),
         )
@@ -77,6 +87,8 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
         const others = beside === undefined ? [] : await scopesBeside(beside)
         if (count === 0 && beside !== undefined)
           terminal.tell([`no sessions in the scope ${JSON.stringify(beside.scope)}: nothing was copied`])
+        if (before > 0 && positionals.length === 0)
+          terminal.tell([`${countText(before, 'session')} ${before === 1 ? 'was' : 'were'} already copied`])
         if (others.length > 0)
           terminal.tell([`not copied: the sessions in ${namesOf(others)}; --all-scopes copies all`])
         if (left > 0)
@@ -91,8 +103,14 @@ interface Stores {
   readonly to: Store
 }
 
-/** Copy one session; false, with the reason printed, if that failed. Keys are used only for encrypted sessions. */
-const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Terminal): Promise<boolean> => {
+/** Copy one session, and print it, or why that failed. Keys are used only for encrypted sessions. */
+const copyOne = async (
+  plain: Stores,
+  keyed: Stores,
+  given: string,
+  isNamed: boolean,
+  terminal: Terminal,
+): Promise<'copied' | 'unchanged' | 'failed'> => {
   const { from } = plain
   let id: string
   try {
@@ -100,7 +118,7 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     terminal.tell([`--from: ${error.message}`])
-    return false
+    return 'failed'
   }
   const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
   let stored = false
@@ -115,17 +133,19 @@ const copyOne = async (plain: Stores, keyed: Stores, given: string, terminal: Te
   bar.end()
   if (!isRight(copied)) {
     terminal.tell([whyNot(id, copied.left)])
-    return false
+    return 'failed'
   }
   const { len, head } = copied.right
   if (isEncrypted && stores.from.encryption === undefined)
     terminal.tell([
       `${id}: encrypted; if its receipts name tools and instructions, they were not copied: that needs --key-file FILE`,
     ])
-  await terminal.print([
-    `${id}: ${countText(len, 'message')}, head ${headForTerminal(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
-  ])
-  return true
+  const isChange = stored || head.size === 0
+  if (isChange || isNamed)
+    await terminal.print([
+      `${id}: ${countText(len, 'message')}, head ${headForTerminal(head, terminal)}${isChange ? '' : ', already copied'}`,
+    ])
+  return isChange ? 'copied' : 'unchanged'
 }
 
 /** Why one session was not copied. Throws Unreadable if the others can't be copied either. */
@@ -150,6 +170,22 @@ const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): s
   }
 }
 
-/** Oldest first, so that the copies are created in the same order. */
-const idsOf = async (store: Store): Promise<readonly string[]> =>
-  (await sessionsIn(store)).map(({ id }) => id).toReversed()
+/**
+ * Which sessions the other store already has whole, with their erasures and holds.
+ *
+ * Cost    a list of the sessions of both stores, and their ledgers; no session is read
+ */
+const copiedBefore = async (from: Store, to: Store): Promise<(info: SessionInfo) => boolean> => {
+  const there = new Map<string, SessionInfo>()
+  for await (const info of allSessions(to)) there.set(info.id, info)
+  const own = await valueOrUnreadable(() => ledgerContent(from))
+  const { held } = await valueOrUnreadable(() => ledgerContent(to))
+  const erased = new Set(own.erasures.map(({ id }) => id))
+  return ({ id, head, encrypted, forkedFrom }) => {
+    const found = there.get(id)
+    if (found === undefined || encrypted || found.encrypted || found.head.root !== head.root) return false
+    // A fork shares messages that may have been erased in its original.
+    if (erased.has(id) || (erased.size > 0 && forkedFrom !== undefined)) return false
+    return found.head.size === head.size && (held.has(id) || !own.held.has(id))
+  }
+}

@@ -2,7 +2,7 @@
 import { actionReasonOf, identityAt, ledgerContent, type DamagedEntry, type ErasedRow } from 'indelible/internal/store'
 import type { Note } from 'indelible/internal/notes'
 import { hasContent, type RemainingData } from 'indelible/internal/session'
-import { isArray, isLeft } from 'indelible/internal/json'
+import { isArray, isLeft, present } from 'indelible/internal/json'
 import { listHolds, type AnyEvidenceFault } from '@indelible/evidence'
 import {
   describeSession,
@@ -330,7 +330,8 @@ const eraseAll = async (
   let [residue, failed] = [0, 0]
   for (const [id, at] of plans) {
     const before = await textToErase(store, id, more?.all === true ? undefined : at)
-    const erased = await eraseMessages(store, id, { messages: at, ...more }, actionReasonOf(values))()
+    const because = present({ ...actionReasonOf(values), digests: before.digests })
+    const erased = await eraseMessages(store, id, { messages: at, ...more }, because)()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
       terminal.tell([`${id}: skipped: ${reasonToSkip(erased.left)}`])

@@ -1,11 +1,13 @@
 /** `indelible remove SESSION…`: removes sessions, with all their messages, from the store. */
 import { existsSync } from 'node:fs'
 import { actionReasonOf } from 'indelible/internal/store'
-import { isLeft } from 'indelible/internal/json'
+import { isLeft, present } from 'indelible/internal/json'
 import { removeRecorded } from '@indelible/evidence'
-import { describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
+import type { Note } from 'indelible/internal/notes'
+import { describeSession, listUnfinished, readSession, removeUnfinished } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { mustConfirm, becauseOptions, confirm, Misuse, Unreadable, type Command } from '../terminal/command.ts'
+import { fileDigests } from '../keep/kept-files.ts'
 import { sourceOf } from '../keep/remaining-text.ts'
 import { valueOrUnreadable, faultText, storeOption, withStore } from '../sources/place.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
@@ -56,13 +58,21 @@ In a terminal the command asks first; type yes to continue.`,
       if (asks) await confirm(terminal, `Remove ${what} permanently?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
       const sources = new Map<string, string | undefined>()
+      const digests = new Map<string, readonly string[]>()
       for (const id of sizes.keys()) {
-        const info = await describeSession(store, id)()
-        if (!isLeft(info)) sources.set(id, sourceOf(info.right.metadata).path)
+        const session = await readSession(store, id)()
+        if (isLeft(session)) continue
+        const metadata = session.right.metadata()
+        sources.set(id, sourceOf(metadata).path)
+        // A file that no reader reads has no id but its name.
+        if (session.right.len === 0) digests.set(id, fileDigests(session.right.notes() as Iterable<Note>))
       }
       for (const [id, size] of sizes) {
         if (size === 'unfinished') await valueOrUnreadable(removeUnfinished(store, id))
-        else await valueOrUnreadable(removeRecorded(store, id, actionReasonOf(values)))
+        else
+          await valueOrUnreadable(
+            removeRecorded(store, id, present({ ...actionReasonOf(values), digests: digests.get(id) })),
+          )
         await terminal.print([`${id}: removed, ${size}`])
         const source = sources.get(id)
         if (source !== undefined && existsSync(source))

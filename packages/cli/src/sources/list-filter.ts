@@ -1,12 +1,16 @@
 /** The option `--where` of lists: filters sessions by their fields. */
-import { isObject, type Json } from 'indelible/internal/json'
+import { isLeft, isObject, type Json } from 'indelible/internal/json'
 import type { SessionInfo } from 'indelible/session'
-import { Misuse, type Call } from '../terminal/command.ts'
+import { readUsage } from 'indelible/internal/session'
+import type { Store } from 'indelible/store'
+import { Misuse, type Call, type Terminal } from '../terminal/command.ts'
 import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '@indelible/view/internal'
-import type { Marks } from './session-badges.ts'
+import { sentIn } from './machines.ts'
+import { sessionsIn } from './sessions.ts'
+import { marksIn, type Marks } from './session-badges.ts'
 
 export const whereHelp =
-  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, project (its folder), messages, tokens (in and out), activity, created, model, fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
+  'only sessions that match: FIELD=VALUE, FIELD~TEXT (contains), FIELD>N or FIELD<N; repeatable. A FIELD is id, title, project (its folder), messages, tokens (in and out), activity, created, model, program, host and user (that it was sent from), fork, held, encrypted (true), erased (how many), or a name in the metadata (from.format)'
 
 /** Whether a session passes every `--where`. */
 interface ListFilter {
@@ -43,6 +47,27 @@ export const filterOf = (values: Call['values']): ListFilter => {
   return Object.assign(passes, { unknown, readsModels: asks('model'), readsTokens: asks('tokens') })
 }
 
+/** The models of a session's calls; empty if they can't be read. Cost: O(notes). */
+export const modelsOf = async (store: Store, info: SessionInfo): Promise<readonly string[]> => {
+  const uses = await readUsage(store, info)()
+  return isLeft(uses) ? [] : uses.right.flatMap(({ model }) => model ?? [])
+}
+
+/** The sessions of a store that pass every `--where`. Cost: that of a list of all sessions. */
+export const sessionsWhere = async (
+  store: Store,
+  values: Call['values'],
+  terminal: Terminal,
+): Promise<ReadonlyMap<string, SessionInfo>> => {
+  const passes = filterOf(values)
+  const sessions = await sessionsIn(store)
+  const marks = await marksIn(store, terminal, sessions)
+  const found = new Map<string, SessionInfo>()
+  for (const info of sessions)
+    if (passes(info, marks(info), passes.readsModels ? await modelsOf(store, info) : [])) found.set(info.id, info)
+  return found
+}
+
 /** The values of a field; several if the metadata has a list. */
 const valuesOf = (info: SessionInfo, marks: Marks, name: string): readonly Json[] => {
   const own = Object.hasOwn(fields, name) ? fields[name] : undefined
@@ -64,6 +89,9 @@ const fields: { readonly [name: string]: ((info: SessionInfo, marks: Marks) => r
   held: (_, { held = false }) => [held],
   encrypted: (_, { encrypted = false }) => [encrypted],
   erased: (_, { erased = 0 }) => [erased],
+  program: ({ metadata: { import: from } }) => (isObject(from) ? listOf(from['program']) : []),
+  host: ({ metadata }) => sentIn(metadata).map(({ host }) => host),
+  user: ({ metadata }) => sentIn(metadata).map(({ user }) => user),
   model: (info) => {
     const { models } = importedFrom(info)
     return [

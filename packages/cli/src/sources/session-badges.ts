@@ -1,9 +1,11 @@
-/** The marks of a session in lists: on hold, encrypted, or with erased messages. */
+/** The marks of a session in lists: on hold, encrypted, with erased messages, or sent from a machine. */
 import { readLedger } from '@indelible/evidence'
 import { isLeft } from 'indelible/internal/json'
 import type { SessionInfo } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import type { Terminal } from '../terminal/command.ts'
+import { oneLine } from '../terminal/screen.ts'
+import { machinesOf } from './machines.ts'
 import { faultText } from './place.ts'
 import { sessionsIn } from './sessions.ts'
 
@@ -11,6 +13,8 @@ export interface Marks {
   readonly held?: true
   readonly encrypted?: true
   readonly erased?: number
+  /** The machines that it was sent from: USER@HOST. */
+  readonly machines?: readonly string[]
 }
 
 /**
@@ -46,18 +50,23 @@ export const marksIn = async (
     const own = [...(erased.get(id) ?? [])].filter((index) => index < before).length
     return from === undefined ? own : own + erasedIn(from.id, Math.min(before, from.at))
   }
-  return ({ id, encrypted }) => {
+  return ({ id, encrypted, metadata }) => {
+    const machines = machinesOf(metadata)
     const messages = erased.size === 0 ? 0 : erasedIn(id)
     return {
       ...(held.has(id) && { held: true as const }),
       ...(encrypted && { encrypted }),
       ...(messages > 0 && { erased: messages }),
+      ...(machines.length > 0 && { machines }),
     }
   }
 }
 
-/** `[held, 2 erased] `, or an empty text. */
-export const marksText = ({ held, encrypted, erased }: Marks): string => {
-  const words = [held && 'held', encrypted && 'encrypted', erased !== undefined && `${erased} erased`].filter(Boolean)
+/** `[held, 2 erased, ann@desk] `, or an empty text. */
+export const marksText = ({ held, encrypted, erased, machines }: Marks): string => {
+  const words = [
+    ...[held && 'held', encrypted && 'encrypted', erased !== undefined && `${erased} erased`],
+    machines !== undefined && oneLine(machines.join(', ')),
+  ].filter(Boolean)
   return words.length === 0 ? '' : `[${words.join(', ')}] `
 }

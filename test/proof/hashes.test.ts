@@ -35,7 +35,7 @@ it.each([
 ])('SHA-256 is the same where there is %s', async (_, globals) => {
   vi.resetModules()
   for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
-  const { digestOf: digestInJavaScript, portableSha256: inJavaScript } = await import('../../src/proof/sha256.ts')
+  const { digestOf: digestInJavaScript, portableSha256: inJavaScript } = await import('../../src/proof/hashes.ts')
   vi.unstubAllGlobals()
   expect(inJavaScript).not.toBe(portableSha256)
   vi.spyOn(crypto, 'hash').mockImplementation(() => 'forged')
