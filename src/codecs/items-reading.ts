@@ -35,6 +35,11 @@ export class ItemReading<Call> {
     this.#said = []
     return this.#messages
   }
+
+  /** The messages if the list ended here. */
+  messages(): readonly Message[] {
+    return this.#said.length === 0 ? this.#messages : [...this.#messages, messageOf('assistant', [...this.#said])]
+  }
 }
 
 /** The roles other than assistant. */

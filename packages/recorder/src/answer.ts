@@ -108,7 +108,7 @@ export class AnswerReader {
     const isList = body.trimStart().startsWith('[')
     for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
     const { wire, ended, error } = this.#state
-    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after)
+    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after, isList ? undefined : body)
   }
 
   #event(data: string): void {

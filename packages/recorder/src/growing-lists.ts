@@ -1,6 +1,4 @@
 /** Lists that are sent again and again as they grow: equal elements of two lists become the same objects. */
-import { isObject } from 'indelible/internal/json'
-
 /** The number of earlier lists to compare a list with: agents work side by side, but not many. */
 const mostLists = 8
 
@@ -46,17 +44,18 @@ export class GrowingLists<Seen extends { readonly list: readonly unknown[] }> {
 /** Whether two JSON values have the same text: the fields of objects in the same order, too. */
 export const isSameJson = (one: unknown, other: unknown): boolean => {
   if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
   if (Array.isArray(one)) {
     if (!Array.isArray(other) || one.length !== other.length) return false
     for (let index = 0; index < one.length; index++) if (!isSameJson(one[index], other[index])) return false
     return true
   }
-  if (!isObject(one) || !isObject(other)) return false
+  if (Array.isArray(other)) return false
   const names = Object.keys(one)
   const others = Object.keys(other)
   if (names.length !== others.length) return false
   for (let index = 0; index < names.length; index++) {
-    const name = names[index] as string
+    const name = names[index] as keyof typeof one
     if (name !== others[index] || !isSameJson(one[name], other[name])) return false
   }
   return true

@@ -162,7 +162,8 @@ export const observeCall = (
       status = given
       if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
-      reader = new AnswerReader(api, header('content-type'), recording.wantsEvents)
+      // A gateway's error is no stream, whatever it is called.
+      reader = new AnswerReader(api, given < 400 ? header('content-type') : undefined, recording.wantsEvents)
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
     },
     chunk: (bytes) => {

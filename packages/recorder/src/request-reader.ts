@@ -66,10 +66,10 @@ export class RequestReader {
     const reading = before === undefined ? api.reading() : before.reading.copy()
     const from = before?.len ?? 0
     const to = Math.max(from, list.length - lastElements)
-    const first = decodeNext(reading, list.slice(from, to), to === list.length)
+    const first = decodeNext(reading, list.slice(from, to), false)
     if (isLeft(first)) return undefined
     const begun = reading.copy()
-    const decoded = to === list.length ? first : decodeNext(reading, list.slice(to), true)
+    const decoded = decodeNext(reading, list.slice(to), true)
     if (isLeft(decoded)) return undefined
     const settled = before?.settled ?? 0
     const known = isContinued ? earlier.messages : []

@@ -6,6 +6,7 @@ import { provider, refusal } from 'indelible/message'
 import { partialParse } from '@anthropic-ai/sdk/_vendor/partial-json-parser/parser'
 import { partialJson } from '../src/partial-json.ts'
 import { chainOf, emptyChain, extendChain, identityOf } from '../src/identity.ts'
+import { sentDigestOf } from '../src/receipt.ts'
 import { withoutMarks } from '../src/wire.ts'
 
 const url = 'https://example.com/a.png'
@@ -109,4 +110,24 @@ it('a message without its cache marks is the message that a client without them 
   expect(JSON.stringify(marked)).toContain('cache_control')
   expect(marked.map(withoutMarks)).toEqual(read({}))
   expect(read({}).map(withoutMarks)).toEqual(read({}))
+})
+
+it('a message is read once, wherever it is in a conversation', () => {
+  let reads = 0
+  const message = {
+    role: 'user',
+    get content() {
+      reads++
+      return [text('a')]
+    },
+  } as Message
+  const [alone, after] = [chainOf([message]), chainOf([user('b'), message])]
+  expect(reads).toBe(1)
+  expect(after.at(-1)).toBe(chainOf([user('b'), user('a')]).at(-1))
+  expect(chainOf([message])).toEqual(alone)
+  expect(alone).toEqual(chainOf([user('a')]))
+  expect(sentDigestOf(message)).toBe(sentDigestOf(user('a')))
+  const sent = reads
+  sentDigestOf(message)
+  expect(reads).toBe(sent)
 })

@@ -70,10 +70,9 @@ export const readingOfRequest = (before?: Reading): ListReading => {
   const reading = new Reading(before)
   return {
     format,
-    // The assistant's items at the end of a piece may continue in the next.
     read: (list) => {
       readEach(list, (item) => readItem(anObject(item), reading))
-      return new Reading(reading).end()
+      return reading.messages()
     },
     copy: () => readingOfRequest(reading),
   }

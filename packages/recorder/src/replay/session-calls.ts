@@ -143,7 +143,7 @@ const replyOf = (
       return { _tag: 'NotReplayable', reason: 'its answer has no message, and its body was not recorded' }
     return {
       ...{ _tag: 'Reply', status, ...pace },
-      body: body ?? (status < 400 ? null : errorBody(details.api, error ?? `status ${status}`)),
+      body: body ?? (status < 400 ? null : error === undefined ? '' : errorBody(details.api, error)),
       ...present({
         retryAfter,
         event,

@@ -70,11 +70,13 @@ const play = async (fetch: typeof globalThis.fetch): Promise<void> => {
   }
 }
 
-it('of a session are digested once when they are read, and once when they are asked', async () => {
+it('of a session are redacted once when they are recorded, digested once when they are read, and once when they are asked', async () => {
   const store = memoryStore()
   const recording = recordingFetch({ store, fetch: provider(), redact })
   await play(recording)
   await recording.close()
+  expect(bytes.redacted).toBeGreaterThan(once / 2)
+  expect(bytes.redacted).toBeLessThan(5 * once)
   Object.assign(bytes, { digested: 0, redacted: 0 })
   const sessions = (await listSessions(store)).sessions.map(({ id }) => id)
   const replay = replayingFetch({ store, sessions, redact })
@@ -101,22 +103,58 @@ it('of a file are digested and redacted once when they are recorded, read and as
   expect(bytes.redacted).toBeLessThan(2 * once)
 })
 
-it('of a model are digested once, also if each request has new objects', async () => {
+/** A session of this many answers, and a function that asks for the answer after the first messages, as new objects. */
+const modelOf = async (answers: number) => {
   const session = await createSession(memoryStore())
-  for (let call = 0; call < calls; call++)
+  for (let call = 0; call < answers; call++)
     for (const [role, kind] of [
       ['user', 'question'],
       ['assistant', 'answer'],
     ] as const)
       await session.append({ role, content: [{ type: 'text', text: textOf(kind, call) }] })
-  const messages = [...session.view()]
+  const messages: readonly Message[] = [...session.view()] as readonly Message[]
   const model = replayingModel(session)
-  for (let call = 0; call < calls; call++) {
-    const request = { messages: structuredClone(messages.slice(0, 2 * call + 1)) }
-    for await (const event of model.stream(request as never, new AbortController().signal))
-      if (event.type === 'finish') expect(event.message.content).toEqual(messages[2 * call + 1]?.content)
+  const ask = async (request: readonly Message[]): Promise<unknown> => {
+    const signal = new AbortController().signal
+    for await (const event of model.stream({ messages: structuredClone(request) } as never, signal))
+      if (event.type === 'finish') return event.message.content
+    return undefined
   }
+  return { messages, model, ask }
+}
+
+it('of a model are digested once, also if each request has new objects', async () => {
+  const { messages, model, ask } = await modelOf(calls)
+  for (let call = 0; call < calls; call++)
+    expect(await ask(messages.slice(0, 2 * call + 1))).toEqual(messages[2 * call + 1]?.content)
   model.close()
   expect(bytes.digested).toBeGreaterThan(once / 2)
   expect(bytes.digested).toBeLessThan(5 * once)
+})
+
+it('of several agents in turns are digested once for each', async () => {
+  const [agents, turns] = [8, 60]
+  const { messages, ask } = await modelOf(turns)
+  Object.assign(bytes, { digested: 0 })
+  const own = (agent: number): Message => ({ role: 'user', content: [{ type: 'text', text: `agent ${agent}` }] })
+  for (let call = 0; call < turns; call++)
+    for (let agent = 0; agent < agents; agent++)
+      await expect(ask([own(agent), ...messages.slice(0, 2 * call + 1)])).rejects.toThrow('not in the record')
+  expect(bytes.digested).toBeLessThan((5 * agents * once * turns) / calls)
+})
+
+it.each([
+  ['the first', 0],
+  ['one in the middle', 40],
+  ['the last but one', 79],
+])('with another message in place of %s has no answer, and the next with the recorded ones has it', async (_, at) => {
+  const { messages, ask } = await modelOf(50)
+  await ask(messages.slice(0, 81))
+  const other: Message = { role: messages[at]?.role ?? 'user', content: [{ type: 'text', text: 'another' }] }
+  await expect(ask(messages.slice(0, 83).with(at, other))).rejects.toThrow(`message ${at + 1} of 83`)
+  expect(await ask(messages.slice(0, 85))).toEqual(messages[85]?.content)
+  // Another part in the last message.
+  const more: Message = { role: 'user', content: [...(messages[84]?.content ?? []), ...other.content] as never }
+  await expect(ask([...messages.slice(0, 84), more])).rejects.toThrow('not in the record')
+  expect(await ask(messages.slice(0, 83))).toEqual(messages[83]?.content)
 })

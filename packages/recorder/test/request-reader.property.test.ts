@@ -1,0 +1,263 @@
+/**
+ * A request that continues earlier ones is read only as far as it is new. What comes out must be what the request says by
+ * itself: for lists that grow, are cut, change in the middle, and whose cache marks move, in all formats.
+ */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isLeft } from 'indelible/internal/json'
+import type { Message } from 'indelible'
+import { formsOf } from '../src/content.ts'
+import { identityOf } from '../src/identity.ts'
+import { RequestReader } from '../src/request-reader.ts'
+import { apiOf, parseRequestBody, type ObservedRequest } from '../src/wire.ts'
+import type { Api } from '../src/apis/index.ts'
+
+const text = fc.constantFrom('a', 'ends in space ', '', 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz', 'déjà ☃', '\ud800')
+const id = fc.constantFrom('c1', 'c2', 'c3', 'x'.repeat(70))
+const name = fc.constantFrom('look', 'day', 'not a name')
+const args = fc.constantFrom('{}', '{"b":1,"a":[2]}', '{"broken', '')
+const mark = fc.constantFrom({}, {}, { cache_control: { type: 'ephemeral' } })
+const object = (fields: { readonly [name: string]: unknown }): fc.Arbitrary<object> =>
+  fc.record(
+    Object.fromEntries(
+      Object.entries(fields).map(([field, value]) => [
+        field,
+        typeof value === 'object' && value !== null && 'generate' in value
+          ? (value as fc.Arbitrary<unknown>)
+          : fc.constant(value),
+      ]),
+    ),
+  )
+const marked = (value: fc.Arbitrary<object>): fc.Arbitrary<object> =>
+  fc.tuple(value, mark).map(([fields, more]) => Object.assign({}, fields, more))
+const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> =>
+  fc.array(fc.oneof(...values), { maxLength: 3 })
+
+interface Format {
+  readonly url: string
+  readonly list: string
+  readonly element: fc.Arbitrary<unknown>
+}
+
+const anthropicText = marked(object({ type: 'text', text }))
+const formats: { readonly [api: string]: Format } = {
+  anthropic: {
+    url: 'https://api.anthropic.com/v1/messages',
+    list: 'messages',
+    element: fc.oneof(
+      object({ role: fc.constantFrom('user', 'assistant', 'system', 'user', 'assistant'), content: text }),
+      object({
+        role: 'user',
+        content: some(
+          anthropicText,
+          marked(object({ type: 'tool_result', tool_use_id: id, content: text })),
+          object({ type: 'image', source: object({ type: 'url', url: text }) }),
+        ),
+      }),
+      object({
+        role: 'assistant',
+        content: some(
+          anthropicText,
+          object({ type: 'tool_use', id, name, input: object({ path: text, cache_control: text }) }),
+          object({ type: 'thinking', thinking: text, signature: text }),
+        ),
+      }),
+    ),
+  },
+  'openai-chat': {
+    url: 'https://api.openai.com/v1/chat/completions',
+    list: 'messages',
+    element: fc.oneof(
+      object({ role: fc.constantFrom('user', 'assistant', 'system', 'developer'), content: text }),
+      object({ role: 'user', content: some(marked(object({ type: 'text', text }))) }),
+      object({ role: 'tool', tool_call_id: id, content: text }),
+      object({ role: 'function', name, content: text }),
+      object({ role: 'assistant', content: null, function_call: object({ name, arguments: args }) }),
+      object({
+        role: 'assistant',
+        content: text,
+        tool_calls: some(object({ id, type: 'function', function: object({ name, arguments: args }) })),
+      }),
+    ),
+  },
+  'openai-responses': {
+    url: 'https://api.openai.com/v1/responses',
+    list: 'input',
+    element: fc.oneof(
+      object({ role: fc.constantFrom('user', 'assistant', 'developer'), content: text }),
+      object({ type: 'message', role: 'user', content: some(object({ type: 'input_text', text })) }),
+      object({ type: 'message', role: 'assistant', id, content: some(object({ type: 'output_text', text })) }),
+      object({ type: 'reasoning', id, summary: some(object({ type: 'summary_text', text })) }),
+      object({ type: 'function_call', call_id: id, name, arguments: args }),
+      object({ type: 'function_call_output', call_id: id, output: text }),
+      object({ type: 'custom_tool_call', call_id: id, name, input: text }),
+      object({ type: 'custom_tool_call_output', call_id: id, output: text }),
+      object({ type: 'local_shell_call', id, call_id: id, action: object({ type: 'exec' }) }),
+      object({ type: 'local_shell_call_output', id, output: text }),
+      object({
+        type: 'shell_call',
+        call_id: id,
+        action: object({}),
+        environment: object({ type: 'container_reference' }),
+      }),
+      object({ type: 'shell_call_output', call_id: id, output: some(object({ stdout: text })) }),
+      object({ type: 'web_search_call', id }),
+    ),
+  },
+  gemini: {
+    url: 'https://generativelanguage.googleapis.com/v1beta/models/m:generateContent',
+    list: 'contents',
+    element: fc.oneof(
+      object({ role: fc.constantFrom('user', 'model'), parts: some(object({ text })) }),
+      object({
+        role: 'model',
+        parts: fc.array(object({ functionCall: object({ name, args: object({}) }) }), { maxLength: 2 }),
+      }),
+      object({ role: 'model', parts: some(object({ functionCall: object({ id, name, args: object({}) }) })) }),
+      object({
+        role: 'user',
+        parts: some(object({ functionResponse: object({ name, response: object({ output: text }) }) })),
+      }),
+      object({ role: 'user', parts: some(object({ functionResponse: object({ id, name, response: object({}) }) })) }),
+      object({ text }),
+      text,
+    ),
+  },
+}
+
+type Change =
+  | { readonly kind: 'append'; readonly elements: readonly unknown[] }
+  | { readonly kind: 'replace'; readonly at: number; readonly element: unknown }
+  | { readonly kind: 'cut'; readonly at: number }
+  | { readonly kind: 'fork' }
+  | { readonly kind: 'unreadable'; readonly at: number }
+
+const changes = (element: fc.Arbitrary<unknown>): fc.Arbitrary<readonly Change[]> => {
+  const at = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+  return fc.array(
+    fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.record({ kind: fc.constant('append' as const), elements: fc.array(element, { maxLength: 12 }) }),
+      },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('replace' as const), at, element }) },
+      fc.record({ kind: fc.constant('cut' as const), at }),
+      fc.record({ kind: fc.constant('fork' as const) }),
+      fc.record({ kind: fc.constant('unreadable' as const), at }),
+    ),
+    { minLength: 3, maxLength: 12 },
+  )
+}
+
+/** The list after a change. `fork` continues the list before the last one. */
+const changed = (lists: readonly (readonly unknown[])[], change: Change): readonly unknown[] => {
+  const last = lists.at(-1) ?? []
+  switch (change.kind) {
+    case 'append':
+      return [...last, ...change.elements]
+    case 'replace':
+      return last.with(Math.floor(change.at * last.length), change.element)
+    case 'cut':
+      return last.slice(0, Math.floor(change.at * last.length))
+    case 'fork':
+      return lists.at(-2) ?? []
+    case 'unreadable':
+      return last.toSpliced(Math.floor(change.at * last.length), 0, 7)
+  }
+}
+
+describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, element }) => {
+  const request: ObservedRequest = { method: 'POST', url, header: () => undefined }
+  const api = apiOf(request) as Api
+  it('is read as if it was the first', () => {
+    fc.assert(
+      fc.property(changes(element), (steps) => {
+        const forms = formsOf({ redact: true })
+        const reader = new RequestReader(forms)
+        const lists: (readonly unknown[])[] = []
+        for (const step of steps) {
+          if (step.kind === 'replace' && (lists.at(-1) ?? []).length === 0) continue
+          const next = changed(lists, step)
+          if (step.kind !== 'unreadable') lists.push(next)
+          const body = JSON.stringify({ model: 'm', [list]: next })
+          const whole = parseRequestBody(api, body, request)
+          const read = reader.parse(api, body, request)
+          expect(read).toEqual(whole)
+          if (isLeft(read) || isLeft(whole)) continue
+          const recorded = reader.recorded(read.right).messages
+          const own = structuredClone(whole.right.messages).map((message) => forms.asked(message as Message))
+          expect(recorded).toEqual(own)
+          expect(recorded.map(identityOf)).toEqual(structuredClone(own).map((message) => identityOf(message)))
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('has the same objects for what it had before', () => {
+    const reader = new RequestReader(formsOf({}))
+    const elements = fc
+      .sample(element, { numRuns: 400, seed: 62 })
+      .filter((one) => typeof one === 'object' && one !== null && !('text' in one))
+    let before: readonly Message[] = []
+    for (let len = 20; len <= elements.length; len += 20) {
+      const read = reader.parse(api, JSON.stringify({ model: 'm', [list]: elements.slice(0, len) }), request)
+      if (isLeft(read)) throw new Error(read.left)
+      const { messages } = read.right
+      const same = messages.filter((message, index) => message === before[index]).length
+      expect(same).toBeGreaterThanOrEqual(before.length - 1)
+      before = messages
+    }
+    expect(before.length).toBeGreaterThan(50)
+  })
+})
+
+const anthropicRequest: ObservedRequest = {
+  method: 'POST',
+  url: 'https://api.anthropic.com/v1/messages',
+  header: () => undefined,
+}
+const chatRequest: ObservedRequest = { ...anthropicRequest, url: 'https://api.openai.com/v1/chat/completions' }
+const readBy = (reader: RequestReader, request: ObservedRequest, body: object): ReturnType<RequestReader['parse']> =>
+  reader.parse(apiOf(request) as Api, JSON.stringify(body), request)
+
+it('fields in another order are other arguments', () => {
+  const reader = new RequestReader(formsOf({}))
+  const call = (input: object): object => ({
+    role: 'assistant',
+    content: [{ type: 'tool_use', id: 'c', name: 'look', input }],
+  })
+  const body = (input: object): object => ({
+    messages: [
+      { role: 'user', content: 'a' },
+      call(input),
+      ...Array.from({ length: 20 }, () => ({ role: 'user', content: 'b' })),
+    ],
+  })
+  readBy(reader, anthropicRequest, body({ a: 1, b: 2 }))
+  const other = body({ b: 2, a: 1 })
+  expect(readBy(reader, anthropicRequest, other)).toEqual(
+    readBy(new RequestReader(formsOf({})), anthropicRequest, other),
+  )
+})
+
+it('the same list in another format is read anew', () => {
+  const reader = new RequestReader(formsOf({}))
+  const body = {
+    messages: Array.from({ length: 20 }, () => ({ role: 'user', content: [{ type: 'text', text: 'a', more: 1 }] })),
+  }
+  readBy(reader, anthropicRequest, body)
+  expect(readBy(reader, chatRequest, body)).toEqual(readBy(new RequestReader(formsOf({})), chatRequest, body))
+})
+
+it('settings that are as before are changed once', () => {
+  const forms = formsOf({})
+  const changed: unknown[] = []
+  const reader = new RequestReader({ ...forms, tools: (tools) => (changed.push(tools), forms.tools(tools)) })
+  for (const name of ['a', 'a', 'b', 'a', 'b']) {
+    const read = readBy(reader, chatRequest, { messages: [], tools: [{ type: 'function', function: { name } }] })
+    if (isLeft(read)) throw new Error(read.left)
+    expect(reader.recorded(read.right).tools).toEqual([{ type: 'function', function: { name } }])
+  }
+  expect(changed).toHaveLength(2)
+})
