@@ -89,7 +89,7 @@ const importOf = (rows: readonly KeptRow[], id: string): object => {
       info: { ...dataOf(message), id: message['id'], sessionID: id },
       parts: of('part')
         .filter((part) => part['message_id'] === message['id'])
-        .map((part) => ({ ...dataOf(part), id: part['id'], messageID: message['id'], sessionID: id })),
+        .map((part) => Object.assign(dataOf(part), { id: part['id'], messageID: message['id'], sessionID: id })),
     })),
   }
 }
