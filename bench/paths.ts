@@ -1,6 +1,8 @@
 /**
- * How long the path of a call is: functions of the library that one warm call enters, and how often, as V8 counts them
- * (precise coverage). Code of Node and of dependencies is not counted.
+ * How long the path of a call is: files and functions of the library that one warm call enters, and how often, as V8 counts
+ * them (precise coverage). Code of Node and of dependencies is not counted.
+ *
+ *     node --conditions=@indelible/source paths.ts [--list]
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Session as Inspector } from 'node:inspector/promises'
@@ -39,7 +41,8 @@ const measured = async <A>(
     )
     .filter(({ count }) => count > 0)
   const calls = counts.reduce((sum, { count }) => sum + count, 0)
-  console.log(`| ${name} | ${counts.length} | ${calls} |`)
+  const files = new Set(counts.map(({ url }) => url)).size
+  console.log(`| ${name} | ${files} | ${counts.length} | ${calls} |`)
   if (process.argv.includes('--list'))
     for (const { url, functionName, count } of counts.toSorted((a, b) => b.count - a.count))
       console.log(`    ${count} ${functionName || '(anonymous)'} ${url.replace(/.*\/(src|dist)\//, '')}`)
@@ -52,7 +55,11 @@ const paths = async (of: string, store: Store): Promise<void> => {
     id: 's',
     messages: [user('a'), assistant('b'), user('c'), assistant('d')],
   })
-  await measured(`append, ${of}`, () => session.append(user('Is it raining?')))
+  await measured(
+    `append, ${of}`,
+    (message) => session.append(message),
+    () => user('Is it raining?'),
+  )
   await createSession(store, { id: 'o', messages: [user('a'), assistant('b'), user('c'), assistant('d')] })
   await measured(`openSession of 4 messages, ${of}`, () => openSession(store, 'o'))
   const spoken = await createSession(store, { id: 't' })
@@ -67,26 +74,27 @@ const paths = async (of: string, store: Store): Promise<void> => {
   await measured(`turn with one tool call, ${of}`, () => turn(asked, 'Is it raining?', looking).result())
 }
 
-/** A context of 240 messages: whole, and at a call that compacts it. */
+/** A context of 240 messages: whole, and at a call that compacts it. Slicing the view is the caller's, and not counted. */
 const contexts = async (): Promise<void> => {
-  const view = createHistory({ from: session }).view()
-  const at = (length: number, budget: number, previous?: DerivedContext): DerivedContext =>
-    orThrow(deriveContext(view.slice(0, length), { budget, previous }))
+  const history = createHistory({ from: session })
   const anew = createHistory({ from: session.slice(0, 240) })
-  await measured('deriveContext of 240 messages that fit', () =>
-    orThrow(deriveContext(anew.view(), { budget: 200_000 })),
+  await measured(
+    'deriveContext of 240 messages that fit',
+    (view) => deriveContext(view, { budget: 200_000 }),
+    () => anew.view(),
   )
   const budget = 24_000
+  const at = (length: number): DerivedContext => orThrow(deriveContext(history.view().slice(0, length), { budget }))
   let length = 240
-  while (at(length, budget).epoch === at(length + 1, budget).epoch) length += 1
+  while (at(length).epoch === at(length + 1).epoch) length += 1
   await measured(
     `deriveContext with one compaction of ${length + 1} messages`,
-    (previous) => at(length + 1, budget, previous),
-    () => at(length, budget),
+    ({ view, previous }) => deriveContext(view, { budget, previous }),
+    () => ({ view: history.view().slice(0, length + 1), previous: at(length) }),
   )
 }
 
-console.log('| call | functions | calls |\n|---|--:|--:|')
+console.log('| call | files | functions | calls |\n|---|--:|--:|--:|')
 await paths('memory', memoryStore())
 const folder = mkdtempSync(join(tmpdir(), 'indelible-paths-'))
 const store = await sqliteStore({ path: join(folder, 's.db'), durability: 'os' })

@@ -6,7 +6,7 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { deriveContext, modelPrices } from 'indelible/context'
-import { unitsOf } from '../src/context/internal.ts'
+import { unitsOf } from '../src/prices/internal.ts'
 import { window } from '../packages/view/src/calls/policies.ts'
 import {
   coding,

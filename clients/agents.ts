@@ -42,6 +42,15 @@ export interface Agent {
   readonly hasHook?: boolean
   /** Arguments that let it run hooks and tools without asking. */
   readonly trust?: readonly string[]
+  /** How it is made to lose the provider's cache; undefined if that is not tried with it. */
+  readonly losesCache?: {
+    /** Arguments of each run. */
+    readonly usual: readonly string[]
+    /** Arguments that change its tools. */
+    readonly otherTools: readonly string[]
+    /** The tokens of a block of its provider's cache. */
+    readonly block: number
+  }
 }
 
 const found = (...patterns: readonly string[]): string | undefined =>
@@ -58,6 +67,7 @@ export const agents: readonly Agent[] = [
     compact: ['-p', '-c', '/compact'],
     mcp: 'claude-code',
     trust: ['--allowedTools', 'mcp__indelible__search'],
+    losesCache: { usual: [], otherTools: ['--disallowedTools', 'ReportFindings'], block: 1 },
     transcript: '.claude/projects/*/*.jsonl',
     files: '.claude/projects/**/*.jsonl',
   },
@@ -82,6 +92,8 @@ export const agents: readonly Agent[] = [
     ],
     mcp: 'codex',
     trust: ['--dangerously-bypass-hook-trust'],
+    // It appends what changes of its tools, which loses nothing of the cache, unless that is switched off.
+    losesCache: { usual: ['--disable', 'incremental_tools'], otherTools: ['--disable', 'sleep_tool'], block: 128 },
     transcript: '.codex/sessions/*/*/*/*.jsonl',
   },
   {

@@ -8,6 +8,9 @@
  *
  * `npm run clients -- rerun` answers four agents from their records alone (`rerun.ts`).
  *
+ * `npm run clients -- spend` lets Claude Code and Codex lose their provider's prompt cache in known ways, which `indelible spend` must
+ * name, from a recording and from the agent's file (`spend.ts`).
+ *
  * `npm run clients -- Codex` runs one, `npm run clients -- pairs` the continuations, `npm run clients -- keep` the runs with
  * `keep` and `mcp`, `npm run clients -- keep Codex` those of one; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
  */
@@ -23,6 +26,7 @@ import type { Step } from './one.ts'
 import type { Continuation } from './pairs.ts'
 import type { Reading } from './reads.ts'
 import type { Rerun } from './rerun.ts'
+import type { SpendStep } from './spend.ts'
 
 const here = import.meta.dirname
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -129,7 +133,7 @@ const line = (...cells: readonly (string | number)[]): string =>
   cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
 
 /** The parts that are asked for by name; all if none is. */
-const parts = ['pairs', 'rerun', 'keep'].filter((part) => process.argv.slice(2).includes(part))
+const parts = ['pairs', 'rerun', 'keep', 'spend'].filter((part) => process.argv.slice(2).includes(part))
 const named = process.argv.slice(2).filter((word) => agents.some(({ name }) => name === word))
 const isNamed = ({ name }: Agent): boolean => named.length === 0 || named.includes(name)
 const isAll = parts.length === 0 && named.length === 0
@@ -214,6 +218,22 @@ if (isAll || parts.includes('keep')) {
       else wrong++
       say(
         `${each.name.padEnd(21)}${one.step.padEnd(34)}${one.wrong.length === 0 ? 'as expected' : 'NO'}  ${one.seconds.toFixed(1)}`,
+      )
+      for (const line of one.wrong) say(`    ${line}`)
+    }
+  }
+}
+if (isAll || parts.includes('spend')) {
+  const runs = agents
+    .filter((agent) => agent.losesCache !== undefined && agent.program() !== undefined && isNamed(agent))
+    .map((agent) => ({ agent, steps: printed<SpendStep>(agent.name, 'spend.ts', agent.name) }))
+  for (const { agent, steps: awaited } of runs) {
+    const steps = await awaited
+    for (const one of typeof steps === 'string' ? [{ step: 'failed', causes: [], wrong: [steps] }] : steps) {
+      if (one.wrong.length === 0) passed++
+      else wrong++
+      say(
+        `${agent.name.padEnd(21)}${`spend, ${one.step}`.padEnd(20)}${one.wrong.length === 0 ? 'named' : 'NO'}  ${one.causes.join(' ')}`,
       )
       for (const line of one.wrong) say(`    ${line}`)
     }

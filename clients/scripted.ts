@@ -4,6 +4,7 @@
  * to anything else it says how many messages it was sent. It speaks Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini, streamed and whole.
  */
 import type { Reply, Request } from '../test/run/provider-server.ts'
+import type { PromptCache } from './prompt-cache.ts'
 
 type Wire = { readonly [field: string]: unknown }
 
@@ -145,14 +146,18 @@ const nextId = (prefix: string): string => `${prefix}_${String(++count).padStart
 const tokensOf = (body: Wire, asked: string): number =>
   /fills the window/.test(asked) ? 190_000 : Math.ceil(JSON.stringify(body).length / 4)
 
-/** What the model answers to a request. */
-export const scripted = ({ path, headers, body }: Request): Reply => {
+/**
+ * What the model answers to a request.
+ *
+ * @param cache counts what is read again. Default: as much as leaves no question why
+ */
+export const scripted = ({ path, headers, body }: Request, cache?: PromptCache): Reply => {
   // Codex then posts its requests; after another answer it tries to connect for seconds.
   if (headers.upgrade === 'websocket') return { status: 426, body: {} }
   const place = path.replace(/\?.*$/, '')
   if (place.endsWith('/count_tokens')) return { body: { input_tokens: tokensOf(body, '') } }
-  if (place.endsWith('/messages')) return anthropic(body)
-  if (place.endsWith('/responses')) return responses(body)
+  if (place.endsWith('/messages')) return anthropic(body, cache)
+  if (place.endsWith('/responses')) return responses(body, cache)
   if (place.endsWith('/chat/completions')) return chat(body)
   if (place.endsWith(':countTokens')) return { body: { totalTokens: tokensOf(body, '') } }
   if (/:(?:streamG|g)enerateContent$/.test(place)) {
@@ -163,7 +168,7 @@ export const scripted = ({ path, headers, body }: Request): Reply => {
   return { status: 404, body: { error: { type: 'not_found_error', message: `nothing stands at ${place}` } } }
 }
 
-const anthropic = (body: Wire): Reply => {
+const anthropic = (body: Wire, cache: PromptCache | undefined): Reply => {
   const messages = list(body['messages'])
   const content = messages.findLast(({ role }) => role === 'user')?.['content']
   const results = list(content).filter(({ type }) => type === 'tool_result')
@@ -179,10 +184,11 @@ const anthropic = (body: Wire): Reply => {
     messages,
   })
   const uses = calls.map(({ name, input }) => ({ type: 'tool_use', id: nextId('toolu'), name, input }))
+  const counted = cache?.count(body, tokensOf(body, last))
   const usage = {
     input_tokens: 10,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: tokensOf(body, last),
+    cache_creation_input_tokens: counted === undefined ? 0 : counted.input - counted.read,
+    cache_read_input_tokens: counted?.read ?? tokensOf(body, last),
     output_tokens: text.length,
   }
   const message = {
@@ -237,7 +243,7 @@ const openaiTools = (tools: unknown): readonly Tool[] =>
     return typeof name === 'string' ? [{ name, schema, description: String(description) }] : []
   })
 
-const responses = (body: Wire): Reply => {
+const responses = (body: Wire, cache: PromptCache | undefined): Reply => {
   const input = list(body['input'])
   const isOutput = ({ type }: Wire): boolean => String(type).endsWith('_output')
   const last = input.findLast((item) => isOutput(item) || item['role'] === 'user') ?? {}
@@ -286,7 +292,7 @@ const responses = (body: Wire): Reply => {
     output: items,
     usage: {
       input_tokens: tokens,
-      input_tokens_details: { cached_tokens: Math.floor(tokens / 2) },
+      input_tokens_details: { cached_tokens: cache?.count(body, tokens).read ?? Math.floor(tokens / 2) },
       output_tokens: text.length,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: tokens + text.length,

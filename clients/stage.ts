@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { providerServer } from '../test/run/provider-server.ts'
 import { agents, type Agent, type Place } from './agents.ts'
+import type { PromptCache } from './prompt-cache.ts'
 import { scripted } from './scripted.ts'
 
 export interface Stage {
@@ -15,13 +16,18 @@ export interface Stage {
   readonly folder: string
   readonly place: Place
   /** Run a command in the work folder. The reason why it failed, if it did. */
-  readonly run: (command: string, args: readonly string[]) => Promise<string | undefined>
+  readonly run: (
+    command: string,
+    args: readonly string[],
+    variables?: { readonly [name: string]: string },
+  ) => Promise<string | undefined>
   /** A text with the provider's addresses in place of their names, such as `{OPENAI_BASE_URL}`. */
   readonly withAddresses: (text: string) => string
   readonly close: () => Promise<void>
 }
 
-export const stage = async (): Promise<Stage> => {
+/** @param cache how the provider counts what is read again. Default: as much as leaves no question why */
+export const stage = async (cache?: PromptCache): Promise<Stage> => {
   const [name, folder = ''] = process.argv.slice(2)
   const agent = agents.find((one) => one.name === name)
   const program = agent?.program()
@@ -31,7 +37,7 @@ export const stage = async (): Promise<Stage> => {
   mkdirSync(place.work)
   writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')
   const provider = await providerServer((request) => {
-    const reply = scripted(request)
+    const reply = scripted(request, cache)
     if (process.env['CLIENTS_WIRE'] !== undefined)
       writeFileSync(join(folder, 'wire.jsonl'), `${JSON.stringify({ ...request, reply })}\n`, { flag: 'a' })
     return reply
@@ -48,9 +54,13 @@ export const stage = async (): Promise<Stage> => {
   const withAddresses = (text: string): string =>
     text.replaceAll(/\{(\w+)\}/g, (all, key: string) => addresses[key] ?? all)
   for (const [key, value] of Object.entries(agent.env)) env[key] = withAddresses(value)
-  const run = (command: string, args: readonly string[]): Promise<string | undefined> =>
+  const run: Stage['run'] = (command, args, variables = {}) =>
     new Promise((resolve) => {
-      const child = spawn(command, args, { cwd: place.work, stdio: ['ignore', 'pipe', 'pipe'], env })
+      const child = spawn(command, args, {
+        cwd: place.work,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...env, ...variables },
+      })
       let printed = ''
       child.stdout.on('data', (chunk) => (printed += String(chunk)))
       child.stderr.on('data', (chunk) => (printed += String(chunk)))

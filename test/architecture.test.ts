@@ -11,6 +11,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   either: [],
   sequence: [],
   words: [],
+  ranking: ['sequence', 'words'],
   json: ['either'],
   task: ['either', 'json'],
   proof: ['json'],
@@ -37,11 +38,12 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'entry',
   ],
   search: ['either', 'json', 'words', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
-  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
-  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'context'],
+  prices: ['json', 'notes'],
+  context: ['either', 'json', 'sequence', 'words', 'task', 'proof', 'message', 'pages', 'notes', 'prices', 'ranking'], // of history only the view types, below
+  usage: ['either', 'json', 'task', 'proof', 'notes', 'store', 'session', 'prices'],
   run: [
     ...['either', 'json', 'sequence', 'task', 'proof', 'message', 'codecs', 'pages', 'notes', 'redact', 'history'],
-    ...['store', 'session', 'context', 'thread'],
+    ...['store', 'session', 'prices', 'context', 'thread'],
   ],
   thread: ['either', 'json', 'sequence', 'task', 'message', 'codecs'],
   '.': [
@@ -82,7 +84,7 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     moving: ['record', 'erasing', 'opening'], // import, export, copy
   },
   'src/context': {
-    counting: [], // tokens, budgets, prices
+    counting: [], // tokens and budgets
     showing: ['counting'], // texts: cut messages, markers, excerpts
     recall: ['counting', 'showing'],
     deriving: ['counting', 'showing', 'recall'],
@@ -152,7 +154,16 @@ const packagesOf: { readonly [name: string]: readonly string[] } = {
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
-  'src/store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
+  'src/store/sqlite': [
+    'node:sqlite',
+    'node:fs',
+    'node:fs/promises',
+    'node:worker_threads',
+    'node:path',
+    'node:url',
+    'node:crypto',
+    'node:zlib',
+  ],
   'src/context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
   'src/run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
   'src/run/gemini': ['@google/genai'],
@@ -357,13 +368,13 @@ describe('source layout', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('the library imports no Node module and no package except immer, fp-ts, stemmer and @noble/hashes (recall also minisearch)', () => {
+  it('the library imports no Node module and no package except immer, fp-ts, stemmer and @noble/hashes (ranking also minisearch)', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         isLibrary(from) &&
         !isLocal(to) &&
         driverOf(from) === undefined &&
-        !(from === join('src', 'context', 'recall', 'search.ts') && to === 'minisearch/SearchableMap'),
+        !(from === join('src', 'ranking', 'text-index.ts') && to === 'minisearch/SearchableMap'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '#fp-ts/Either',

@@ -10,9 +10,16 @@ import type { MutableObject } from './residual.ts'
  * @typeParam Call the data needed about a call when its result arrives
  */
 export class ItemReading<Call> {
-  readonly #messages: Message[] = []
-  #said: Part[] = []
-  readonly calls: Map<string, Call> = new Map()
+  readonly #messages: Message[]
+  #said: Part[]
+  readonly calls: Map<string, Call>
+
+  /** @param before the reading of the items before, if these continue a list */
+  constructor(before?: ItemReading<Call>) {
+    this.#messages = before === undefined ? [] : [...before.#messages]
+    this.#said = before === undefined ? [] : [...before.#said]
+    this.calls = new Map(before?.calls)
+  }
 
   say(part: Part): void {
     this.#said.push(part)

@@ -34,30 +34,34 @@ interface Checked {
 
 /** Throws a TypeError that names an option of the wrong type. The notes themselves are not read. */
 export const checkDeriving = (call: string, options: Checked): void => {
-  const { prices } = options
-  const check = (name: keyof Checked, isValid: (value: never) => boolean, expected: string): void => {
+  for (const [name, isValid, expected] of checks) {
     const value = options[name]
-    if (value !== undefined && !(isValid as (value: unknown) => boolean)(Object(value)))
+    if (value !== undefined && !isValid(value))
       throw new TypeError(`${call}: \`${name}\` is ${describe(value)}; expected ${expected}`)
   }
-  check('notes', isList, 'the notes of the record, such as session.notes()')
-  check(
-    'previous',
-    ({ messages }: { readonly messages?: unknown }) => isList(Object(messages) as object),
-    'the context of the last call, as orThrow(deriveContext(…)) returns it',
-  )
-  check(
-    'tools',
-    (tools: unknown) =>
-      Array.isArray(tools) && tools.every((tool) => typeof (Object(tool) as { name?: unknown }).name === 'string'),
-    'a list of tools, each with a `name`',
-  )
-  for (const name of ['estimate', 'tokenizer', 'markOf'] as const)
-    check(name, (value: unknown) => typeof value === 'function', 'a function')
-  if (prices === undefined) return
-  for (const name of ['cached', 'fresh'] as const)
-    tokens(`${call}: prices.${name}`, (Object(prices) as { readonly cached: number; readonly fresh: number })[name])
+  if (options.prices === undefined) return
+  const { cached, fresh } = Object(options.prices) as { readonly cached: number; readonly fresh: number }
+  tokens(`${call}: prices.cached`, cached)
+  tokens(`${call}: prices.fresh`, fresh)
 }
 
-const isList = ({ at, length }: { readonly at?: unknown; readonly length?: unknown }): boolean =>
-  typeof at === 'function' && typeof length === 'number'
+const isList = (value: unknown): boolean => {
+  const { at, length } = Object(value) as { readonly at?: unknown; readonly length?: unknown }
+  return typeof at === 'function' && typeof length === 'number'
+}
+
+const isContext = (value: unknown): boolean => isList((Object(value) as { readonly messages?: unknown }).messages)
+
+const areTools = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((tool) => typeof (Object(tool) as { name?: unknown }).name === 'string')
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+const checks: readonly (readonly [name: keyof Checked, isValid: (value: unknown) => boolean, expected: string])[] = [
+  ['notes', isList, 'the notes of the record, such as session.notes()'],
+  ['previous', isContext, 'the context of the last call, as orThrow(deriveContext(…)) returns it'],
+  ['tools', areTools, 'a list of tools, each with a `name`'],
+  ['estimate', isFunction, 'a function'],
+  ['tokenizer', isFunction, 'a function'],
+  ['markOf', isFunction, 'a function'],
+]

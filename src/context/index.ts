@@ -1,5 +1,5 @@
+export { modelPrices, pricesOf, type ModelPrices, type Prices } from '../prices/index.ts'
 export { usableTokens, type Budget } from './counting/budget.ts'
-export { modelPrices, pricesOf, type ModelPrices, type Prices } from './counting/model-prices.ts'
 export { estimateTokens, type Estimator, type Tokenizer } from './counting/tokens.ts'
 export type { DerivedContext } from './deriving/context.ts'
 export { deriveContext, type DeriveOptions } from './deriving/derive.ts'

@@ -24,10 +24,12 @@ export const isSubstantive = (message: Message): boolean => {
 }
 
 /** Whether a message contains the user's own words: not only tool results or the note of an interrupted run. */
-export const isSpoken = (message: Message): boolean =>
-  message.role === 'user' &&
-  !saysInterrupted(message) &&
-  message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
+export const isSpoken = (message: Message): boolean => {
+  if (message.role !== 'user' || saysInterrupted(message)) return false
+  for (const part of message.content)
+    if (part.type !== 'tool_result' && !(isText(part) && part.text.trim() === '')) return true
+  return false
+}
 
 const saysInterrupted = (message: Message): boolean => ownField(indelibleMetaOf(message), 'interrupted') === true
 

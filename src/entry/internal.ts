@@ -1,7 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { attachedTo, missingBlocks, mayHaveAttachments } from './attachments.ts'
 export { placeholderFault, isPlaceholder, placeholderOf } from './placeholder.ts'
-export { Recording, type RecordedEntry } from './recording.ts'
 export {
   type DecodedRow,
   type EncodedRow,

@@ -102,7 +102,7 @@ export const encodeRow = (
   tagged: boolean,
   hash: Hash,
 ): Either<MessageFault, EncodedRow> => {
-  const problem = placeholderFault(message)
+  const problem = Object.hasOwn(message, 'meta') ? placeholderFault(message) : undefined
   if (problem !== undefined) return left(problem)
   let text = textOfJson(message as unknown as Json)
   const out: (ExtractedText & { readonly bytes: Uint8Array })[] = []
@@ -113,6 +113,8 @@ export const encodeRow = (
     if (out.length > 0) text = textOfJson(rest)
   }
   const body = `${envelopeOf(page, tagged, out)}${text}}`
+  if (out.length === 0 && !text.includes('"block"'))
+    return right({ row: { kind: 'entry', body, blocks: noBlocks }, blocks: noBlocks, attachments: noBlocks })
   const attached = attachedTo(message)
   const ids = out.map(({ id }) => id)
   const attachments = attached.filter((id) => !ids.includes(id))
@@ -443,7 +445,7 @@ export class UnreadRows {
 
 const messageKey = '"message":'
 
-const noBlocks: readonly ExtractedText[] = Object.freeze([])
+const noBlocks: readonly never[] = Object.freeze([])
 const readNoFills: ChunkText['fills'] = () => []
 
 const plainEnvelopes: ReadonlyMap<string, Pick<DecodedRow, 'page' | 'tagged'>> = new Map(

@@ -30,8 +30,11 @@ export function* jsonLengths<M>(view: View<M>, from: number): Generator<Uint32Ar
   }
 }
 
-const measured = ({ values, index, count }: Piece<unknown>): Uint32Array =>
-  Uint32Array.from(values.slice(index, index + count) as readonly Json[], jsonLength)
+const measured = ({ values, index, count }: Piece<unknown>): Uint32Array => {
+  const lengths = new Uint32Array(count)
+  for (let at = 0; at < count; at++) lengths[at] = jsonLength(values[index + at] as Json)
+  return lengths
+}
 
 const known = new WeakMap<Chunk<unknown>, Uint32Array>()
 

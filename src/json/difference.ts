@@ -1,7 +1,7 @@
 /** The difference between two objects. */
 import { jsonEqual } from './equal.ts'
 import type { Json, JsonObject } from './json.ts'
-import { isObject } from './reading.ts'
+import { isObject } from './own.ts'
 
 /**
  * The fields of `value` that `other` lacks or has with another value. Of objects in both, only the

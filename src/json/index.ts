@@ -9,8 +9,18 @@ export { inspectJson } from './inspect.ts'
 export { freezeParsed, freezeResult } from './freeze.ts'
 export { formatPath, type Path } from './path.ts'
 export { jsonLength, jsonLengthOfText } from './json-length.ts'
-export { textOfJson } from './stringify.ts'
-export { define, hasField, isArray, isPolluted, ownField, ownFields, ownItems } from './own.ts'
+export {
+  define,
+  hasField,
+  isArray,
+  isCount,
+  isObject,
+  isPolluted,
+  ownField,
+  ownFields,
+  ownItems,
+  textOfJson,
+} from './own.ts'
 export {
   aList,
   anObject,
@@ -19,8 +29,6 @@ export {
   describe,
   fieldsBeside,
   hasOnly,
-  isCount,
-  isObject,
   listOrEmpty,
   objectAt,
   readEach,

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../either/index.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'
-import { textOfJson } from './stringify.ts'
+import { textOfJson } from './own.ts'
 import { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 
 /** Parsed JSON text. */

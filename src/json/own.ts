@@ -1,4 +1,5 @@
-/** Reads and writes fields and elements so that properties added to prototypes have no effect. */
+/** Reads and writes fields, elements and JSON text so that properties added to prototypes have no effect. */
+import type { Json, JsonObject } from './json.ts'
 
 /** Whether an object has an own field. Narrows like `in`, which also checks prototypes. */
 export const hasField: <T extends object, K extends string>(value: T, field: K) => value is WithMember<T, K> =
@@ -10,6 +11,13 @@ type Member<T, K> = T extends unknown ? (K extends keyof T ? T : never) : never
 
 /** `Array.isArray`, but the elements are unknown and readonly. */
 export const isArray: (value: unknown) => value is readonly unknown[] = Array.isArray
+
+/** Whether a value is an object, but not an array. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether a value is a whole number from 0. */
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** Define a property without calling a setter on a prototype. `__proto__` becomes an ordinary property. */
 export const define = (target: object, key: PropertyKey, value: unknown): void => {
@@ -57,4 +65,22 @@ export const withoutPollution = <T>(value: T): T => {
     for (const inner of Object.values(next)) open.push(inner)
   }
   return value
+}
+
+/**
+ * The text of plain JSON data.
+ *
+ * Cost    `JSON.stringify`; several times that if a prototype of objects or arrays has a `toJSON`
+ */
+export const textOfJson = (value: Json): string =>
+  Object.hasOwn(Array.prototype, 'toJSON') || Object.hasOwn(Object.prototype, 'toJSON')
+    ? stringifyWithoutToJson(value)
+    : JSON.stringify(value) // an own `toJSON` is data, and so not a function
+
+const stringifyWithoutToJson = (value: Json): string => {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(stringifyWithoutToJson).join(',')}]`
+  return `{${Object.entries(value as JsonObject)
+    .map(([key, item]) => `${JSON.stringify(key)}:${stringifyWithoutToJson(item)}`)
+    .join(',')}}`
 }

@@ -1,5 +1,5 @@
 /** Reads a foreign value field by field. An unexpected value throws `Unexpected`, which a codec turns into a fault. */
-import { ownField } from './own.ts'
+import { isObject, ownField } from './own.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Path } from './path.ts'
 
@@ -50,13 +50,6 @@ export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
 export const hasOnly = (value: object, names: readonly string[]): boolean =>
   Object.keys(value).every((name) => names.includes(name))
-
-/** Whether a value is an object, but not an array. */
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Whether a value is a whole number from 0. */
-export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** The value, if it is a list; otherwise an empty list. */
 export const listOrEmpty = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])

@@ -1,7 +1,7 @@
 /** Erased messages: their form in the record, and the form in which they are sent. */
 import { ownFields } from '../json/index.ts'
 import { text } from './construct.ts'
-import { contentOf } from './guards.ts'
+import { isErased } from './guards.ts'
 import type { ErasedPart, Message, Part, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** The text that models and people see in place of erased content. */
@@ -24,15 +24,6 @@ const erasedPart = (part: Part): ErasedPart => {
   if (part.type === 'erased') return part
   if (part.type === 'tool_call') return Object.freeze({ type: 'erased', id: part.id })
   return part.type === 'tool_result' ? Object.freeze({ type: 'erased', callId: part.callId }) : plain
-}
-
-/**
- * Whether a message was erased.
- *
- * @returns true if it has an `erased` part
- */
-export const isErased = (message: Pick<Message, 'content'>): boolean => {
-  return contentOf('isErased', message).some(({ type }) => type === 'erased')
 }
 
 /** A part other than a stub. */

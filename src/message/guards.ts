@@ -47,6 +47,16 @@ export const contentOf = (call: string, message: Pick<Message, 'content'>): read
 }
 
 /**
+ * Whether a message was erased.
+ *
+ * @returns true if it has an `erased` part
+ */
+export const isErased = (message: Pick<Message, 'content'>): boolean => {
+  for (const { type } of contentOf('isErased', message)) if (type === 'erased') return true
+  return false
+}
+
+/**
  * The text parts of a message, joined without a separator; of a tool message, those of its results.
  *
  * @returns the text; empty if there is none

@@ -16,9 +16,8 @@ export {
   user,
 } from './construct.ts'
 export { decodeMessage } from './decode.ts'
-export { isErased } from './erased.ts'
 export type { MessageFault, PairingFault, PairingProblem } from './fault.ts'
-export { isText, isToolCall, isToolResult, textOf, toolCallsOf, toolResultsOf } from './guards.ts'
+export { isText, isToolCall, isToolResult, textOf, toolCallsOf, toolResultsOf, isErased } from './guards.ts'
 export type {
   ErasedPart,
   FilePart,

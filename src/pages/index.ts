@@ -1,5 +1,5 @@
-export { classify } from './classify.ts'
 export {
+  classify,
   degradationPath,
   isPageKind,
   minFidelity,

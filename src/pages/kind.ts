@@ -1,8 +1,11 @@
 /**
- * Page kinds for memory management, residency levels, and how far each kind may be reduced.
+ * Page kinds for memory management: the kind that is evident from a message, residency levels, and how far each kind may be
+ * reduced. Constraint, plan and preference are guarantees for context derivation, so they are never inferred: only an
+ * explicit tag on append sets them.
  *
  * Source  ClawVM (arXiv 2604.10352), codetether-agent `session/pages.rs`
  */
+import { ownField } from '../json/index.ts'
 
 /** All page kinds. The index of a kind is its code. */
 export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
@@ -32,6 +35,44 @@ export type ResidencyLevel = (typeof residencyLevels)[number]
  * @returns true for one of `pageKinds`
  */
 export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
+
+/**
+ * The page kind of a message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
+ * `tool_result` part, gives `evidence`; everything else is `conversation`, including the library's own system or
+ * developer message about an interrupted run (`meta.indelible.interrupted`). Never throws on plain data.
+ *
+ * Cost    O(parts)
+ *
+ * @param message any value
+ * @example
+ * classify({ role: 'system', content: 'Be brief.' }) // => 'bootstrap'
+ */
+export const classify = (message: unknown): PageKind => {
+  if (typeof message !== 'object' || message === null) return 'conversation'
+  const role = ownField(message as Shape, 'role')
+  if (role === 'system' || role === 'developer') return saysInterrupted(message) ? 'conversation' : 'bootstrap'
+  if (role === 'tool') return 'evidence'
+  const content = ownField(message as Shape, 'content')
+  return Array.isArray(content) && content.some(isToolResult) ? 'evidence' : 'conversation'
+}
+
+interface Shape {
+  readonly role?: unknown
+  readonly meta?: unknown
+  readonly indelible?: unknown
+  readonly interrupted?: unknown
+  readonly content?: unknown
+  readonly type?: unknown
+}
+
+const isToolResult = (part: unknown): boolean =>
+  typeof part === 'object' && part !== null && ownField(part as Shape, 'type') === 'tool_result'
+
+const saysInterrupted = (message: object): boolean => {
+  const meta = ownField(message as Shape, 'meta')
+  const ours = typeof meta === 'object' && meta !== null ? ownField(meta as Shape, 'indelible') : undefined
+  return typeof ours === 'object' && ours !== null && ownField(ours as Shape, 'interrupted') === true
+}
 
 /** The code of a page kind: its index in `pageKinds`. Throws a TypeError for anything else. */
 export const codeOf = (kind: PageKind): number => {

@@ -1,5 +1,5 @@
 /** Block ids: the SHA-256 of stored bytes. */
-import { hexOf } from './hex.ts'
+import { hexOf } from './sha256.ts'
 import type { Hash } from './sha256.ts'
 
 /** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: checked by `isBlockId`. */

@@ -2,7 +2,7 @@
 import { ownField } from '../json/index.ts'
 import { addLeaf, type CompactRange } from './compact-range.ts'
 import { leafMark } from './hashes.ts'
-import { bytesOfHex } from './hex.ts'
+import { bytesOfHex } from './sha256.ts'
 import type { Hash } from './sha256.ts'
 
 /** The content of a leaf: a row without its list of blocks, because the body names them. */

@@ -1,6 +1,6 @@
 /** The cost of a run's answers. */
-import { pricesOf } from '../context/index.ts'
-import { callDollars, type ModelRates } from '../context/internal.ts'
+import { pricesOf } from '../prices/index.ts'
+import { callDollars, type ModelRates } from '../prices/internal.ts'
 import { amount } from '../task/index.ts'
 import type { Limits } from './limits.ts'
 import type { Model } from './model.ts'

@@ -10,6 +10,10 @@ interface ExpectedOption {
 export const aFlag: ExpectedOption = { is: (value) => typeof value === 'boolean', words: 'true or false' }
 export const aText: ExpectedOption = { is: (value) => typeof value === 'string', words: 'a string' }
 export const anObject: ExpectedOption = { is: isObject, words: 'an object' }
+export const aSignal: ExpectedOption = {
+  is: (value) => isObject(value) && typeof value['aborted'] === 'boolean',
+  words: 'a signal, such as that of an AbortController',
+}
 export const aListOfTexts: ExpectedOption = {
   is: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
   words: 'a list of strings',

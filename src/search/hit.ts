@@ -1,10 +1,13 @@
 /** The options and results of a search. */
 import type { Role } from '../message/index.ts'
 import type { ListQuery } from '../store/index.ts'
+import type { SignalLike } from '../task/index.ts'
 import type { Excerpt } from './match.ts'
 
 /** Options of a search. */
 export interface SearchOptions {
+  /** Aborting this signal ends the search with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
   /**
    * Where to search: `messages` (text, reasoning, refusals), `tools` (names, arguments and results
    * of tool calls), or `all`. Default: `all`.
@@ -88,7 +91,7 @@ export interface SearchPage {
 /** A question about a store's sessions, with filters. */
 export interface QuestionSearch extends Pick<
   SearchOptions,
-  'in' | 'retracted' | 'session' | 'role' | 'since' | 'until'
+  'signal' | 'in' | 'retracted' | 'session' | 'role' | 'since' | 'until'
 > {
   /**
    * A question, or any other text. A message need not have all of its words. English words are compared by their

@@ -2,15 +2,17 @@
 import { right } from '../json/index.ts'
 import { termsOf } from '../entry/internal.ts'
 import { checkStore } from '../session/internal.ts'
-import { aFlag, aFunction, checkOptions } from './check-options.ts'
-import type { Store, StoreFaultOf } from '../store/index.ts'
-import { callCallback, fail, need, type Task } from '../task/index.ts'
+import { aFlag, aFunction, aSignal, checkOptions } from './check-options.ts'
+import { withSignal, type Store, type StoreFaultOf } from '../store/index.ts'
+import { callCallback, fail, need, type SignalLike, type Task } from '../task/index.ts'
 import { searchSteps, searchTask, type IndexFault } from './fault.ts'
 
 /** Options for indexing a store. */
 interface IndexOptions {
   /** Whether to rebuild the index. Default: add missing rows. */
   readonly rebuild?: boolean
+  /** Aborting this signal ends it with `Cancelled`. The rows that are indexed stay so. Default: none. */
+  readonly signal?: SignalLike
   /**
    * Called after each batch.
    *
@@ -35,14 +37,19 @@ const piece = 2000
  * @returns the number of rows indexed, without encrypted ones, which are not indexed; or
  * `NoFullText`, if the store can't have an index
  */
-export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
-  checkStore('indexStore', store)
-  const { rebuild = false, progress } = checkOptions('indexStore', options, {
+export const indexStore = (indexed: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
+  checkStore('indexStore', indexed)
+  const {
+    rebuild = false,
+    signal,
+    progress,
+  } = checkOptions('indexStore', options, {
     rebuild: aFlag,
+    signal: aSignal,
     progress: aFunction,
   })
   return searchSteps(async function* () {
-    const { index } = store
+    const { index } = withSignal(indexed, signal)
     if (index === undefined) return yield* fail(noIndex)
     if (rebuild) yield* need(index.drop())
     yield* need(index.make())

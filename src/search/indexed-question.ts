@@ -24,26 +24,31 @@ export async function* indexedWords(
   const query = { words, all: filterTerms(plan), ...present({ log: session, since, until }) }
   const found = yield* placesInCurrentIndex(index, { ...query, most: mostPlaces })
   if (found === undefined) return undefined
-  let { places } = found
   const only = session === undefined ? undefined : yield* need(describeSession(store, session))
   let allowed: ReadonlySet<string> | undefined
   if (plan.where !== undefined)
     allowed = new Set((yield* sessionsWhere(store, plan.where, plan.sessions)).map(({ id }) => id))
   else if (plan.sessions !== undefined) allowed = new Set(plan.sessions)
+  let known = found.places.map(knownPlaces)
   if (allowed !== undefined && session === undefined)
-    places = yield* placesInSegments(index, query, places, yield* need(index.segmentsOf([...allowed])))
+    known = yield* placesInSegments(index, query, known, yield* need(index.segmentsOf([...allowed])))
   const unread = new Set<string>()
   return {
     messages: found.messages,
-    places: async (numbers, most, groups) => {
-      if (groups === undefined) return right(numbers.map((word) => inOneGroup(places[word] ?? [], session)))
+    places: async (numbers, groups) => {
+      const wanted = numbers.map((word) => known[word] as KnownPlaces)
+      const lists = wanted.map(({ places }) => inOneGroup(places, session))
+      const before = Math.max(...wanted.map(({ from }) => from))
+      const older = groups?.filter((group) => session !== undefined || group < before) ?? []
+      if (before === 0 || older.length === 0) return right(lists)
       const more = await index.places({
         ...query,
         words: numbers.map((word) => words[word] ?? []),
-        most,
-        ...(session === undefined && { segments: groups }),
+        most: Infinity,
+        ...(session === undefined && { segments: older }),
       })()
-      return isLeft(more) ? more : right((more.right?.places ?? []).map((each) => inOneGroup(each, session)))
+      if (isLeft(more)) return more
+      return right(lists.map((list, at) => list.concat(inOneGroup(more.right?.places[at] ?? [], session))))
     },
     sessions: (groups) =>
       untilFault(() =>
@@ -70,6 +75,18 @@ export async function* indexedWords(
 const inOneGroup = (places: readonly number[], session: string | undefined): readonly number[] =>
   session === undefined ? places : places.map((each, at) => (at % 2 === 0 ? 0 : each))
 
+/** Places of a word: all that are in segments from one on. */
+interface KnownPlaces {
+  readonly places: readonly number[]
+  readonly from: number
+}
+
+/** Of a frequent word only the newest places are known. */
+const knownPlaces = (places: readonly number[]): KnownPlaces => ({
+  places,
+  from: places.length < 2 * mostPlaces ? 0 : 1 + (places.at(-2) as number),
+})
+
 /** The most segments in which a word is looked for, if only its newest places are known. */
 const mostSegments = 500
 
@@ -77,13 +94,13 @@ const mostSegments = 500
 async function* placesInSegments(
   index: RowIndex,
   query: Omit<Parameters<RowIndex['places']>[0], 'most'>,
-  places: PlacesFound['places'],
+  known: readonly KnownPlaces[],
   segments: readonly number[],
-): Steps<SearchFault, PlacesFound['places']> {
+): Steps<SearchFault, KnownPlaces[]> {
   const wanted = new Set(segments)
-  const found: (readonly number[])[] = []
-  for (const [word, list] of places.entries()) {
-    if (list.length >= 2 * mostPlaces && segments.length <= mostSegments) {
+  const found: KnownPlaces[] = []
+  for (const [word, { places, from }] of known.entries()) {
+    if (from > 0 && segments.length <= mostSegments) {
       const all = yield* need(
         index.places({
           ...query,
@@ -92,13 +109,13 @@ async function* placesInSegments(
           segments: [...segments].toSorted((a, b) => b - a),
         }),
       )
-      found.push(all?.places[0] ?? [])
+      found.push(knownPlaces(all?.places[0] ?? []))
       continue
     }
     const kept: number[] = []
-    for (let at = 0; at < list.length; at += 2)
-      if (wanted.has(list[at] as number)) kept.push(list[at] as number, list[at + 1] as number)
-    found.push(kept)
+    for (let at = 0; at < places.length; at += 2)
+      if (wanted.has(places[at] as number)) kept.push(places[at] as number, places[at + 1] as number)
+    found.push({ places: kept, from })
   }
   return found
 }

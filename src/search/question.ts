@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import { stemTerms, wordsIn, type Word } from '../entry/internal.ts'
-import { isStopWord, stemOf } from '../words/internal.ts'
+import { isStopWord, memoizeText, stemOf } from '../words/internal.ts'
 import type { WantedTerm } from '../store/internal.ts'
 import type { SearchOnlyFault } from './fault.ts'
 
@@ -51,12 +51,13 @@ export const parseQuestion = (question: string): Either<SearchOnlyFault, Questio
   if (words.length === 0) return left({ _tag: 'EmptyQuery', query: question })
   const bits = new Map(words.map(([key], index) => [key, 1 << index]))
   const bit = (key: string): number => bits.get(key) ?? 0
+  const bitOfUnspaced = ({ text, joined }: Word, last: Word | undefined): number =>
+    bit(text) | (joined ? bit((last?.text ?? '') + text) : 0)
+  const bitOfWord = memoizeText((word) => bit(word) | bit(stemOf(word)))
   return right({
     words: words.map(([, terms]) => terms),
     month: monthIn(text),
-    bitsOf: (word, last) =>
-      bit(word.text) |
-      (word.unspaced ? (word.joined ? bit((last?.text ?? '') + word.text) : 0) : bit(stemOf(word.text))),
+    bitsOf: (word, last) => (word.unspaced ? bitOfUnspaced(word, last) : bitOfWord(word.text)),
   })
 }
 

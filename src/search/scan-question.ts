@@ -11,7 +11,7 @@ import { isInTime, searchedTexts } from './judge.ts'
 import { bitsIn } from './passage.ts'
 import type { Question } from './question.ts'
 import { readMessages, retractionsOf, type Reading } from './read-messages.ts'
-import type { Candidate, WordSource } from './search-sessions.ts'
+import { mostPlaces, type Candidate, type WordSource } from './search-sessions.ts'
 import { sessionsWhere } from './sessions-where.ts'
 
 /** Reads the newest messages, and returns where the words are. */
@@ -53,18 +53,13 @@ export async function* scanWords(store: Store, question: Question, plan: Questio
       : (yield* sessionsWhere(store, undefined)).reduce((sum, { len }) => sum + len, 0)
   return {
     messages,
-    places: async (words, most, groups) => {
-      const wanted = groups && new Set(groups)
-      const found = words.map((word) => {
-        const list = places[word] as number[]
-        if (wanted === undefined) return list.slice(0, 2 * most)
-        const inGroups: number[] = []
-        for (let at = 0; at < list.length; at += 2)
-          if (wanted.has(list[at] as number)) inGroups.push(list[at] as number, list[at + 1] as number)
-        return inGroups
-      })
-      return right(found)
-    },
+    places: async (words, groups) =>
+      right(
+        words.map((word) => {
+          const list = places[word] as number[]
+          return groups === undefined ? list.slice(0, 2 * mostPlaces) : list
+        }),
+      ),
     sessions: async (groups) => {
       const found = new Map<number, Candidate>()
       for (const [group] of groups) {

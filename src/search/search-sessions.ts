@@ -29,8 +29,8 @@ type Answer<T> = Promise<Either<SearchFault, T>>
 export interface WordSource {
   /** The number of messages of the scope. */
   readonly messages: number
-  /** The places of each word, at most `most`; with `groups` only those in them, which are all. */
-  readonly places: (words: readonly number[], most: number, groups?: readonly number[]) => Answer<readonly Places[]>
+  /** The places of each word, at most `mostPlaces`; with `groups` all that are in them, and perhaps others. */
+  readonly places: (words: readonly number[], groups?: readonly number[]) => Answer<readonly Places[]>
   /** The sessions of groups, each with a position of the group; absent if it has none that may be searched. */
   readonly sessions: (
     groups: readonly (readonly [group: number, position: number])[],
@@ -59,15 +59,15 @@ export async function* sessionsFor(
   plan: QuestionPlan,
 ): Steps<SearchFault, SessionsFound> {
   const all = question.words.map((_, index) => index)
-  const found = yield* need(source.places(all, mostPlaces))
+  const found = yield* need(source.places(all))
   const weights = found.map((places) => weightOf(places.length / 2, source.messages))
   const rare = rareWords(found)
   const groups = groupPlaces(found, rare)
   const candidates = yield* firstCandidates(source, groups, weights, plan)
   const common = all.filter((index) => !rare.includes(index))
   if (common.length > 0) {
-    const filled = yield* need(source.places(common, Infinity, [...candidates.keys()]))
-    for (const [at, places] of filled.entries()) addPlaces(groups, places, common[at] as number)
+    const filled = yield* need(source.places(common, [...candidates.keys()]))
+    for (const [at, places] of filled.entries()) addPlaces(groups, places, common[at] as number, candidates)
   }
   const ranked = rankSessions(groups, candidates, weights, question.month)
   const sessions: SessionsFound['sessions'][number][] = []
@@ -114,9 +114,16 @@ const groupPlaces = (found: readonly Places[], words: readonly number[]): Map<nu
   return groups
 }
 
-const addPlaces = (groups: Map<number, WordRows>, places: Places, word: number): void => {
+/** @param only adds those of these groups alone. Default: all */
+const addPlaces = (
+  groups: Map<number, WordRows>,
+  places: Places,
+  word: number,
+  only?: ReadonlyMap<number, unknown>,
+): void => {
   for (let at = 0; at < places.length; at += 2) {
     const [group, position] = [places[at] as number, places[at + 1] as number]
+    if (only?.has(group) === false) continue
     let rows = groups.get(group)
     if (rows === undefined) groups.set(group, (rows = { bits: new Map() }))
     rows.bits.set(position, (rows.bits.get(position) ?? 0) | (1 << word))

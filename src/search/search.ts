@@ -2,9 +2,19 @@
 import { describe, isObject, ownField, ownFields, present, snapshot } from '../json/index.ts'
 import { roles } from '../message/internal.ts'
 import { checkStore } from '../session/internal.ts'
-import type { Store } from '../store/index.ts'
+import { withSignal, type Store } from '../store/index.ts'
 import { need, type Steps, type Task } from '../task/index.ts'
-import { aFlag, aText, aListOfTexts, aTime, anObject, checkOptions, oneOf, wholeFrom } from './check-options.ts'
+import {
+  aFlag,
+  aSignal,
+  aText,
+  aListOfTexts,
+  aTime,
+  anObject,
+  checkOptions,
+  oneOf,
+  wholeFrom,
+} from './check-options.ts'
 import { searchSteps, type SearchFault } from './fault.ts'
 import type { QuestionPlan, QuestionSearch, SearchOptions, SearchPage, SearchPlan, SessionsFound } from './hit.ts'
 import { searchIndex } from './indexed.ts'
@@ -54,9 +64,10 @@ export function searchStore(
   return searchQuestion(store, query)
 }
 
-const searchQuestion = (store: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
+const searchQuestion = (searched: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
   const given = checkOptions('searchStore', asked, expectedOfQuestion)
-  const { question, session, role, where, sessions } = given
+  const { signal, question, session, role, where, sessions } = given
+  const store = withSignal(searched, signal)
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
     in: given.in ?? 'all',
@@ -75,9 +86,10 @@ const searchQuestion = (store: Store, asked: QuestionSearch): Task<SearchFault, 
   }, 'searchStore')
 }
 
-const searchWords = (store: Store, query: string, options: SearchOptions): Task<SearchFault, SearchPage> => {
+const searchWords = (searched: Store, query: string, options: SearchOptions): Task<SearchFault, SearchPage> => {
   const given = checkOptions('searchStore', options, expectedOptions)
-  const { typing = false, since, until, ...rest } = given
+  const { signal, typing = false, since, until, ...rest } = given
+  const store = withSignal(searched, signal)
   const wanted: SearchPlan = ownFields({
     ...rest,
     in: given.in ?? 'all',
@@ -102,6 +114,7 @@ const timesOf = (since: number | undefined, until: number | undefined): Pick<Sea
   })
 
 const expectedFilters = {
+  signal: aSignal,
   in: oneOf(['messages', 'tools', 'all']),
   retracted: aFlag,
   session: aText,

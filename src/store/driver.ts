@@ -3,7 +3,6 @@ export { storeOf } from './rules/handle.ts'
 export { matches } from './rules/lookup.ts'
 export { memoryDriver } from './memory/memory.ts'
 export type { StoreFinding, StoreRepair } from './port/check.ts'
-export type { CheckedRow } from './port/checked-row.ts'
 export type {
   Answer,
   Block,
@@ -25,7 +24,7 @@ export {
   type LeaseChange,
   type LeaseRow,
 } from './port/lease.ts'
-export type { Plan } from './port/plan.ts'
+export type { CheckedRow, Plan } from './port/plan.ts'
 export type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './port/row-terms.ts'
 export type { LogPiece } from './port/store.ts'
 export { grow, type GrownTree } from './port/tree.ts'

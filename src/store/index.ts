@@ -32,4 +32,5 @@ export type { Head, Row, RowKind, StoredRow } from './port/row.ts'
 export type { StoreNotice } from './port/notice.ts'
 
 export { verifyLog } from './rules/verify.ts'
+export { withSignal } from './rules/with-signal.ts'
 export type { BlockId, Hash } from '../proof/internal.ts'

@@ -1,7 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export { defaultScope, sameBlocks, shareIdentity } from './rules/block-handle.ts'
 export { type StoreFinding, type StoreRepair, findingText } from './port/check.ts'
-export { isLeaf, isMoment, isSalt } from './port/checked-row.ts'
 export { latest, momentOf } from './port/clock.ts'
 export { contentsOf, isProgramName } from './port/contents.ts'
 export { copyArgument } from './port/copy-argument.ts'
@@ -72,11 +71,11 @@ export {
   finderOf,
   makeFinder,
 } from './port/find-texts.ts'
-export { inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
+export { cancelled, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'
-export { compareIds, invalidId } from './port/id.ts'
+export { compareIds, invalidId, isLeaf } from './port/id.ts'
 export { identityAt } from './port/identity.ts'
 export { valuesOf } from './blocks/key-value.ts'
 export {
@@ -116,10 +115,11 @@ export {
   ownMember,
   partialMember,
   sessionMember,
+  sumsMember,
 } from './port/own-logs.ts'
 export { ownStore } from './rules/own-store.ts'
-export { stoppable } from './rules/stoppable.ts'
-export { planAppend, type Plan } from './port/plan.ts'
+export { withSignal } from './rules/with-signal.ts'
+export { appendPlanned, definePlannedAppend, isMoment, isSalt, planAppend, type Plan } from './port/plan.ts'
 export { consistencyPath, inclusionPath, isInTree, isRecorded } from './rules/prove.ts'
 export { type RowCursor, rowCursor, rowCursorIn } from './port/row-cursor.ts'
 export type {

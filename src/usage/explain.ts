@@ -1,6 +1,6 @@
 /** Splits the tokens of model calls into parts, each with its cause. The parts add up to the provider's counts. */
-import { pricesOf } from '../context/index.ts'
-import { ratesAt, type ModelRates } from '../context/internal.ts'
+import { pricesOf } from '../prices/index.ts'
+import { ratesAt, type ModelRates, type Rates } from '../prices/internal.ts'
 import { ownFields } from '../json/index.ts'
 import type { Usage } from '../notes/internal.ts'
 import { cacheRulesOf, type CacheRules } from './cache-rules.ts'
@@ -16,6 +16,8 @@ export interface ExplainedCall extends Omit<UsageCall, 'evidence' | 'seenIn'> {
   readonly change?: Pick<UsagePart, 'cause' | 'known' | 'because'>
   /** Milliseconds from the end of the last answer to this request; absent if not known. */
   readonly pause?: number
+  /** How many tokens the last compaction or shortening took out of the requests of its chain; absent if there was none. */
+  readonly shortenedBy?: number
   /** US dollars at list prices; absent if no price of the model is known, or nothing was counted. */
   readonly dollars?: number
   /** Empty if nothing was counted. */
@@ -31,10 +33,12 @@ interface Chain {
   isLong: boolean
   /** A change before a call without counts. */
   pending?: Evidence | undefined
+  /** The tokens that the last compaction or shortening took out. */
+  shortenedBy: number
 }
 
 /** Counts that can be true: whole, not negative, no more cached than sent. */
-type Counts = Required<Usage> & { readonly isCacheCounted: boolean; readonly areWritesCounted: boolean }
+export type Counts = Required<Usage> & { readonly isCacheCounted: boolean; readonly areWritesCounted: boolean }
 
 /** A part without its price. */
 type Cause = Pick<UsagePart, 'cause' | 'known' | 'because' | 'ruledOut'>
@@ -65,7 +69,7 @@ export class UsageExplainer {
   next(call: UsageCall): ExplainedCall {
     const { evidence, seenIn: _, ...fields } = call
     const name = call.chain ?? ''
-    const chain: Chain = this.#chains.get(name) ?? { countsWrites: false, isLong: false }
+    const chain: Chain = this.#chains.get(name) ?? { countsWrites: false, isLong: false, shortenedBy: 0 }
     this.#chains.set(name, chain)
     const number = this.#number
     this.#number += Math.max(1, call.calls ?? 1)
@@ -73,17 +77,18 @@ export class UsageExplainer {
       chain.pending = evidence ?? chain.pending
       return { ...fields, number, ...changeOf(chain, evidence), parts: [] }
     }
-    const counts = countsOf(call.usage)
+    const counts = usedCounts(call.usage)
     const pause = pauseBefore(chain.last?.call, call)
     const rates = ratesOf(call, counts, this.#pricesOf(call.model))
     const change = changeOf(chain, evidence, counts)
     const parts = priced(counts, rates, causesOf(chain, call, counts, this.#rulesOf(call.model)))
-    if (call.calls === undefined) remember(chain, call, counts)
+    if (call.calls === undefined) remember(chain, call, counts, parts)
     return {
       ...fields,
       number,
       ...change,
       ...(pause !== undefined && { pause }),
+      ...(chain.shortenedBy > 0 && { shortenedBy: chain.shortenedBy }),
       ...(rates !== undefined && { dollars: parts.reduce((sum, { dollars = 0 }) => sum + dollars, 0) }),
       parts,
     }
@@ -114,6 +119,9 @@ export const breakIn = ({ change, parts, usage }: ExplainedCall): ExplainedCall[
 const losses: ReadonlySet<UsageCause> = new Set(['model', 'expired', 'missed', 'unknown'])
 const notLost: ReadonlySet<UsageCause> = new Set(['ends', 'uncached'])
 
+/** The causes of tokens that are paid again because the conversation became shorter. */
+export const shortenings: ReadonlySet<UsageCause> = new Set(['compaction', 'shortened'])
+
 /**
  * A change that is more than likely, unless nothing was cached that it could have ended. Programs rewrite their last message: that is
  * no change worth a word where almost all was read.
@@ -131,7 +139,8 @@ const changeOf = ({ last }: Chain, evidence: Evidence | undefined, counts?: Coun
 const countOf = (value: unknown, most = Number.MAX_SAFE_INTEGER): number =>
   typeof value === 'number' && Number.isSafeInteger(value) ? Math.min(most, Math.max(0, value)) : 0
 
-const countsOf = (usage: Usage): Counts => {
+/** Counts that can be true, of a call. */
+export const usedCounts = (usage: Usage): Counts => {
   const { input, output, cacheRead, cacheWrite, cacheWriteHour } = ownFields(usage)
   const all = countOf(input)
   const read = countOf(cacheRead, all)
@@ -148,14 +157,19 @@ const countsOf = (usage: Usage): Counts => {
 }
 
 /** The rates of a call; undefined without a known price. Where there are no tokens, none is needed. */
-const ratesOf = (
-  { calls = 1, isLong = false }: UsageCall,
-  { input, output }: Counts,
-  known: ModelRates | undefined,
-): ModelRates | undefined => {
+const ratesOf = (call: UsageCall, { input, output }: Counts, known: ModelRates | undefined): Rates | undefined => {
+  const { calls = 1, isLong = false } = call
   const prices = input + output === 0 ? noRates : known
-  return prices && (calls === 1 || isLong ? ratesAt(prices, isLong ? Infinity : input) : prices)
+  const day = prices?.former === undefined ? undefined : dayOf(call)
+  return prices && ratesAt(prices, isLong ? Infinity : calls === 1 ? input : 0, day)
 }
+
+/** The day of a call in ISO 8601; undefined if it is not known: then it has today's price. */
+export const dayOf = ({ day, at }: Pick<UsageCall, 'day' | 'at'>): string | undefined =>
+  day ?? (at === undefined || Math.abs(at) > latestTime ? undefined : new Date(at).toISOString().slice(0, 10))
+
+/** The latest time that a date can have. */
+const latestTime = 8.64e15
 
 const noRates: ModelRates = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
@@ -166,7 +180,13 @@ const pauseBefore = (last: UsageCall | undefined, call: UsageCall): number | und
   return ended === undefined || began === undefined ? undefined : Math.max(0, began - ended)
 }
 
-const remember = (chain: Chain, call: UsageCall, counts: Counts): void => {
+const remember = (chain: Chain, call: UsageCall, counts: Counts, parts: readonly UsagePart[]): void => {
+  const { last } = chain
+  const evidence = call.evidence ?? chain.pending
+  const less = (last?.counts.input ?? 0) - counts.input
+  const isShorter = evidence?.cause === 'compaction' || parts.some(({ cause }) => shortenings.has(cause))
+  if (isShorter && less >= leastShortening) chain.shortenedBy = less
+  else if (evidence?.cause === 'rewind') chain.shortenedBy = 0
   chain.last = { call, counts }
   chain.pending = undefined
   if (counts.cacheWrite === 0) return
@@ -297,41 +317,56 @@ const causeOf = (
   }
 }
 
-/** The parts with their prices. A request's tokens are in this order: read, kept for an hour, kept for minutes, not written. */
+/** Tokens of input by their rates: kept in the cache for an hour, kept for minutes, not written to it. */
+type InputTokens = readonly [hour: number, written: number, fresh: number]
+
+/** Takes the tokens of a request that were not read from the cache, in their order. */
+export const inputTaker = ({
+  input,
+  cacheRead,
+  cacheWrite,
+  cacheWriteHour,
+}: Required<Usage>): ((tokens: number) => InputTokens) => {
+  let [hour, written, fresh] = [cacheWriteHour, cacheWrite - cacheWriteHour, input - cacheRead - cacheWrite]
+  return (tokens) => {
+    const a = Math.min(tokens, hour)
+    const b = Math.min(tokens - a, written)
+    const c = Math.min(tokens - a - b, fresh)
+    hour -= a
+    written -= b
+    fresh -= c
+    return [a, b, c]
+  }
+}
+
+/** The dollars of input, at the rates of its request. */
+export const inputDollars = ([hour, written, fresh]: InputTokens, rates: Rates): number =>
+  (hour * (rates.cacheWriteHour ?? 2 * rates.input) + written * rates.cacheWrite + fresh * rates.input) / 1e6
+
+/** The parts with their prices. */
 const priced = (
   counts: Counts,
-  rates: ModelRates | undefined,
+  rates: Rates | undefined,
   causes: Iterable<Cause & { readonly tokens: number }>,
 ): readonly UsagePart[] => {
-  const { input, output, cacheRead, cacheWrite, cacheWriteHour } = counts
-  const left: [tokens: number, rate: number][] = [
-    [cacheWriteHour, rates?.cacheWriteHour ?? 2 * (rates?.input ?? 0)],
-    [cacheWrite - cacheWriteHour, rates?.cacheWrite ?? 0],
-    [input - cacheRead - cacheWrite, rates?.input ?? 0],
-  ]
-  const take = (tokens: number): number => {
-    let dollars = 0
-    for (const kind of left) {
-      const taken = Math.min(tokens, kind[0])
-      kind[0] -= taken
-      tokens -= taken
-      dollars += taken * kind[1]
-    }
-    return dollars / 1e6
-  }
+  const { input, output, cacheRead } = counts
+  const taken = inputTaker(counts)
   const parts: UsagePart[] = []
-  const add = ({ tokens, ...cause }: Cause & { readonly tokens: number }, dollars: number): void => {
-    if (tokens > 0) parts.push({ ...cause, tokens, ...(rates !== undefined && { dollars }) })
+  const add = ({ tokens, ...cause }: Cause & { readonly tokens: number }, dollars: (of: Rates) => number): void => {
+    if (tokens > 0) parts.push({ ...cause, tokens, ...(rates !== undefined && { dollars: dollars(rates) }) })
+  }
+  const addInput = (part: Cause & { readonly tokens: number }): void => {
+    const tokens = taken(part.tokens)
+    add(part, (of) => inputDollars(tokens, of))
   }
   const reported = { known: 'reported' } as const
-  add({ ...reported, cause: 'read', tokens: cacheRead }, (cacheRead * (rates?.cacheRead ?? 0)) / 1e6)
+  add({ ...reported, cause: 'read', tokens: cacheRead }, (of) => (cacheRead * of.cacheRead) / 1e6)
   let explained = 0
   for (const cause of causes) {
     explained += cause.tokens
-    add(cause, take(cause.tokens))
+    addInput(cause)
   }
-  const fresh = input - cacheRead - explained
-  add({ ...reported, cause: 'new', tokens: fresh }, take(fresh))
-  add({ ...reported, cause: 'answer', tokens: output }, (output * (rates?.output ?? 0)) / 1e6)
+  addInput({ ...reported, cause: 'new', tokens: input - cacheRead - explained })
+  add({ ...reported, cause: 'answer', tokens: output }, (of) => (output * of.output) / 1e6)
   return parts
 }

@@ -1,6 +1,6 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
 export type { Evidence, UsageCause } from './call.ts'
-export { breakIn, explainCalls, UsageExplainer } from './explain.ts'
+export { breakIn, dayOf, explainCalls, inputDollars, UsageExplainer } from './explain.ts'
 export {
   callsIn,
   changedEffort,
@@ -12,4 +12,13 @@ export {
   type LineChange,
   type PackedCalls,
 } from './session-calls.ts'
+export { keepSums, SumsReader, type SummedSession } from './kept-sums.ts'
+export {
+  knownPrices,
+  mostDearest,
+  sessionSums,
+  type CallGroup,
+  type DearestCall,
+  type SessionSums,
+} from './session-sums.ts'
 export { sumCalls } from './sums.ts'

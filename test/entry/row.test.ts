@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import {
   createHistory,
@@ -30,7 +29,6 @@ import {
   NamedBlocks,
   placeholderOf,
   readRow,
-  Recording,
   takeRow,
   UnreadRows,
   termsOf,
@@ -358,22 +356,6 @@ it.each<readonly [string, object, string]>([
     },
   ])
   expect(readRow({ ...row, ...wrong })).toEqual({ _tag: 'Left', left: reason })
-})
-
-it('a recording has its messages in order with their block contents', () => {
-  const recording = new Recording()
-  for (const message of [user('a'), long, user('b')])
-    expect(isLeft(recording.add(message, 'plan', true, hash))).toBe(false)
-  const { rows, blocks } = recording
-  expect(rows.map(({ body }) => orThrow(decodeRow(body)).tagged)).toEqual([true, true, true])
-  expect(rows.every(Object.isFrozen)).toBe(true)
-  expect(blocks.length).toBe(5)
-  const history = createHistory<Message>()
-  recording.addTo(history)
-  expect([history.view().toArray(), history.view().pages.toArray()]).toEqual([
-    [user('a'), long, user('b')],
-    ['plan', 'plan', 'plan'],
-  ])
 })
 
 it('a mark without a letter hides no word after it', () => {

@@ -15,7 +15,7 @@ import {
   verifyInclusion,
 } from '../../src/proof/internal.ts'
 import { consistencyProof, inclusionProof, leafHash } from './whole-tree.ts'
-import { bytesOfHex, hexOf } from '../../src/proof/hex.ts'
+import { bytesOfHex, hexOf } from '../../src/proof/sha256.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())

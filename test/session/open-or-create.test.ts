@@ -8,6 +8,7 @@ import { createSession, memoryStore, openOrCreateSession, openSession, user } fr
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { storeTask } from '../../src/store/internal.ts'
 import { programUrl } from '../programs.ts'
 import { fault } from '../task-results.ts'
 
@@ -55,11 +56,12 @@ describe('openOrCreateSession', () => {
     let removals = 0
     const removing: typeof store = {
       ...store,
-      info: (id) => {
-        const there = store.info(id)
-        if (removals++ === 0) void store.remove(id)()
-        return there
-      },
+      info: (id) =>
+        storeTask(async () => {
+          const there = await store.info(id)()
+          if (removals++ === 0) await store.remove(id)
+          return there
+        }, 'store.info'),
     }
     expect((await openOrCreateSession(removing, 's', beginning)).len).toBe(1)
     expect(removals).toBe(1)

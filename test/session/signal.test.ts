@@ -1,8 +1,20 @@
 /** Long operations whose signal is aborted, at each place where they look at it. */
 import { describe, expect, it } from 'vitest'
-import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
+import {
+  createSession,
+  listSessions,
+  memoryStore,
+  openOrCreateSession,
+  openSession,
+  readSession,
+  user,
+  verifySession,
+  type Store,
+} from 'indelible'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
-import { copySession, eraseMessages, exportSession, findMessages, importRecord } from 'indelible/session'
+import { copySession, eraseMessages, exportSession, findMessages, importRecord, readRange } from 'indelible/session'
+import { searchStore } from 'indelible/search'
+import { verifyLog, withSignal } from 'indelible/store'
 
 type Signal = NonNullable<NonNullable<Parameters<typeof exportSession>[2]>['signal']>
 type Outcome = { readonly _tag: 'Left'; readonly left: { readonly _tag: string } } | { readonly _tag: 'Right' }
@@ -95,4 +107,39 @@ it('a signal of the runtime ends an operation between two slices', async () => {
   const abort = new AbortController()
   const copied = copySession(store, memoryStore(), 's', { signal: abort.signal, progress: () => abort.abort(reason) })
   expect(await copied()).toMatchObject({ left: { _tag: 'Cancelled', cause: reason } })
+})
+
+it('a store with a signal ends functions that have no option for one', async () => {
+  const store = memoryStore()
+  await withSession(store)
+  const operations = {
+    readRange: (one: Store) => readRange(one, 's'),
+    verifyLog: (one: Store) => verifyLog(one, 's'),
+    listSessions: (one: Store) => listSessions(one),
+    searchStore: (one: Store) => searchStore(one, 'message'),
+    check: (one: Store) => one.check(),
+    openOrCreateSession: (one: Store) => openOrCreateSession(one, 's'),
+    readSession: (one: Store) => readSession(one, 's'),
+  }
+  for (const [name, run] of Object.entries(operations)) {
+    expect([name, (await run(withSignal(store, abortedAfter(0)))())._tag]).toEqual([name, 'Left'])
+    expect([name, (await run(withSignal(store, abortedAfter(Infinity)))())._tag]).toEqual([name, 'Right'])
+  }
+  expect(withSignal(store, undefined)).toBe(store)
+  expect(() => withSignal({} as Store, undefined)).toThrow('withSignal takes a store')
+  expect(() => withSignal(store, 5 as never)).toThrow('withSignal takes a signal')
+})
+
+it.each(Object.entries(openers))('in %s, a signal ends reading, searching and opening or creating', async (_, open) => {
+  const store = open()
+  await withSession(store)
+  const signal = abortedAfter(1)
+  const cancelled = { _tag: 'Left', left: { _tag: 'Cancelled', cause: reason } }
+  expect(await readSession(store, 's', { signal })()).toEqual(cancelled)
+  expect(await openOrCreateSession(store, 's', { signal })()).toEqual(cancelled)
+  expect(await openOrCreateSession(store, 'new', { signal })()).toEqual(cancelled)
+  expect(await searchStore(store, 'message', { signal })()).toMatchObject(cancelled)
+  expect(await searchStore(store, { question: 'which message', signal })()).toMatchObject(cancelled)
+  expect(await store.check({ signal })()).toEqual(cancelled)
+  expect((await listSessions(store)).sessions.map(({ id }) => id)).toEqual(['s'])
 })

@@ -66,7 +66,7 @@ const stepsWithRemoval = (after: number): number => {
   db.exec('begin')
   const tables = ['operation', 'log', 'row', 'mention', 'content', 'block', 'segment']
   let steps = 0
-  for (const _ of checkDatabase(db, sha256))
+  for (const _ of checkDatabase(db, sha256, []))
     if (steps++ === after) db.exec(tables.map((table) => `delete from ${table}`).join(';'))
   db.close()
   return steps

@@ -233,11 +233,11 @@ it('compaction tries an incompressible block only once', async () => {
   await store.close()
 })
 
-it('large blocks are compressed in transactions of a few MiB, so that other writers get a turn', async () => {
+it('large blocks are compressed in transactions of 1 MiB, so that other writers get a turn', async () => {
   const db = new DatabaseSync(':memory:')
   db.exec('create table content (block integer primary key, bytes blob, size integer)')
   const put = db.prepare('insert into content (bytes) values (?)')
-  for (let count = 0; count < 5; count++) put.run(new Uint8Array(2 << 20))
+  for (let count = 0; count < 5; count++) put.run(new Uint8Array(1 << 19))
   put.run(new Uint8Array(9 << 20))
   const sizes: number[] = []
   await packBlocks(db, async (work) => {

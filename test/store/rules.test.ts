@@ -1,7 +1,7 @@
 /** The rules that every store follows, on what a driver found: conflicts, repeated operations, forks, and shared rows. */
 import { describe, expect, it } from 'vitest'
 import { emptyRange, portableSha256 as hash } from '../../src/proof/internal.ts'
-import type { CheckedRow } from '../../src/store/port/checked-row.ts'
+import type { CheckedRow } from '../../src/store/port/plan.ts'
 import { encryptionKey } from '../../src/store/port/encrypted.ts'
 import { grow, headOf } from '../../src/store/port/tree.ts'
 import { Damaged } from '../../src/store/port/damage-error.ts'

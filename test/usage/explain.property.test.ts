@@ -1,7 +1,7 @@
 /** The account of calls: its parts add up, and it names the causes that were planted. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { usageDollars } from '../../src/context/internal.ts'
+import { usageDollars } from '../../src/prices/internal.ts'
 import { explainCalls, packCalls, sumCalls, unpackCalls, type UsageCause } from '../../src/usage/internal.ts'
 import type { ExplainedCall, UsageCall } from '../../src/usage/index.ts'
 import {

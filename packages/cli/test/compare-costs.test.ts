@@ -1,7 +1,7 @@
 /** What the contexts of a replay cost: where a cache has expired, and in US dollars. */
 import { describe, expect, it } from 'vitest'
 import { estimateTokens, pricesOf, type DerivedContext } from 'indelible/context'
-import { unitsOf } from 'indelible/internal/context'
+import { unitsOf } from 'indelible/internal/prices'
 import { createHistory } from 'indelible/history'
 import { assistant, type Message } from 'indelible/message'
 import { conversation } from '../../../test/messages.ts'

@@ -5,13 +5,14 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { freezeResult, isLeft, isObject, parseJson, right, sortKeys, type JsonObject } from 'indelible/internal/json'
 import type { StoreFaultOf } from 'indelible/store'
-import { checkMeta, encryptionKey, type EncryptionMeta } from 'indelible/internal/store'
+import { checkMeta, encryptionKey, sumsMember, type EncryptionMeta } from 'indelible/internal/store'
 import { openText, sealText } from './sealed.ts'
 
 export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
 
-/** The parts of metadata that stay readable: the library's own keys, and `clear`, which the owner chooses. */
-const isClear = (key: string): boolean => (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey
+/** The parts of metadata that stay readable: the library's own keys without the sums of calls, and `clear`, which the owner chooses. */
+const isClear = (key: string): boolean =>
+  (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey && key !== sumsMember
 
 const clearOf = (meta: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(meta).filter(([key]) => isClear(key)))

@@ -31,9 +31,11 @@ import type {
 } from 'indelible/store'
 import type { RowPlace, TextPlaces } from 'indelible/store/driver'
 import {
+  appendPlanned,
   ownIdFault,
   copyArgument,
   changedOwnMember,
+  definePlannedAppend,
   encryptionKey,
   encryptionOf,
   isEncryptedLog,
@@ -243,6 +245,7 @@ class EncryptingStore {
           E.map((scoped) => withKeys(scoped, ring, { plain })),
         ),
     })
+    definePlannedAppend(this.store, (id, append) => this.#append(id, append))
   }
 
   async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {
@@ -498,7 +501,7 @@ class EncryptingStore {
     { rows, blocks, ownKey }: ReadyRows,
   ): Promise<Either<StoreFault, AppendedRows>> {
     const ready = { ...append, rows, blocks, ownKey } // the same array, which identifies its plan
-    const appended = await this.#inner.append(id, ready)()
+    const appended = await appendPlanned(this.#inner, id, ready)
     if (!isLeft(appended)) return appended
     if (appended.left._tag === 'OperationMismatch') {
       const { left: fault } = appended

@@ -1,7 +1,19 @@
 /** Checks the tables of a schema beyond their foreign keys, each with one statement over all scopes. */
 import { isLeft, type JsonObject } from 'indelible/internal/json'
-import { countIn, type Store, storeFaultText, type StoreFinding, tokensIn, verifyLog } from 'indelible/internal/store'
-import type { Query } from './database.ts'
+import {
+  cancelled,
+  countIn,
+  sliceRows,
+  withSignal,
+  type Store,
+  storeFaultText,
+  type StoreFinding,
+  tokensIn,
+  verifyLog,
+} from 'indelible/internal/store'
+import type { SignalLike } from 'indelible/internal/task'
+import type { Query, Rows } from './database.ts'
+import { Ended } from './fault.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { addLost, findLost } from './mentions.ts'
 import { createdSum, metaSum } from './sum.ts'
@@ -131,53 +143,77 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Checks the tables of a schema, and every log against its tree. Cost: O(everything). */
-export const checkSchema = async (
-  query: Query,
-  schema: string,
-  storeFor: (scope: string) => Store,
-): Promise<readonly StoreFinding[]> => {
+/** The places of a check. */
+export interface CheckedSchema {
+  /** Runs a statement. */
+  readonly query: Query
+  /** The schema, quoted. */
+  readonly schema: string
+  /** The store of a scope. */
+  readonly storeFor: (scope: string) => Store
+  readonly signal: SignalLike | undefined
+}
+
+/** Checks the tables of a schema, and every log against its tree. Cost: O(everything). Throws Ended. */
+export const checkSchema = async (place: CheckedSchema): Promise<readonly StoreFinding[]> => {
+  const { schema, storeFor, signal } = place
+  const query: Query = (text, values) => {
+    endIf(signal)
+    return place.query(text, values)
+  }
   const findings: StoreFinding[] = [...(await sumMismatches(query, schema))]
   for (const { scope, id } of await wrongTokens(query, schema))
     findings.push(findingOf('log', scope, id, wrongTokensText, true))
   for (const { table, what, find, repair } of rules)
     for (const { scope, name } of await query(find(schema)))
       findings.push(findingOf(table, scope, name, what, repair !== undefined))
-  for (const { scope, name } of await query(`select scope, id as name from ${schema}.log order by scope, key`)) {
-    const verified = await verifyLog(storeFor(String(scope)), String(name))()
+  for await (const { scope, id } of logsIn(query, schema, '')) {
+    const verified = await verifyLog(withSignal(storeFor(String(scope)), signal), String(id))()
+    endIf(signal)
     if (isLeft(verified) && verified.left._tag !== 'NoSuchLog')
-      findings.push(findingOf('log', scope, name, storeFaultText(verified.left)))
+      findings.push(findingOf('log', scope, id, storeFaultText(verified.left)))
   }
   return Object.freeze(findings)
+}
+
+/** Throws Ended. */
+export const endIf = (signal: SignalLike | undefined): void => {
+  const fault = cancelled(signal)
+  if (fault !== undefined) throw new Ended(fault)
+}
+
+/** All logs, in pieces, with their scope, key and id and these columns. */
+async function* logsIn(query: Query, schema: string, columns: string): AsyncGenerator<Rows[number]> {
+  const text = `select scope, key, id${columns} from ${schema}.log
+    where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${sliceRows}`
+  for (let [scope, key] = ['', '-1']; ;) {
+    const found = await query(text, [scope, key])
+    yield* found
+    const last = found.at(-1)
+    if (last === undefined || found.length < sliceRows) return
+    ;[scope, key] = [String(last['scope']), String(last['key'])]
+  }
 }
 
 /** Logs whose columns don't match their checksums. */
 const sumMismatches = async (query: Query, schema: string): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = []
-  const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
-    where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${piece}`
-  for (let [scope, key] = ['', -1]; ;) {
-    const found = await query(text, [scope, key])
-    for (const row of found) {
-      const { scope, id, created, meta, changes, terms, ...sums } = row as unknown as LogSums
-      const say = (what: string): void => void findings.push(findingOf('log', scope, id, what))
-      const isMeta = sums.meta_sum === metaSum(scope, id, meta, Number(changes))
-      if (sums.created_sum !== createdSum(scope, id, Number(created))) say('its creation time is not what was stored')
-      if (!isMeta) say('its metadata is not what was stored')
-      else if (!sameTerms(terms, termsIn(scope, meta)))
-        say('its terms are not those of its metadata, so lists may not find it: update its metadata')
-    }
-    const last = found.at(-1) as LogSums | undefined
-    if (found.length < piece || last === undefined) return findings
-    ;[scope, key] = [last.scope, Number(last.key)]
+  for await (const row of logsIn(query, schema, ', created, meta, changes, created_sum, meta_sum, terms')) {
+    const { scope, id, created, meta, changes, terms, ...sums } = row as unknown as LogSums
+    const say = (what: string): void => void findings.push(findingOf('log', scope, id, what))
+    const isMeta = sums.meta_sum === metaSum(scope, id, meta, Number(changes))
+    if (sums.created_sum !== createdSum(scope, id, Number(created))) say('its creation time is not what was stored')
+    if (!isMeta) say('its metadata is not what was stored')
+    else if (!sameTerms(terms, termsIn(scope, meta)))
+      say('its terms are not those of its metadata, so lists may not find it: update its metadata')
   }
+  return findings
 }
 
 /** The columns as `pg` returns them: a bigint is a string of digits. */
 interface LogSums {
   readonly scope: string
   readonly id: string
-  readonly key: string
   readonly created: string
   readonly meta: string
   readonly changes: string
@@ -201,15 +237,15 @@ const wrongTokensText = 'its tokens are not those of its receipts'
 /** Logs whose tokens are not those that their own rows report. */
 const wrongTokens = async (query: Query, schema: string, only?: string): Promise<readonly LogTokens[]> => {
   const wrong: LogTokens[] = []
-  const logs = await query(`select scope, id, key, size, tokens from ${schema}.log order by scope, key`)
   const text = `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
     and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
-    order by position limit ${piece}`
-  for (const log of logs as readonly Omit<LogTokens, 'reported'>[]) {
+    order by position limit ${sliceRows}`
+  for await (const each of logsIn(query, schema, ', size, tokens')) {
+    const log = each as unknown as Omit<LogTokens, 'reported'>
     const { scope, id, key, size } = log
     if (only !== undefined && nameOf(scope, id) !== only) continue
     let reported = 0
-    for (let [last, many] = ['-1', piece]; many === piece;) {
+    for (let [last, many] = ['-1', sliceRows]; many === sliceRows;) {
       const rows = await query(text, [scope, key, last, size])
       for (const { body } of rows) reported += tokensIn({ kind: 'note', body: String(body) })
       ;[last, many] = [String(rows.at(-1)?.['position']), rows.length]
@@ -218,9 +254,6 @@ const wrongTokens = async (query: Query, schema: string, only?: string): Promise
   }
   return wrong
 }
-
-/** The number of logs or rows that one statement reads. */
-const piece = 1000
 
 const termsIn = (scope: string, meta: string): readonly string[] => {
   try {

@@ -10,9 +10,10 @@ import {
   storeOf,
   type StoreRepair,
 } from 'indelible/internal/store'
+import type { SignalLike } from 'indelible/internal/task'
 import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
-import { checkSchema, rebuild } from './check.ts'
+import { type CheckedSchema, checkSchema, endIf, rebuild } from './check.ts'
 import type { Database } from './database.ts'
 import type { Documents } from './documents.ts'
 import { OtherWriters } from './notifications.ts'
@@ -102,11 +103,10 @@ export const postgresDriver = (
       sharing: (scope, id) => calls.onLog('look for forks', scope, id, (log) => eraser.sharing(scope, log)),
       containing: (scope, texts) => calls.run('look for texts', () => eraser.containing(scope, texts)),
     },
-    check: () =>
-      calls.run('check the store', async () =>
-        right(await checkSchema(db.read, schema, (scope) => storeFor(driver, scope))),
-      ),
-    repair: () => calls.run('repair the store', async () => right(await repairStore(db, driver))),
+    check: (signal) =>
+      calls.run('check the store', async () => right(await checkSchema(checkedIn(db, driver, signal)))),
+    repair: (signal) =>
+      calls.run('repair the store', async () => right(await repairStore(db, checkedIn(db, driver, signal)))),
     index: search,
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
@@ -120,9 +120,17 @@ export const postgresDriver = (
 
 const isPosition = (value: number): boolean => Number.isSafeInteger(value) && value >= 0
 
-const repairStore = async (db: Database, driver: StoreDriver): Promise<readonly StoreRepair[]> => {
+const checkedIn = (db: Database, driver: StoreDriver, signal: SignalLike | undefined): CheckedSchema => ({
+  query: db.read,
+  schema: db.schema,
+  storeFor: (scope) => storeFor(driver, scope),
+  signal,
+})
+
+const repairStore = async (db: Database, place: CheckedSchema): Promise<readonly StoreRepair[]> => {
   const repairs: StoreRepair[] = []
-  for (const finding of await checkSchema(db.read, db.schema, (scope) => storeFor(driver, scope))) {
+  for (const finding of await checkSchema(place)) {
+    endIf(place.signal)
     const { repairable: _repairable, ...found } = finding
     repairs.push(Object.freeze({ ...found, done: await rebuild(db.write, db.schema, finding) }))
   }

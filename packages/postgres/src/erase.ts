@@ -21,6 +21,8 @@ import {
   rowLeaf,
   sameHead,
   sharedRows,
+  sliceBytes,
+  sliceRows,
   type Sharing,
   type StoreFault,
   type TextPlaces,
@@ -49,10 +51,6 @@ interface ErasedRow {
 
 /** Up to this many texts are searched for by the server. */
 const serverTexts = 16
-
-/** The number of rows, and the approximate number of block bytes, in one read. */
-const rowPiece = 5000
-const blockBytes = 8_000_000
 
 /** Thrown to roll back an erasure, with its fault. */
 class EraseRefused extends Error {
@@ -112,27 +110,20 @@ export class Eraser {
     // For few texts, the server searches the rows. For many, all rows are read once, because the server's cost is per text.
     const places =
       texts.length <= serverTexts
-        ? await this.#db.read(
-            `select r.segment, r.position from ${schema}.row r
-             where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
+        ? await this.#places(
+            `${schema}.row p where p.scope = $1::text
+             and exists (select 1 from unnest($2::text[]) as w (text) where strpos(p.body, w.text) > 0)`,
             [scope, texts.map(escapeBody)],
           )
         : await this.#rowsWith(scope, await finderInSlices(texts.map(escapeBody)))
-    const rows = await this.#db.read(
-      `with p (segment, position) as (
-         select * from unnest($2::bigint[], $3::bigint[])
-         union select m.segment, m.position from ${schema}.mention m where m.scope = $1::text and m.block = any($4::bytea[])
-       )
-       select p.position, coalesce(l.id, (
-         select o.id from ${schema}.log o
-         where o.scope = $1::text and p.segment = any(o.segments)
-           and coalesce(o.bases[array_position(o.segments, p.segment) + 1], o.size) > p.position
-         order by o.key limit 1
-       )) as id
-       from p left join ${schema}.log l on l.scope = $1::text and l.key = p.segment
-       order by p.segment, p.position`,
-      [scope, places.map(({ segment }) => segment), places.map(({ position }) => position), blocks.map(({ id }) => id)],
-    )
+    const mentions =
+      blocks.length === 0
+        ? []
+        : await this.#places(`${schema}.mention p where p.scope = $1::text and p.block = any($2::bytea[])`, [
+            scope,
+            blocks.map(({ id }) => id),
+          ])
+    const rows = await this.#named(scope, [...places, ...mentions])
     const operations = await this.#operationsWith(scope, texts)
     return right({
       ...(operations.length > 0 && { operations }),
@@ -141,23 +132,70 @@ export class Eraser {
     })
   }
 
+  /** The segments and positions of a table, in their order, read in pieces. */
+  async #places(from: string, values: readonly [scope: string, needles: readonly unknown[]]): Promise<Rows> {
+    const text = `select distinct p.segment, p.position from ${from}
+      and (p.segment, p.position) > ($3::bigint, $4::bigint) order by p.segment, p.position limit ${sliceRows}`
+    const found: Rows[number][] = []
+    for (let last: Rows[number] = { segment: -1, position: -1 }; ;) {
+      const piece = await this.#db.read(text, [...values, last['segment'], last['position']])
+      for (const place of piece) found.push(place)
+      const end = piece.at(-1)
+      if (end === undefined || piece.length < sliceRows) return found
+      last = end
+    }
+  }
+
+  /** The rows of a statement that is run again after the key of its last row, its second value, until it has fewer than a slice. */
+  async *#each(key: string, text: string, [scope, first]: readonly [string, unknown]): AsyncGenerator<Rows[number]> {
+    for (let [last, many] = [first, sliceRows]; many === sliceRows;) {
+      const found = await this.#db.read(text, [scope, last])
+      yield* found
+      ;[last, many] = [found.at(-1)?.[key], found.length]
+    }
+  }
+
+  /** Places, each once, with a log that has the row; null if no log has it. */
+  async #named(scope: string, places: Rows): Promise<Rows> {
+    const { schema } = this.#db.place
+    const named: Rows[number][] = []
+    const distinct = [...new Map(places.map((place) => [`${String(place['segment'])} ${String(place['position'])}`, place])).values()] // oxfmt-ignore
+    for (let start = 0; start < distinct.length; start += sliceRows) {
+      const piece = distinct.slice(start, start + sliceRows)
+      const found = await this.#db.read(
+        `select p.segment, p.position, coalesce(l.id, (
+           select o.id from ${schema}.log o
+           where o.scope = $1::text and p.segment = any(o.segments)
+             and coalesce(o.bases[array_position(o.segments, p.segment) + 1], o.size) > p.position
+           order by o.key limit 1
+         )) as id
+         from unnest($2::bigint[], $3::bigint[]) as p (segment, position)
+         left join ${schema}.log l on l.scope = $1::text and l.key = p.segment`,
+        [scope, piece.map(({ segment }) => segment), piece.map(({ position }) => position)],
+      )
+      for (const row of found) named.push(row)
+    }
+    return named.toSorted((one, other) => Number(one['segment']) - Number(other['segment']) || Number(one['position']) - Number(other['position'])) // oxfmt-ignore
+  }
+
   /** The rows with a text, read in pieces. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
     const { schema } = this.#db.place
     const found: Rows[number][] = []
-    const segments = await this.#db.read(
+    const segments = this.#each(
+      'key',
       `select g.key, g.base, coalesce(l.size, (
          select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
        ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
-       where g.scope = $1::text order by g.key`,
-      [scope],
+       where g.scope = $1::text and g.key > $2::bigint order by g.key limit ${sliceRows}`,
+      [scope, -1],
     )
-    for (const { key, base, beyond } of segments)
-      for (let from = Number(base); from < Number(beyond); from += rowPiece) {
+    for await (const { key, base, beyond } of segments)
+      for (let from = Number(base); from < Number(beyond); from += sliceRows) {
         const rows = await this.#db.read(
           `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
            and position >= $3::bigint and position < $4::bigint`,
-          [scope, key, from, from + rowPiece],
+          [scope, key, from, from + sliceRows],
         )
         for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
       }
@@ -169,10 +207,10 @@ export class Eraser {
     const { schema } = this.#db.place
     const isIn = await finderInSlices(texts)
     const logs = new Set<string>()
-    for (let [log, id, many] = ['-1', '', rowPiece]; many === rowPiece;) {
+    for (let [log, id, many] = ['-1', '', sliceRows]; many === sliceRows;) {
       const found = await this.#db.read(
         `select o.log, o.id, l.id as name from ${schema}.operation o join ${schema}.log l on l.scope = o.scope and l.key = o.log
-         where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${rowPiece}`,
+         where o.scope = $1::text and (o.log, o.id) > ($2::bigint, $3::text) order by o.log, o.id limit ${sliceRows}`,
         [scope, log, id],
       )
       for (const { id: operation, name } of found) if (isIn(String(operation))) logs.add(String(name))
@@ -185,17 +223,16 @@ export class Eraser {
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
     const isIn = await byteFinderInSlices(texts)
     const { schema } = this.#db.place
-    const sizes = await this.#db.read(
-      `select id, octet_length(bytes) as size from ${schema}.block where scope = $1::text order by id`,
-      [scope],
+    const sizes = this.#each(
+      'id',
+      `select id, octet_length(bytes) as size from ${schema}.block
+       where scope = $1::text and id > $2::bytea order by id limit ${sliceRows}`,
+      [scope, Buffer.alloc(0)],
     )
     const found: Rows[number][] = []
     let piece: unknown[] = []
     let bytes = 0
-    for (const [index, { id, size }] of sizes.entries()) {
-      piece.push(id)
-      bytes += Number(size)
-      if (bytes < blockBytes && index < sizes.length - 1) continue
+    const search = async (): Promise<void> => {
       const blocks = await this.#db.read(
         `select id, kept, bytes from ${schema}.block where scope = $1::text and id = any($2::bytea[])`,
         [scope, piece],
@@ -204,6 +241,12 @@ export class Eraser {
         if (isIn(block['bytes'] as Buffer)) found.push({ id: block['id'], kept: block['kept'] })
       ;[piece, bytes] = [[], 0]
     }
+    for await (const { id, size } of sizes) {
+      piece.push(id)
+      bytes += Number(size)
+      if (bytes >= sliceBytes || piece.length === sliceRows) await search()
+    }
+    if (piece.length > 0) await search()
     return found
   }
 

@@ -1,5 +1,5 @@
 /** Turns PostgreSQL's errors into store faults. */
-import type { OpenStoreFault } from 'indelible/internal/store'
+import type { OpenStoreFault, StoreFault } from 'indelible/internal/store'
 import { ConnectionLost, stateOf, withStatementLimit, type Place } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
@@ -23,7 +23,20 @@ const readingOperation = /^(?:open|read|list|get|look|check|search)\b/
 export const isTransient = (error: unknown): boolean =>
   [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
+type Cancelled = StoreFault & { readonly _tag: 'Cancelled' }
+
+/** A signal ended the work. */
+export class Ended extends Error {
+  readonly fault: Cancelled
+
+  constructor(fault: Cancelled) {
+    super('a signal ended it')
+    this.fault = fault
+  }
+}
+
 export const faultOf = (error: unknown, place: Place, operation: string): OpenStoreFault => {
+  if (error instanceof Ended) return error.fault
   switch (stateOf(error)) {
     case readOnly:
       return { _tag: 'ReadOnly', path: place.name }

@@ -8,6 +8,7 @@ import {
   rowIn,
   type RowKind,
   type RowRange,
+  sliceRows,
   type StoredRow,
   wholeIn,
 } from 'indelible/internal/store'
@@ -18,8 +19,8 @@ interface Beside extends KindIndex {
   readonly node: Uint8Array
 }
 
-/** The number of rows that one statement reads. */
-const piece = 5000
+/** The number of rows that one statement reads: those of one slice. */
+const piece = sliceRows
 
 export class LogRows {
   readonly #query: Query

@@ -97,10 +97,22 @@ export const cacheBreak = (
     edit &&
     ({ where: edit.isSystem === true ? 'system' : 'messages', index: edit.index, because: edit.because } as const)
   if (before === undefined) return edited
-  if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
-  if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }
-  if (last === undefined && edited === undefined) return undefined
+  const setup =
+    before.tools !== now.tools
+      ? ({ where: 'tools', because: toolsChanged(before.tools, now.tools) } as const)
+      : before.system !== now.system
+        ? ({ where: 'system', because: systemChanged(before.system, now.system) } as const)
+        : undefined
   const index = before.messages.findIndex((digest, at) => now.messages[at] !== digest)
+  // Claude Code also changes a line of its system text then. Of a call of another recorder, the messages are not known.
+  if (compacted && edited === undefined && (setup !== undefined || last === undefined || index !== -1)) {
+    const because = 'the client compacted the conversation'
+    return setup === undefined
+      ? { where: 'messages', ...(index !== -1 && { index }), change: 'compaction', because }
+      : { where: setup.where, change: 'compaction', because: `${because}, and ${setup.because}` }
+  }
+  if (setup !== undefined) return setup
+  if (last === undefined && edited === undefined) return undefined
   if (edited !== undefined && (index === -1 || index >= edited.index)) return edited
   if (index === -1) return undefined
   return {

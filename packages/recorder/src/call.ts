@@ -1,4 +1,5 @@
 /** Records a call: first its request, then its answer with the receipt. */
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   ownField,
   ownFields,
@@ -8,6 +9,7 @@ import {
   present,
   right,
   utf8Of,
+  type Immutable,
   type Json,
   type JsonObject,
 } from 'indelible/internal/json'
@@ -17,7 +19,7 @@ import { digestOf, type BlockId } from 'indelible/internal/proof'
 import { hasFailed } from 'indelible/internal/session'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
-import type { RecordedApi } from './apis/index.ts'
+import type { Api, RecordedApi } from './apis/index.ts'
 import { changesTo } from './answer-body.ts'
 import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
@@ -30,6 +32,7 @@ import {
   lastDetails,
   receiptFields,
   runsOf,
+  sentDigestOf,
   sentOf,
   type CacheBreak,
   type CallDetails,
@@ -38,7 +41,8 @@ import {
 } from './receipt.ts'
 import type { StreamEvent } from './stream-lines.ts'
 import type { Tally } from './summary.ts'
-import type { ParsedRequest } from './wire.ts'
+import { RequestReader } from './request-reader.ts'
+import type { ObservedRequest, ParsedRequest } from './wire.ts'
 
 /** A recorded request, with the state to record its answer. */
 export interface RecordedRequest {
@@ -75,20 +79,27 @@ const mostReply = 2 ** 16
 export class Calls {
   readonly #store: Store
   readonly #forms: Forms
+  readonly #reader: RequestReader
   readonly #tally: Tally
   readonly #conversations: Conversations
 
   constructor(store: Store, kept: ContentOptions, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
     this.#forms = formsOf(kept)
+    this.#reader = new RequestReader(this.#forms)
     this.#tally = tally
     this.#conversations = new Conversations(store, tell)
+  }
+
+  /** Read the body of a request. The error says why it can't be read. */
+  parse(api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> {
+    return this.#reader.parse(api, body, request)
   }
 
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const asked = recordedRequest(request, forms)
+    const asked = this.#reader.recorded(request)
     const given = asked.messages
     const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
@@ -125,7 +136,7 @@ export class Calls {
         entries,
         model: asked.model,
         ...textsOf(request),
-        messages: given.map((message) => digestOf(JSON.stringify(toSentMessage(message)))),
+        messages: given.map(sentDigestOf),
       }
       const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
       const isKnown = !whole || last !== undefined || original !== undefined
@@ -154,6 +165,10 @@ export class Calls {
 
   hasResponse(id: string): Promise<boolean> {
     return this.#conversations.hasResponse(id)
+  }
+
+  keepSums(): Promise<void> {
+    return this.#conversations.keepSums()
   }
 
   #compact(
@@ -306,17 +321,6 @@ export class Calls {
 
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
 
-/** A request in the form in which it is recorded. */
-const recordedRequest = (request: ParsedRequest, forms: Forms): ParsedRequest => ({
-  ...request,
-  model: forms.name(request.model),
-  messages: request.messages.map(forms.asked),
-  client: request.client === undefined ? undefined : forms.client(request.client),
-  folder: request.folder === undefined ? undefined : forms.folder(request.folder),
-  system: request.system === undefined ? undefined : forms.system(request.system),
-  tools: request.tools === undefined ? undefined : forms.tools(request.tools),
-  parameters: forms.beside(request.parameters),
-})
 /** Blocks to store, by id. */
 type Stored = Map<BlockId, Uint8Array>
 
@@ -340,12 +344,22 @@ const entriesOf = (
   for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
   for (const [index, message] of given.entries()) {
     const recorded = conversation.at(before + index)
-    const same = recorded !== undefined && jsonEqual(toSentMessage(recorded), toSentMessage(message))
+    const same = recorded !== undefined && isSentAs(recorded, message)
     entries.push(
       same ? conversation.entryAt(before + index) : addBlock(stored, toSentMessage(message) as unknown as Json),
     )
   }
   return entries
+}
+
+const sentAs = new WeakMap<Message, Immutable<Message>>()
+
+/** Whether a message was sent as it is recorded. Cost: O(message), once for two objects that are equal. */
+const isSentAs = (recorded: Immutable<Message>, message: Message): boolean => {
+  if (sentAs.get(message) === recorded) return true
+  if (!jsonEqual(toSentMessage(recorded), toSentMessage(message))) return false
+  sentAs.set(message, recorded)
+  return true
 }
 
 /** Events without the envelope of Code Assist, which a replay adds where its request wants it. */

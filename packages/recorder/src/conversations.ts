@@ -4,6 +4,7 @@ import { isLeft, right, present } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { sessionFaultText } from 'indelible/internal/session'
 import { createSession, forkSession } from 'indelible/session'
+import { keepSums } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
 import { beginningEdit, editOf, type Edit } from './cache-break.ts'
 import { compactionOf, isInstruction, setupLength, type Compaction } from './compaction.ts'
@@ -480,6 +481,11 @@ export class Conversations {
     if (this.#unread.size > 10_000) this.#unread.clear()
     if (!this.#unread.has(fault.id)) this.#unread.set(fault.id, sessionFaultText(fault))
     return true
+  }
+
+  /** Keep the sums of the calls of the open sessions. What fails here is computed when it is needed. */
+  async keepSums(): Promise<void> {
+    for (const id of this.#open.keys()) await keepSums(this.#store, id)()
   }
 
   /** Close the cached handle, so the session is opened again. */

@@ -8,8 +8,18 @@ import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
 import { partialJson } from './partial-json.ts'
 
-/** The digest of a message's content. Cost: O(message). */
+const identities = new WeakMap<Message, string>()
+
+/** The digest of a message's content. Cost: O(message), once for each object. */
 export const identityOf = (message: Message): string => {
+  const known = identities.get(message)
+  if (known !== undefined) return known
+  const identity = digestedIdentity(message)
+  identities.set(message, identity)
+  return identity
+}
+
+const digestedIdentity = (message: Message): string => {
   const meta = ownField(message, 'meta')
   const kept = meta && ownField(meta, 'indelible')
   const original = isObject(kept) ? kept['digest'] : undefined // set if the message was recorded in a reduced form
@@ -27,8 +37,16 @@ export const chainOf = (messages: Iterable<Message>, start: string = emptyChain)
 
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
-/** The chain after one more message. */
-export const extendChain = (chain: string, message: Message): string => linkDigest(chain, identityOf(message))
+const links = new WeakMap<Message, { readonly chain: string; readonly link: string }>()
+
+/** The chain after one more message. Cost: nothing if that message continued the same chain before. */
+export const extendChain = (chain: string, message: Message): string => {
+  const known = links.get(message)
+  if (known?.chain === chain) return known.link
+  const link = linkDigest(chain, identityOf(message))
+  links.set(message, { chain, link })
+  return link
+}
 
 /** The same, given the message's identity. */
 export const linkDigest = (chain: string, identity: string): string => digestOf(chain + identity)

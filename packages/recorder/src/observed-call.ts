@@ -1,11 +1,12 @@
 /** Observes a call in progress, and records it in the right order even if its events arrive out of order. */
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, joinBytes, present } from 'indelible/internal/json'
 import { reasonOf } from 'indelible/internal/task'
 import { AnswerReader, type RecordedAnswer } from './answer.ts'
 import type { Api } from './apis/index.ts'
 import { isIdentity, mostPlain, mostWaiting, type Decompress } from './body.ts'
 import type { RecordedRequest, OnPlace, CallOutcome } from './call.ts'
-import { parseRequestBody, type ParsedRequest, type ObservedRequest } from './wire.ts'
+import type { ParsedRequest, ObservedRequest } from './wire.ts'
 
 /** An observed call. Report its traffic here. None of these methods throws or waits. */
 export interface ObservedCall {
@@ -41,6 +42,7 @@ export interface Recording {
   readonly plain: Decompress
   /** Whether the events of answers are recorded. */
   readonly wantsEvents: boolean
+  readonly parse: (api: Api, body: string, request: ObservedRequest) => Either<string, ParsedRequest>
   /** Record a request; undefined if it should not be recorded. */
   readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
   readonly finish: (
@@ -140,11 +142,7 @@ export const observeCall = (
         const encoding = request.header('content-encoding')
         const bytes =
           typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
-        const asked = parseRequestBody(
-          api,
-          typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes),
-          request,
-        )
+        const asked = recording.parse(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
         if (isLeft(asked)) throw new Error(asked.left)
         return recording.begin(asked.right, request)
       }

@@ -105,6 +105,17 @@ export const toSentMessage = (message: Immutable<Message> | Message): Immutable<
   return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
 }
 
+const sentDigests = new WeakMap<object, string>()
+
+/** The digest of a message as in a request. Cost: O(message), once for each object. */
+export const sentDigestOf = (message: Message): string => {
+  const known = sentDigests.get(message)
+  if (known !== undefined) return known
+  const digest = digestOf(JSON.stringify(toSentMessage(message)))
+  sentDigests.set(message, digest)
+  return digest
+}
+
 /** The call that a receipt of the recorder describes. */
 export interface CallDetails {
   /** The API that was called. */

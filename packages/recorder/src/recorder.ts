@@ -105,6 +105,7 @@ class Keeper {
   readonly #tally = new Tally()
   readonly #recording: Recording
   readonly #open = new Set<ObservedCall>()
+  readonly #calls: Calls
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
   /** When the last call began. */
@@ -114,9 +115,9 @@ class Keeper {
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const calls = new Calls(options.store, options, this.#tally, (unread) =>
+    const calls = (this.#calls = new Calls(options.store, options, this.#tally, (unread) =>
       this.#tell({ _tag: 'SessionUnread', ...unread }),
-    )
+    ))
     const now = options.now ?? (() => options.store.now())
     this.#recording = {
       now,
@@ -134,6 +135,7 @@ class Keeper {
       release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressBytes,
       wantsEvents: options.answers === 'exact',
+      parse: (api, body, request) => calls.parse(api, body, request),
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
     }
@@ -155,6 +157,7 @@ class Keeper {
     const open = [...this.#open]
     for (const call of open) call.fail('the recorder was closed before the answer ended')
     await Promise.all(open.map(({ over }) => over))
+    await this.#calls.keepSums()
   }
 
   async settled(): Promise<void> {

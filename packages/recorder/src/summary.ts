@@ -1,6 +1,6 @@
 /** Counts what was recorded. */
 import { ownField } from 'indelible/internal/json'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import { RecentMap } from 'indelible/internal/sequence'
 import type { Usage } from 'indelible/internal/notes'
 import { breakIn, type UsageCause } from 'indelible/internal/usage'

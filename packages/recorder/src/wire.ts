@@ -1,6 +1,7 @@
 /** Recognizes requests that carry a conversation, and parses them. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/internal/json'
+import type { CodecFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
@@ -67,27 +68,36 @@ export interface ParsedRequest {
   readonly folder: string | undefined
 }
 
-/** Parse the body of a request. The error says why it can't be read. */
-export const parseRequestBody = (api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> => {
+/**
+ * Parse the body of a request. The error says why it can't be read.
+ *
+ * @param decodeList decodes a list of messages; undefined if it can't. Default: as the API does
+ */
+export const parseRequestBody = (
+  api: Api,
+  body: string,
+  request: ObservedRequest,
+  decodeList?: (list: readonly unknown[]) => readonly Message[] | undefined,
+): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
   if (!isObject(parsed.right)) return left('the request is not a JSON object')
   const longest = longestListIn(parsed.right)
   if (longest > mostMessages) return left(`the request has ${longest} messages; at most ${mostMessages} are recorded`)
-  const { model, messages, system, tools, parameters, previous, conversation, client } = api.request(
+  const { model, list, system, tools, parameters, previous, conversation, client } = api.request(
     parsed.right,
     pathOf(request.url),
   )
+  const messages = messagesOf(api, list, body, decodeList)
   if (isLeft(messages)) return left(`its messages can't be read: ${JSON.stringify(messages.left).slice(0, 300)}`)
   const { stream_options: options } = parsed.right
-  const mayHaveMarks = body.includes('cache_control') || body.includes('\\u')
   return right({
     api: api.name,
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     stream: parsed.right['stream'] === true || /:stream\w+$/i.test(pathOf(request.url)),
     countsTokens: isObject(options) && options['include_usage'] === true,
-    messages: mayHaveMarks ? messages.right.messages.map(withoutMarks) : messages.right.messages,
+    messages: messages.right,
     system,
     tools: tools === undefined ? undefined : withoutKeys(tools),
     parameters: withoutKeys(wellFormed(parameters)),
@@ -97,6 +107,20 @@ export const parseRequestBody = (api: Api, body: string, request: ObservedReques
     caller: callerDigest(request),
     folder: request.folder,
   })
+}
+
+const messagesOf = (
+  api: Api,
+  list: unknown,
+  body: string,
+  decodeList: ((list: readonly unknown[]) => readonly Message[] | undefined) | undefined,
+): Either<CodecFault, readonly Message[]> => {
+  const known = Array.isArray(list) ? decodeList?.(list) : undefined
+  if (known !== undefined) return right(known)
+  const decoded = api.decode(list)
+  if (isLeft(decoded)) return decoded
+  const mayHaveMarks = body.includes('cache_control') || body.includes('\\u')
+  return right(mayHaveMarks ? decoded.right.messages.map(withoutMarks) : decoded.right.messages)
 }
 
 /** The length of the longest list in a request, or in its envelope (Code Assist). */

@@ -1,7 +1,7 @@
 /** What the recorder says at its end, and what its sessions say afterwards: the same figures. */
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from 'indelible'
-import { usageDollars } from '../../../src/context/internal.ts'
+import { usageDollars } from '../../../src/prices/internal.ts'
 import { createRecorder } from '@indelible/recorder'
 import { readUsage } from '../../../src/session/internal.ts'
 import { Tally } from '../src/summary.ts'

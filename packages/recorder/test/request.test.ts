@@ -295,6 +295,19 @@ describe('a change since the call before', () => {
     const unchanged = { compacted: false, edit: undefined, taken: 0 }
     const original = sent({ messages: ['1', '9'] })
     const edited = { where: 'messages', index: 1, because: 'edited' }
+    // Another recorder recorded the call before: only its tools and its system text are known.
+    const known = { ...sent({ messages: [] }), system: '"be brief"' }
+    const compacted = { compacted: true, edit: undefined, taken: 0 }
+    const change = { change: 'compaction', because: 'the client compacted the conversation' }
+    expect(cacheBreak(undefined, sent({ system: known.system }), compacted, known)).toEqual({
+      where: 'messages',
+      ...change,
+    })
+    expect(cacheBreak(undefined, sent({ system: '"be long"' }), compacted, known)).toMatchObject({
+      where: 'system',
+      change: 'compaction',
+      because: expect.stringMatching(/^the client compacted the conversation, and `system` changed/),
+    })
     expect(cacheBreak(undefined, sent(), { ...unchanged, edit }, original)).toEqual(edited)
     expect(cacheBreak(undefined, sent(), { ...unchanged, edit })).toEqual(edited)
     expect(cacheBreak(sent(), sent(), { ...unchanged, edit })).toEqual(edited)

@@ -1,6 +1,6 @@
 /** Imports a transcript as a session. */
 import { describe, isObject, optionsOf, ownFields, type JsonObject } from 'indelible/internal/json'
-import { checkStore, type RowMoment } from 'indelible/internal/session'
+import { checkStore, sessionSteps, type RowMoment } from 'indelible/internal/session'
 import type { Redact } from 'indelible/redact'
 import {
   importRecord,
@@ -10,7 +10,8 @@ import {
   type SessionInfo,
 } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import type { Task } from 'indelible/internal/task'
+import { need, type Task } from 'indelible/internal/task'
+import { keepSums } from 'indelible/internal/usage'
 import { exportOf } from './write-export.ts'
 import { redactTranscript } from './redact.ts'
 import { sourceTimeOf } from './source-time.ts'
@@ -51,11 +52,16 @@ export const importTranscript = (
     throw new TypeError(`importTranscript: time: expected milliseconds since 1970, found ${describe(time)}`)
   const timed = withSourceTimes(redact === undefined ? transcript : redactTranscript(transcript, redact), time)
   const record = exportOf(timed)
-  return importRecord(
+  const imported = importRecord(
     store,
     metadata === undefined ? record : { ...record, metadata: { ...record.metadata, ...metadata } },
     ownFields({ ...rest, ...(id !== undefined && { id }) }),
   )
+  return sessionSteps(async function* () {
+    const info = yield* need(imported)
+    await keepSums(store, info.id)() // what fails here is computed when it is needed
+    return info
+  }, 'importTranscript')
 }
 
 /** A transcript as a record whose rows have the times of its source; `time` where it has none. */

@@ -1,7 +1,7 @@
 /** The account of every call of the real files, compared with counts that are read from the files in another way. */
 import { readdirSync } from 'node:fs'
 import { memoryStore } from 'indelible'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import { explainCalls, sumCalls } from 'indelible/internal/usage'
 import { explainUsage, type ExplainedCall } from 'indelible/usage'
 import { describe, expect } from 'vitest'

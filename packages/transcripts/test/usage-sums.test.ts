@@ -1,6 +1,6 @@
 /** The tokens and dollars of each program's calls, beside sums by hand: of what its file counts, each call is counted once. */
 import { expect, it } from 'vitest'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import { usesOf } from 'indelible/internal/session'
 import { readTranscript } from '@indelible/transcripts'
 import { orThrow, type Message } from 'indelible'

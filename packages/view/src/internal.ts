@@ -14,13 +14,14 @@ export { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from './call
 export {
   emptySum,
   Spending,
+  spendingAdvice,
   spendingFields,
   type SpendingField,
-  type SpendingRow,
   type SpendingSession,
-  type SpendingSum,
   type SpentCall,
 } from './calls/spending.ts'
+export type { SpendingRow, SpendingSum } from './spending-sum.ts'
+export { addStore, spendingSession, type AddedSessions, type StoreSpendingOptions } from './calls/store-spending.ts'
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'
 export { sentRequest, type SentRequest } from './calls/sent-request.ts'

@@ -12,6 +12,8 @@
  *     POST api/blocks               accepts the ids of blocks; returns their bytes, framed by `framedBlocks`
  *     GET  api/verdict?id=…         returns {@link Verdict}: what `indelible verify` finds
  *     GET  api/evidence?id=…        returns {@link ViewedEvidence}
+ *     GET  api/trace?id=…           returns {@link Trace}: a session's tool calls and sub-agents
+ *     GET  api/spending             returns {@link ViewedSpending}
  *     GET  api/search?words=…       returns {@link FoundMessages}; with `after`, the page after it
  *     POST api/html                 accepts {@link HtmlSelection}; returns a file of {@link ExportedView} with the page around it
  *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
@@ -26,6 +28,7 @@ import type { BlockId } from 'indelible/internal/proof'
 import type { Head, RowKind } from 'indelible/store'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { ActionReason } from 'indelible/internal/store'
+import type { SpendingRow, SpendingSum } from './spending-sum.ts'
 
 export interface Entered {
   /** The key for all later calls, valid until the server ends. */
@@ -127,6 +130,77 @@ export interface Overview {
   readonly unreadable?: string
 }
 
+/** What the model calls of all sessions cost, and why. */
+export interface ViewedSpending {
+  /** The number of sessions with calls, and of encrypted ones that were not read. */
+  readonly sessions: number
+  readonly unread: number
+  readonly total: SpendingSum
+  readonly causes: readonly SpendingRow[]
+  /** The keys are a day (UTC, ISO 8601; empty if it is not known) and a cause. */
+  readonly days: readonly SpendingRow[]
+  readonly projects: readonly SpendingRow[]
+  readonly programs: readonly SpendingRow[]
+  readonly models: readonly SpendingRow[]
+  /** The calls that cost most, at most ten. */
+  readonly dearest: readonly ViewedSpentCall[]
+  /** Tokens that were sent again in all. */
+  readonly lost: { readonly dollars: number; readonly tokens: number }
+  /** What followed from counts, as sentences. */
+  readonly advice: readonly string[]
+  readonly unpricedModels: readonly string[]
+}
+
+export interface ViewedSpentCall {
+  readonly session: string
+  /** Absent if the session has none. */
+  readonly title?: string
+  readonly number: number
+  /** The position of its answer, if it is in the conversation. */
+  readonly position?: number
+  readonly dollars: number
+  /** Where most of it went, and why. */
+  readonly why: string
+}
+
+/** A session and the sub-agents below it, with their tool calls and times. */
+export interface Trace {
+  /** The session first, then its sub-agents in the order of their start. */
+  readonly agents: readonly TracedAgent[]
+  /** The number of further sub-agents that were not read; absent if all were. */
+  readonly left?: number
+}
+
+export interface TracedAgent {
+  readonly id: string
+  /** Its title, or its user's first words, or its id. */
+  readonly title: string
+  /** The index of the agent that started it; absent for the first. */
+  readonly parent?: number
+  /** The index of the tool call that started it, among its parent's; absent if no call names it. */
+  readonly call?: number
+  /** The times of its first and last message; absent if they are not known. */
+  readonly started?: number
+  readonly ended?: number
+  readonly tools: readonly TracedTool[]
+  /** Why it can't be read, as a sentence. */
+  readonly unreadable?: string
+}
+
+export interface TracedTool {
+  /** The message with the call. */
+  readonly position: number
+  readonly name: string
+  /** Its main argument, in a line. */
+  readonly gist: string
+  /** When it started; absent if that is not known. */
+  readonly at?: number
+  /** Milliseconds until its result, or until the next request where only that is recorded; absent if not known. */
+  readonly took?: number
+  /** Absent if it has a result that is no error. */
+  readonly state?: 'failed' | 'open'
+}
+
 /** Messages that contain the words of a search. */
 export interface FoundMessages {
   readonly hits: readonly FoundMessage[]
@@ -201,6 +275,9 @@ export const mostRows = 1000
 
 /** The most sessions in one call for overviews. */
 export const mostOverviews = 500
+
+/** The most sub-agents in a trace. */
+export const mostAgents = 200
 
 /** The most blocks in one call. */
 export const mostBlocks = 1000

@@ -17,6 +17,7 @@ import {
 import { decodeWire, lossesForUnread } from '../admit.ts'
 import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
+import type { ListReading } from '../list-reading.ts'
 import type {
   FilePart,
   ImagePart,
@@ -118,7 +119,34 @@ const readSystem = (wire: Json | undefined): Message => {
   return messageOf('system', parts, mark(marksText(short && 'parts', parts.length === 0 && 'exact')))
 }
 
-const readMessages = (list: readonly Json[], messages: Message[], asFound: boolean): void => {
+/** Reads the messages of a request in pieces. */
+export const readingOfRequest = (messages: readonly Message[] = [], len: number = 0): ListReading => {
+  const all = [...messages]
+  let before = len
+  return {
+    format,
+    read: (list, isEnd) => {
+      readMessages(list, all, true, { before, isEnd })
+      before += list.length
+      return all
+    },
+    copy: () => readingOfRequest(all, before),
+  }
+}
+
+/** Where a list is in a longer one. */
+interface ListPlace {
+  /** The number of elements before it. */
+  readonly before: number
+  readonly isEnd: boolean
+}
+
+const readMessages = (
+  list: readonly Json[],
+  messages: Message[],
+  asFound: boolean,
+  { before, isEnd }: ListPlace = { before: 0, isEnd: true },
+): void => {
   readEach(list, (item, index) => {
     const wire = anObject(item)
     const role = wire['role']
@@ -127,7 +155,9 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
     const absent = role === 'system' && wire['content'] === undefined
     const content = absent
       ? { parts: [], short: false }
-      : readIn(wire, 'content', (value) => readContent(value, { role, asFound, last: index === list.length - 1 }))
+      : readIn(wire, 'content', (value) =>
+          readContent(value, { role, asFound, last: isEnd && index === list.length - 1 }),
+        )
     // Keeps whether there is content; the parts keep the content itself.
     const fields = (as: string | undefined): KeptMeta =>
       keep(wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
@@ -137,7 +167,7 @@ const readMessages = (list: readonly Json[], messages: Message[], asFound: boole
     } else {
       const broken =
         asFound &&
-        (content.parts.length === 0 || (role === 'assistant' && (index === 0 || isOutOfOrder(content.parts))))
+        (content.parts.length === 0 || (role === 'assistant' && (before + index === 0 || isOutOfOrder(content.parts))))
       const as = marksText(role === 'system' && 'message', content.short && 'parts', broken && 'exact')
       messages.push(messageOf(role, content.parts, fields(as)))
     }

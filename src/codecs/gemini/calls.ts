@@ -34,6 +34,12 @@ export class CallReader {
     this.#made = before
   }
 
+  copy(): CallReader {
+    const same = new CallReader(this.#made)
+    same.#open = [...this.#open]
+    return same
+  }
+
   /** Starts a model turn: earlier calls no longer wait for results. */
   turn(): void {
     this.#open = []

@@ -19,6 +19,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import { decodeWire, lossesForUnread } from '../admit.ts'
 import type { Decode, Decoded, Loss } from '../codec.ts'
 import type { DecodeFault } from '../fault.ts'
+import type { ListReading } from '../list-reading.ts'
 import { keepingOf, type KeptMeta, messageOf, pushUser, withResponse } from '../parts.ts'
 import { residualOf } from '../residual.ts'
 import { CallReader, nextMadeId } from './calls.ts'
@@ -125,7 +126,40 @@ const isBareContent = (item: Json): boolean =>
 
 const readContents = (list: readonly Json[], calls: CallReader, only: boolean): readonly Message[] => {
   const messages: Message[] = []
-  let before: Json | undefined
+  readContentsAfter(undefined, list, messages, calls, only)
+  return messages
+}
+
+/** Reads the contents of a request in pieces. */
+export const readingOfRequest = (
+  messages: readonly Message[] = [],
+  calls: CallReader = new CallReader(0),
+  last?: Json,
+): ListReading => {
+  const all = [...messages]
+  let before = last
+  return {
+    format,
+    read: (list) => {
+      // They would be a message together with those before.
+      if (before !== undefined && list[0] !== undefined && isBareContent(before) && isBareContent(list[0]))
+        throw new Unexpected([0], 'a content, not a part that continues the list before', list[0])
+      before = readContentsAfter(before, list, all, calls, false)
+      return all
+    },
+    copy: () => readingOfRequest(all, calls.copy(), before),
+  }
+}
+
+/** Reads contents after another one. @returns the last one */
+const readContentsAfter = (
+  last: Json | undefined,
+  list: readonly Json[],
+  messages: Message[],
+  calls: CallReader,
+  only: boolean,
+): Json | undefined => {
+  let before = last
   readEach(list, (item, index) => {
     if (isBareContent(item)) {
       const place: Place = { role: 'user', calls }
@@ -138,7 +172,7 @@ const readContents = (list: readonly Json[], calls: CallReader, only: boolean): 
     } else readContent(anObject(item), messages, calls, only, isPlainTurn(before))
     before = item
   })
-  return messages
+  return before
 }
 
 /** Whether it is a model content without fields that would be lost when merged into another content. */

@@ -14,6 +14,7 @@ import { decodeWire } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { Decode } from '../codec.ts'
+import type { ListReading } from '../list-reading.ts'
 import type {
   FilePart,
   Message,
@@ -60,6 +61,22 @@ export const createChatDecoder = (): Decode => {
   return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
 }
 
+/** Reads the messages of a request in pieces. */
+export const readingOfRequest = (
+  messages: readonly Message[] = [],
+  legacy: LegacyCalls = new LegacyCalls(),
+): ListReading => {
+  const all = [...messages]
+  return {
+    format,
+    read: (list) => {
+      all.push(...readChatMessages(list, legacy))
+      return all
+    },
+    copy: () => readingOfRequest(all, legacy.copy()),
+  }
+}
+
 /** Reads messages that are already frozen JSON. Throws Unexpected. */
 const readChatMessages = (wire: readonly Json[], legacy: LegacyCalls = new LegacyCalls()): readonly Message[] =>
   readEach(wire, (message) => readMessage(anObject(message), legacy))
@@ -76,7 +93,14 @@ const roles: ReadonlyMap<unknown, Role> = new Map([
 /** Calls from before calls had ids. Each gets one, and the next result with its name is its answer. */
 class LegacyCalls {
   #count = 0
-  readonly #waiting = new Map<string, string>()
+  #waiting = new Map<string, string>()
+
+  copy(): LegacyCalls {
+    const same = new LegacyCalls()
+    same.#count = this.#count
+    same.#waiting = new Map(this.#waiting)
+    return same
+  }
 
   call(name: string): string {
     const id = this.#next()

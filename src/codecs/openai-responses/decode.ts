@@ -16,6 +16,7 @@ import { decodeWire, lossesForUnread } from '../admit.ts'
 import { isOnePlainText } from '../content.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { Decode, Loss } from '../codec.ts'
+import type { ListReading } from '../list-reading.ts'
 import type { Message, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { contentOf, isAgentsItem, isText, ItemReading, readingOf, speakers, textsIn } from '../items-reading.ts'
 import { callPart, filePart, imagePart, messageOf, resultPart, stringIn, textPart } from '../parts.ts'
@@ -64,6 +65,20 @@ const readItems = (wire: readonly Json[]): readonly Message[] => {
   return reading.end()
 }
 
+/** Reads the items of a request in pieces. */
+export const readingOfRequest = (before?: Reading): ListReading => {
+  const reading = new Reading(before)
+  return {
+    format,
+    // The assistant's items at the end of a piece may continue in the next.
+    read: (list) => {
+      readEach(list, (item) => readItem(anObject(item), reading))
+      return new Reading(reading).end()
+    },
+    copy: () => readingOfRequest(reading),
+  }
+}
+
 /** A call: its kind, whether OpenAI runs it, and the program that made it. */
 interface Call {
   readonly kind: CallKind
@@ -73,7 +88,12 @@ interface Call {
 
 class Reading extends ItemReading<Call> {
   /** The call ids of local shell calls by item id, which outputs may use instead. */
-  readonly localShell: Map<string, string> = new Map()
+  readonly localShell: Map<string, string>
+
+  constructor(before?: Reading) {
+    super(before)
+    this.localShell = new Map(before?.localShell)
+  }
 }
 
 const readItem = (wire: JsonObject, reading: Reading): void => {

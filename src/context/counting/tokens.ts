@@ -189,8 +189,11 @@ const beyondAscii = (unit: number): number => {
   return unit >= 0xd800 && unit <= 0xdfff ? 150 : 41
 }
 
-const tokensOfMessage = ({ content }: Message, count: Tokenizer): number =>
-  content.reduce((sum, part) => sum + partTokens(part, count), perMessage)
+const tokensOfMessage = ({ content }: Message, count: Tokenizer): number => {
+  let tokens = perMessage
+  for (const part of content) tokens += partTokens(part, count)
+  return tokens
+}
 
 const partTokens = (part: Part, count: Tokenizer): number => {
   switch (part.type) {

@@ -10,8 +10,13 @@
  * 4. `render.ts`  of a range rules, questions and kept messages stay (`mustStay`); the rest is a marker (`renderRange`),
  * 5. `select.ts`  with a line for each group whose score for its tokens is high enough (`selectLines`).
  *
- * So message 40 is shortened because `shownNew` cut it, or because an epoch started after it and it did not have to stay: then it
- * is a line of a marker, or no line if others had a higher score, or it lies before what lines are read from (`firstLineIndex`).
+ * So message 40 is shortened for one of these reasons, and `indelible context FILE --explain` says which:
+ *
+ * - `shownNew` cut it when it came, because it takes more than `shape.largest` of the budget;
+ * - an epoch started after it, and it is neither among the newest (`recentFrom`) nor has to stay: it is a line of a marker. It has no
+ *   line if others have a higher score for their tokens, or if it is older than `shape.reads` budgets (`firstLineIndex`);
+ * - it has to stay, but rules or questions take too much of the budget: they are outlined or cut (`epochFrom`, 2 to 5).
+ *
  * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -20,9 +25,9 @@ import { left, optionsOf, right, type OptionNames } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
+import type { Prices } from '../../prices/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { checkDeriving, checkView } from '../check.ts'
-import type { Prices } from '../counting/model-prices.ts'
 import { estimateTokens, estimatorOf, memoizeEstimator, type Estimator, type Tokenizer } from '../counting/tokens.ts'
 import { tokens, usableTokens, windowParts, type Budget } from '../counting/budget.ts'
 import { recallAmong, toolTokensOf, type OfferedTool } from '../recall/offered-tools.ts'
@@ -30,10 +35,10 @@ import { endOf } from '../positions.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
 import { groupAt, withOwnIds, type Shown } from './group.ts'
-import { checkKeep, isSameKeep, keptIn, type Keep } from './keep.ts'
-import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes, type ReadNotes } from './notes.ts'
+import { checkKeep, isSameKeep, type Keep } from './keep.ts'
+import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes } from './notes.ts'
 import {
-  askedBefore,
+  questionsBefore,
   epochFrom,
   firstEpoch,
   followEpochs,
@@ -43,7 +48,8 @@ import {
   type Epoch,
   type Planning,
 } from './plan.ts'
-import { sizesOf, type Sizes } from './size.ts'
+import { tokensIn } from './render.ts'
+import { sizesOf } from './size.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -98,137 +104,96 @@ export interface DeriveOptions {
  * @example
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
-export const deriveContext = (view: View<Message>, given: DeriveOptions): Either<ContextFault, DerivedContext> => {
+export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
   checkView('deriveContext', view)
-  const options = optionsOf('deriveContext', given, optionNames)
-  checkDeriving('deriveContext', options)
-  const { notes = noNotes, prices, previous, tools, model } = options
-  const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
+  const own = optionsOf('deriveContext', options, optionNames)
+  checkDeriving('deriveContext', own)
+  const { notes = noNotes, prices, previous, tools, model } = own
+  const { estimate = own.tokenizer === undefined ? estimateTokens : estimatorOf(own.tokenizer) } = own
   const count = memoizeEstimator(estimate)
-  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], count)
-  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
-  const budget = Math.max(0, usableTokens(options.budget) - reserved)
-  const settings: Settings = {
-    budget,
-    reserved,
-    estimate,
-    recall: recallAmong(tools),
-    model,
-    keep: checkKeep(options.keep),
-  }
+  const toolTokens = own.toolTokens ?? toolTokensOf(tools ?? [], count)
+  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', own.systemTokens ?? 0)
+  const budget = Math.max(0, usableTokens(own.budget) - reserved)
+  const keep = checkKeep(own.keep)
+  const settings: Settings = { budget, reserved, count, recall: recallAmong(tools), model, keep }
+
   const before = previous === undefined ? undefined : states.get(previous)
   const state = before !== undefined && continues(before, view, settings, notes) ? before : undefined
-  const read = state?.notes ?? emptyNotes(model)
-  const isFirst = state === undefined
-  const stands = readNotes(read, notes, isFirst ? 0 : (view.positionAt(state.epoch.start) as number))
-  const planning: Planning = {
-    view,
-    sizes: sizesOf(view, state?.sizes),
-    count,
-    recall: settings.recall,
-    notes: read,
-    pinned: kindsAt(read, 0),
-    budget,
-    reserved,
-    keep: (seen) => keptIn(seen, settings.keep),
-  }
+  const read = state?.planning.notes ?? emptyNotes(model)
+  const stands = readNotes(read, notes, state === undefined ? 0 : (view.positionAt(state.epoch.start) as number))
+  const sizes = sizesOf(view, state?.planning.sizes)
+  const planning: Planning = { ...settings, view, sizes, notes: read, pinned: kindsAt(read, 0) }
   const [rewrite, number] = rewriteAt(planning)
-  let epoch = !isFirst && stands && state.epoch.rewrite === rewrite ? state.epoch : undefined
-  epoch ??= rewriteFrom(planning, rewrite, number)
-  epoch = followEpochs(planning, epoch)
+  const continued = stands && state?.epoch.rewrite === rewrite ? state.epoch : rewriteFrom(planning, rewrite, number)
+  const epoch = followEpochs(planning, continued)
 
-  const end = endOf(view)
-  const open = epoch.next < view.length ? groupAt(view, epoch.next) : undefined
-  const tail =
-    open === undefined
-      ? []
-      : withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
-  let line: Line = { epoch, messages: epoch.shown.length, tail }
-  let factor = Math.max(epoch.factor, factorAt(read, end, budget + reserved))
-  const room = roomOf(settings, factor)
-  let total = totalOf(line, count)
-  if (total > room || epoch.high < 0) {
-    // Not kept for the next context: no call could follow here, or not even the least fits.
-    const now = epochFrom(planning, epoch, view.length)
-    if ('needed' in now) {
-      const beside = {
-        ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
-        ...(reserved > 0 && { reserved }),
-        ...(factor !== 1 && { factor }),
-      }
-      return left(minimumFault(view, now.shown, { needed: now.needed, budget: room, ...beside }, count))
-    }
-    line = { epoch: now, messages: now.shown.length, tail: [] }
-    factor = now.factor
-    total = totalOf(line, count)
+  // What is sent now: the epoch as it is, and a group whose calls are open.
+  let sent = epoch
+  let tail: readonly Shown[] = []
+  if (epoch.next < view.length) {
+    const open = groupAt(view, epoch.next)
+    tail = withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
   }
-  const asked = askedBefore(view, view.length).at(-1)
-  const { epoch: used, messages, tail: rest } = line
+  let total = (epoch.sums.at(-1) as number) + tokensIn(tail, count)
+  let factor = Math.max(epoch.factor, factorAt(read, endOf(view), budget + reserved))
+  if (total > roomOf(planning, factor) || epoch.high < 0) {
+    // Not kept for the next context: no call could follow here, or not even the least fits.
+    const least = epochFrom(planning, epoch, view.length)
+    if ('needed' in least)
+      return left(
+        minimumFault(planning, least.shown, {
+          needed: least.needed,
+          budget: roomOf(planning, factor),
+          ...(typeof own.budget === 'object' && { window: windowParts(own.budget) }),
+          ...(reserved > 0 && { reserved }),
+          ...(factor !== 1 && { factor }),
+        }),
+      )
+    sent = least
+    tail = []
+    total = sent.sums.at(-1) as number
+    factor = sent.factor
+  }
+  const question = questionsBefore(view, view.length).at(-1)
+  // Another process can't reproduce a custom estimator, what is kept, or another name for the recall tool.
+  const { recall } = settings
+  const isReproducible = estimate === estimateTokens && keep === undefined && (recall === false || recall === 'recall')
   const context = contextOf(
     {
       view,
-      shown: used.shown,
-      length: messages,
-      sums: used.sums,
-      tail: rest,
+      shown: sent.shown,
+      length: sent.shown.length,
+      sums: sent.sums,
+      tail,
       count,
-      mendedAt: used.mendedAt,
+      mendedAt: sent.mendedAt,
       tokens: total,
-      budget: roomOf(settings, factor),
-      epoch: used.number,
-      isWhole: used.ranges.length === 0,
-      activeFrom: asked === undefined ? 0 : (view.positionAt(asked) as number),
+      budget: roomOf(planning, factor),
+      epoch: sent.number,
+      isWhole: sent.ranges.length === 0,
+      activeFrom: question === undefined ? 0 : (view.positionAt(question) as number),
       more: {
         ...(model !== undefined && { estimated: total + reserved, factor }),
-        // Another process can't reproduce a custom estimator, what is kept, or another name for the recall tool.
-        ...(estimate === estimateTokens &&
-          settings.keep === undefined &&
-          (settings.recall === false || settings.recall === 'recall') && {
-            derivedBy: Object.freeze({ ...design, budget, reserved, recall: settings.recall !== false }),
-          }),
+        ...(isReproducible && {
+          derivedBy: Object.freeze({ ...design, budget, reserved, recall: recall !== false }),
+        }),
       },
     },
     previous,
     prices,
   )
-  states.set(context, {
-    settings,
-    notes: read,
-    notesRead: read.count,
-    epoch,
-    sizes: planning.sizes,
-    length: view.length,
-    last: view.at(-1) as Message | undefined,
-  })
+  states.set(context, { planning, notesRead: read.count, epoch })
   return right(context)
 }
 
 /** The options that a context must share with the one that it continues. */
-interface Settings {
-  readonly budget: number
-  readonly reserved: number
-  readonly estimate: Estimator
-  readonly recall: string | false
-  readonly model: string | undefined
-  readonly keep: Keep | undefined
-}
-
-/** The messages of a context: those of an epoch, as far as it had grown, and the group whose calls are open. */
-interface Line {
-  readonly epoch: Epoch
-  readonly messages: number
-  readonly tail: readonly Shown[]
-}
+type Settings = Pick<Planning, 'budget' | 'reserved' | 'count' | 'recall' | 'model' | 'keep'>
 
 /** What a context leaves for the next one. */
 interface State {
-  readonly settings: Settings
-  readonly notes: ReadNotes
+  readonly planning: Planning
   readonly notesRead: number
   readonly epoch: Epoch
-  readonly sizes: Sizes
-  readonly length: number
-  readonly last: Message | undefined
 }
 
 const states = new WeakMap<SentContext, State>()
@@ -250,49 +215,51 @@ const optionNames: OptionNames<DeriveOptions> = {
 
 /** Whether a context continues an earlier one: the same settings, and the same record so far. */
 const continues = (
-  { settings, notes, notesRead, length, last, epoch, sizes }: State,
+  { planning, notesRead, epoch }: State,
   view: View<Message>,
-  now: Settings,
-  added: Sequence<Note>,
-): boolean =>
-  (['budget', 'reserved', 'estimate', 'recall', 'model'] as const).every((name) => settings[name] === now[name]) &&
-  isSameKeep(settings.keep, now.keep) &&
-  length <= view.length &&
-  // What another context, or a fault, was derived from has grown since.
-  epoch.next <= length &&
-  sizes.before.length === length + 1 &&
-  notes.count === notesRead &&
-  (length === 0 || view.at(length - 1) === last) &&
-  (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
-  continuesNotes(notes, added)
+  settings: Settings,
+  notes: Sequence<Note>,
+): boolean => {
+  for (const name of ['budget', 'reserved', 'count', 'recall', 'model'] as const)
+    if (planning[name] !== settings[name]) return false
+  const { length } = planning.view
+  return (
+    isSameKeep(planning.keep, settings.keep) &&
+    length <= view.length &&
+    // What another context, or a fault, was derived from has grown since.
+    epoch.next <= length &&
+    planning.sizes.before.length === length + 1 &&
+    planning.notes.count === notesRead &&
+    (length === 0 || view.at(length - 1) === planning.view.at(-1)) &&
+    (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&
+    continuesNotes(planning.notes, notes)
+  )
+}
 
+/** The epoch that starts at a rewrite. If not even the least fits there, none of its messages is in it. */
 const rewriteFrom = (planning: Planning, rewrite: number, number: number): Epoch => {
   if (rewrite === 0) return firstEpoch(planning)
   const epoch = epochFrom(planning, { rewrite, number: number * epochsCounted, ranges: [] }, rewrite)
-  return 'needed' in epoch
-    ? {
-        ...firstEpoch(planning),
-        rewrite,
-        number: number * epochsCounted,
-        next: rewrite,
-        start: rewrite,
-        high: -1,
-        last: planning.view.at(rewrite - 1) as Message,
-      }
-    : epoch
+  if (!('needed' in epoch)) return epoch
+  const last = planning.view.at(rewrite - 1)
+  return {
+    ...firstEpoch(planning),
+    rewrite,
+    number: number * epochsCounted,
+    next: rewrite,
+    start: rewrite,
+    high: -1,
+    last,
+  }
 }
 
 /** Numbers of epochs after a rewrite start at a multiple of this, so that they grow without a look at the record before. */
 const epochsCounted = 1000
 
-const totalOf = ({ epoch, messages, tail }: Line, count: (message: Message) => number): number =>
-  tail.reduce((sum, { message }) => sum + count(message), epoch.sums[messages] as number)
-
 const minimumFault = (
-  view: View<Message>,
+  { view, count }: Planning,
   shown: readonly Shown[],
   fault: Omit<ContextFault, '_tag' | 'pages'>,
-  count: (message: Message) => number,
 ): ContextFault => {
   const pages = shown.map(({ message, source }): MinimumPage => {
     const [from, to] = 'from' in source ? [source.from, source.to] : [source.position, source.position + 1]

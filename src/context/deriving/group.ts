@@ -105,17 +105,21 @@ export const groupsIn = (view: View<Message>, from: number, to: number): readonl
 }
 
 /** Whether a message may not be cut: its provider signed it, and refuses it if it was changed. */
-export const isSigned = ({ content }: Message): boolean =>
-  content.some(
-    (part) =>
-      (part.type === 'reasoning' &&
-        (ownField(part, 'signature') !== undefined || ownField(part, 'encrypted') !== undefined)) ||
-      (part.type === 'tool_call' && (JSON.stringify(ownField(part, 'meta')) ?? '').includes('ignature"')),
-  )
+export const isSigned = ({ content }: Message): boolean => {
+  for (const part of content)
+    if (part.type === 'reasoning') {
+      if (ownField(part, 'signature') !== undefined || ownField(part, 'encrypted') !== undefined) return true
+    } else if (part.type === 'tool_call' && (JSON.stringify(ownField(part, 'meta')) ?? '').includes('ignature"'))
+      return true
+  return false
+}
 
 /** A signed reasoning that was recorded on its own: providers require the rest of the answer directly after it. */
-const isOnlyReasoning = (message: Message): boolean =>
-  message.role === 'assistant' && message.content.every(({ type }) => type === 'reasoning') && isSigned(message)
+const isOnlyReasoning = (message: Message): boolean => {
+  if (message.role !== 'assistant') return false
+  for (const { type } of message.content) if (type !== 'reasoning') return false
+  return isSigned(message)
+}
 
 const beginsWithResult = ({ content }: Message): boolean => {
   const [first] = content
@@ -231,34 +235,27 @@ const orphanResult = (recorded: Message, parts: readonly ToolResultPart[], posit
 
 const longestOrphan = 2000
 
-/**
- * The messages of a group with call ids of their own: an id that the context already uses gets a number. `used` grows.
- *
- * @returns the same list, if no id is used twice
- */
-export const withOwnIds = (shown: readonly Shown[], used: Set<string>): readonly Shown[] => {
+/** The messages with call ids of their own: an id that the context already uses gets a number. `used` grows. */
+export const withOwnIds = (messages: readonly Shown[], used: Set<string>): readonly Shown[] => {
   /** The ids of the latest calls, by their recorded ids: results follow their calls. */
   const names = new Map<string, string>()
-  let isRenamed = false
-  const ownPart = (part: Part): Part => {
-    if (part.type === 'tool_result') return renamedResult(part, names.get(part.callId) ?? part.callId)
-    if (part.type !== 'tool_call') return part
-    const id = freeId(part.id, used)
-    used.add(id)
-    names.set(part.id, id)
-    return renamedCall(part, id)
-  }
-  const own = shown.map((one): Shown => {
-    const { message, source, position } = one
-    if (!message.content.some(({ type }) => type === 'tool_call' || type === 'tool_result')) return one
-    const renamed = withContent(message, message.content.map(ownPart))
-    if (renamed === message) return one
-    isRenamed = true
-    return {
-      message: renamed,
-      source: source.type === 'clone' ? Object.freeze({ ...source, mended: true as const }) : source,
-      position,
+  const own: Shown[] = []
+  for (const shown of messages) {
+    const parts: Part[] = []
+    for (const part of shown.message.content)
+      if (part.type === 'tool_call') {
+        const id = freeId(part.id, used)
+        used.add(id)
+        names.set(part.id, id)
+        parts.push(renamedCall(part, id))
+      } else parts.push(part.type === 'tool_result' ? renamedResult(part, names.get(part.callId) ?? part.callId) : part)
+    const message = withContent(shown.message, parts)
+    if (message === shown.message) own.push(shown)
+    else {
+      const source =
+        shown.source.type === 'clone' ? Object.freeze({ ...shown.source, mended: true as const }) : shown.source
+      own.push({ message, source, position: shown.position })
     }
-  })
-  return isRenamed ? own : shown
+  }
+  return own
 }

@@ -36,17 +36,24 @@ export const isSameKeep = (one: Keep | undefined, other: Keep | undefined): bool
     one.length === other.length &&
     one.every((item, index) => item === other[index]))
 
-/** The levels that `keep` asks for, by index. */
-export const keptIn = (view: View<Message>, keep: Keep | undefined): ReadonlyMap<number, ResidencyLevel> => {
+/** The levels that `keep` asks for before an index, by index. */
+export const keptIn = (
+  view: View<Message>,
+  end: number,
+  keep: Keep | undefined,
+): ReadonlyMap<number, ResidencyLevel> => {
   const kept = new Map<number, ResidencyLevel>()
+  if (keep === undefined) return kept
   if (typeof keep === 'function') {
-    for (const [index, level] of levelsFrom(keep(view)).entries())
-      if (level !== undefined && index < view.length) kept.set(index, level)
-  } else if (keep !== undefined) {
-    const kinds = new Set<unknown>(keep)
-    for (const index of indexesOf(view.pages, (kind) => kinds.has(kind))) kept.set(index, 'full')
-    for (const item of keep)
-      if (typeof item === 'number' && indexIn(view, item) !== -1) kept.set(indexIn(view, item), 'full')
+    for (const [index, level] of levelsFrom(keep(view.slice(0, end))).entries())
+      if (level !== undefined && index < end) kept.set(index, level)
+    return kept
+  }
+  const kinds = new Set<unknown>(keep)
+  for (const index of indexesOf(view.pages, (kind) => kinds.has(kind))) if (index < end) kept.set(index, 'full')
+  for (const item of keep) {
+    const index = typeof item === 'number' ? indexIn(view, item) : -1
+    if (index !== -1 && index < end) kept.set(index, 'full')
   }
   return kept
 }

@@ -7,24 +7,26 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import type { PageKind } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
+import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './group.ts'
+import { keptIn, type Keep } from './keep.ts'
 import { factorAt, kindsAt, summariesAt, type ReadNotes } from './notes.ts'
 import {
   cutGroup,
   mustStay,
   renderRange,
+  ruleKinds,
   summariesIn,
   tokensIn,
-  withOwnIdsIn,
   type Facts,
   type Limits,
-  type Range,
   type RecordToRender,
+  type RenderedRange,
 } from './render.ts'
 import { indexAbove } from './size.ts'
 
@@ -57,7 +59,9 @@ export interface Planning extends RecordToRender {
   readonly budget: number
   /** The tokens of tools and system prompt. */
   readonly reserved: number
-  readonly keep: (view: View<Message>) => ReadonlyMap<number, ResidencyLevel>
+  readonly keep: Keep | undefined
+  /** The model whose receipts correct the estimate. */
+  readonly model: string | undefined
 }
 
 export interface Epoch {
@@ -72,7 +76,7 @@ export interface Epoch {
   readonly sums: number[]
   /** The ids of the calls in them. */
   readonly ids: Set<string>
-  /** The next epoch starts above this many tokens. */
+  /** The next epoch starts above this many tokens; -1: not even the least fitted. */
   readonly high: number
   /** The provider's tokens per estimated token that it was planned with. */
   readonly factor: number
@@ -82,11 +86,6 @@ export interface Epoch {
   /** How many of the first messages need no repair. */
   mendedAt: number
   last: Message | undefined
-}
-
-interface RenderedRange extends Range {
-  readonly shown: readonly Shown[]
-  readonly tokens: number
 }
 
 /** A context does not fit: the tokens of the least one. */
@@ -99,7 +98,9 @@ interface Unfit {
 export const roomOf = ({ budget, reserved }: Pick<Planning, 'budget' | 'reserved'>, factor: number): number =>
   factor === 1 ? budget : Math.max(0, Math.floor((budget + reserved) / factor) - reserved)
 
-const growthOf = ({ budget }: Planning): number => Math.min(budget * shape.growth, shape.mostGrowth)
+/** How many tokens an epoch grows: less in a smaller room. */
+const growthOf = (budget: number, room = budget): number =>
+  Math.min(budget * shape.growth, shape.mostGrowth) * (budget === 0 ? 1 : room / budget)
 
 /**
  * The index where the latest rewrite before the end of the view starts: the first at which a call can follow after a multiple of
@@ -107,7 +108,7 @@ const growthOf = ({ budget }: Planning): number => Math.min(budget * shape.growt
  */
 export const rewriteAt = (planning: Planning): readonly [index: number, number: number] => {
   const { view, sizes, budget } = planning
-  const stride = growthOf(planning) * shape.epochsPerRewrite
+  const stride = growthOf(budget) * shape.epochsPerRewrite
   if (stride === 0) return [0, 0]
   for (
     let number = Math.floor((sizes.cappedBefore[view.length] as number) / stride);
@@ -139,10 +140,10 @@ export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
   while (epoch.next < view.length) {
     const group = groupAt(view, epoch.next)
     if (group.isOpen) break
-    add(planning, epoch, withOwnIds(epoch.ranges.length === 0 ? group.shown : shownNew(planning, group), epoch.ids))
+    addShown(planning, epoch, epoch.ranges.length === 0 ? group.shown : shownNew(planning, group))
     epoch.next = group.to
     epoch.last = view.at(group.to - 1) as Message
-    if (tokensOf(epoch) <= epoch.high || epoch.last.role === 'assistant') continue
+    if ((epoch.sums.at(-1) as number) <= epoch.high || epoch.last.role === 'assistant') continue
     const next = epochFrom(planning, epoch, group.to)
     // If not even the least fits here, it may fit later: a smaller message may be the question then.
     epoch = 'needed' in next ? { ...epoch, high: -1 } : next
@@ -150,12 +151,10 @@ export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
   return epoch
 }
 
-const tokensOf = ({ sums }: Epoch): number => sums.at(-1) as number
-
 /** The epoch that reads the record from its beginning. */
 export const firstEpoch = (planning: Planning): Epoch => {
   const factor = factorAt(planning.notes, 0, planning.budget + planning.reserved)
-  return newEpoch(planning, { rewrite: 0, number: 0, ranges: [] }, [], 0, factor, roomOf(planning, factor))
+  return newEpoch(planning, { rewrite: 0, number: 0, ranges: [], start: 0, factor }, [])
 }
 
 /** A group as it is shown when it is new. */
@@ -163,7 +162,15 @@ export const shownNew = (planning: Planning, group: Group): readonly Shown[] =>
   cutGroup(planning, group, { kinds: planning.pinned }, planning.budget * shape.largest)
 
 /**
- * The epoch that starts at an index. `before`: the epoch whose ranges stay as they are; without ranges, everything is chosen anew.
+ * The epoch that starts at an index: the first of these that fits.
+ *
+ * 1. What was shortened before stays as it is, and what was shown in full since becomes one more range.
+ * 2. Everything before the newest messages becomes one range, with new lines.
+ * 3. The same without lines, with rules and questions shortened.
+ * 4. The same with the newest messages cut, too.
+ * 5. Everything is one range: rules and questions, and markers.
+ *
+ * @param before the epoch whose ranges stay as they are; without ranges, everything is chosen anew
  */
 export const epochFrom = (
   planning: Planning,
@@ -172,132 +179,118 @@ export const epochFrom = (
 ): Epoch | Unfit => {
   const { view, notes, budget, reserved, count } = planning
   const position = view.positionAt(start) as number
+  const facts = factsAt(planning, start, position)
   const factor = factorAt(notes, position, budget + reserved)
   const room = roomOf(planning, factor)
-  const growth = growthOf(planning) * (budget === 0 ? 1 : room / budget)
-  const facts = factsAt(planning, start, position)
-  const rulesTokens = facts.rules.reduce((all, index) => all + count(view.at(index) as Message), 0)
-  const usual: Limits = {
-    lines: Infinity,
-    outlined: rulesTokens > room * shape.rules,
-    asked: room * shape.largest,
+  const growth = growthOf(budget, room)
+  const next = { rewrite: before.rewrite, number: before.number + 1, start, factor }
+
+  const recentAt = recentFrom(planning, start)
+  const end = before.ranges.at(-1)?.to ?? 0
+  const recent: Shown[] = []
+  for (const group of groupsIn(view, Math.max(end, recentAt), start)) recent.push(...shownNew(planning, group))
+  // What ranges may take, so that the epoch can grow.
+  const goal = room - growth - tokensIn(recent, count)
+  let rules = 0
+  for (const index of facts.rules) rules += count(view.at(index) as Message)
+  const usual = {
+    outlinesRules: rules > room * shape.rules,
+    question: room * shape.largest,
     kept: room * shape.largest,
   }
-  const identity = { rewrite: before.rewrite, number: before.number + 1 }
-  const done = (ranges: readonly RenderedRange[], lists: readonly (readonly Shown[])[]): Epoch => {
-    const shown = withOwnIdsIn(lists)
-    const epoch = newEpoch(planning, { ...identity, ranges }, shown, start, factor, room)
-    return epoch
-  }
-  const recentAt = recentFrom(planning, start)
-  const from = before.ranges.at(-1)?.to ?? 0
-  const recent = groupsIn(view, Math.max(from, recentAt), start).flatMap((group) => shownNew(planning, group))
-  const recentTokens = tokensIn(recent, count)
-  const goal = room - growth - recentTokens
-  const rangeOf = (from: number, to: number, isNew: boolean): Range => ({
-    from,
-    to,
-    linesFrom: isNew ? Math.max(from, firstLineIndex(planning, to)) : from,
-  })
-  const render = (range: Range, limits: Limits, lines: number): RenderedRange => {
-    const stays = mustStay(planning, facts, range, limits)
-    let fixed = markerTokens * (1 + stays.size)
-    for (const shown of stays.values()) fixed += tokensIn(shown, count)
-    const shown = renderRange(planning, facts, range, stays, Math.min(lines, limits.lines - fixed))
-    return { ...range, shown, tokens: tokensIn(shown, count) }
-  }
-  // What was shortened before stays as it is, and what was shown in full becomes one more range.
+
   if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
-    const kept = before.ranges.reduce((all, { tokens }) => all + tokens, 0)
-    if (recentAt <= from) {
-      if (kept <= goal) return done(before.ranges, [...before.ranges.map(({ shown }) => shown), recent])
-    } else {
-      const added = render(rangeOf(from, recentAt, false), { ...usual, lines: goal - kept }, budget * shape.moreLines)
-      if (kept + added.tokens <= goal) {
-        const ranges = [...before.ranges, added]
-        return done(ranges, [...ranges.map(({ shown }) => shown), recent])
-      }
+    const ranges = [...before.ranges]
+    let taken = 0
+    for (const { tokens } of ranges) taken += tokens
+    if (recentAt > end) {
+      const limits = { ...usual, range: goal - taken, lines: budget * shape.moreLines }
+      const added = renderRange(planning, facts, { from: end, to: recentAt, linesFrom: end }, limits)
+      taken += added.tokens
+      ranges.push(added)
     }
+    if (taken <= goal) return newEpoch(planning, { ...next, ranges }, recent)
   }
-  // Everything is chosen anew.
-  const whole = rangeOf(0, recentAt, true)
-  const anew = render(whole, { ...usual, lines: goal + growth / 4 }, budget * shape.lines)
-  if (anew.tokens <= goal + growth / 2) return done([anew], [anew.shown, recent])
-  // Rules and questions are shortened, too.
-  const tight = render(whole, { lines: 0, outlined: true, asked: room / 8, kept: room / 8 }, 0)
-  if (tight.tokens <= goal + growth * 0.75) return done([tight], [tight.shown, recent])
-  const least: Limits = { lines: 0, outlined: true, asked: 200, kept: 0 }
-  const cutRecent = groupsIn(view, recentAt, start).flatMap((group) =>
-    cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)),
-  )
-  const limits = facts.kept.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
+
+  const older = { from: 0, to: recentAt, linesFrom: firstLineIndex(planning, recentAt) }
+  const anew = renderRange(planning, facts, older, { ...usual, range: goal + growth / 4, lines: budget * shape.lines })
+  if (anew.tokens <= goal + growth / 2) return newEpoch(planning, { ...next, ranges: [anew] }, recent)
+
+  const noLines = { range: 0, lines: 0, outlinesRules: true }
+  const tight = renderRange(planning, facts, older, { ...noLines, question: room / 8, kept: room / 8 })
+  if (tight.tokens <= goal + growth * 0.75) return newEpoch(planning, { ...next, ranges: [tight] }, recent)
+
+  const cutRecent: Shown[] = []
+  for (const group of groupsIn(view, recentAt, start))
+    cutRecent.push(...cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)))
+  const least: Limits = { ...noLines, question: 200, kept: 0 }
+  const limits = facts.keepLevels.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
   for (const limit of limits) {
-    const squeezed = render(whole, limit, 0)
-    if (squeezed.tokens + tokensIn(cutRecent, count) <= room) return done([squeezed], [squeezed.shown, cutRecent])
+    const squeezed = renderRange(planning, facts, older, limit)
+    if (squeezed.tokens + tokensIn(cutRecent, count) <= room)
+      return newEpoch(planning, { ...next, ranges: [squeezed] }, cutRecent)
   }
-  // The least: everything but rules and questions is in markers.
+
+  const whole = { from: 0, to: start, linesFrom: firstLineIndex(planning, start) }
   let needed: Unfit = { needed: Infinity, shown: [] }
   for (const limit of limits) {
-    const all = render(rangeOf(0, start, true), limit, 0)
-    if (all.tokens <= room) return done([all], [all.shown])
+    const all = renderRange(planning, facts, whole, limit)
+    if (all.tokens <= room) return newEpoch(planning, { ...next, ranges: [all] }, [])
     needed = { needed: all.tokens, shown: all.shown }
   }
   return needed
 }
 
 /** Whether there is a new summary of messages that were shortened without it. */
-const hasNewSummary = (planning: Planning, facts: Facts, ranges: readonly RenderedRange[], to: number): boolean => {
+const hasNewSummary = (
+  planning: Planning,
+  facts: Facts,
+  ranges: readonly RenderedRange[],
+  recentAt: number,
+): boolean => {
   if (facts.summaries.length === 0) return false
-  const range: Range = { from: 0, to, linesFrom: to }
-  const stays = mustStay(planning, facts, range, { lines: 0, outlined: true, asked: 200, kept: 1 })
+  const range = { from: 0, to: recentAt }
+  const stays = mustStay(planning, facts, range, { range: 0, lines: 0, outlinesRules: true, question: 200, kept: 1 })
+  const used = new Set<number>()
+  for (const { shown } of ranges)
+    for (const { source, position } of shown) if (source.type === 'summary') used.add(position)
   const end = ranges.at(-1)?.to ?? 0
-  return summariesIn(planning, facts, range, [...stays.keys()]).some(({ from }) => {
-    const first = planning.view.positionAt(from)
-    return (
-      from < end &&
-      !ranges.some(({ shown }) => shown.some(({ source }) => source.type === 'summary' && source.from === first))
-    )
-  })
+  return summariesIn(planning, facts, range, stays).some(
+    ({ from }) => from < end && !used.has(planning.view.positionAt(from) as number),
+  )
 }
 
-/** About the tokens of a marker without lines. */
-const markerTokens = 50
-
+/** An epoch with its first messages: those of its ranges, and the newest. */
 const newEpoch = (
   planning: Planning,
-  { rewrite, number, ranges }: Pick<Epoch, 'rewrite' | 'number' | 'ranges'>,
-  shown: readonly Shown[],
-  start: number,
-  factor: number,
-  room: number,
+  plan: Pick<Epoch, 'rewrite' | 'number' | 'ranges' | 'start' | 'factor'>,
+  recent: readonly Shown[],
 ): Epoch => {
+  const { ranges, start, factor } = plan
+  const room = roomOf(planning, factor)
   const epoch: Epoch = {
-    rewrite,
-    number,
-    ranges,
+    ...plan,
     shown: [],
     sums: [0],
     ids: new Set(),
-    high: 0,
-    factor,
-    start,
+    high: room,
     next: start,
     mendedAt: Infinity,
-    last: start === 0 ? undefined : (planning.view.at(start - 1) as Message),
+    last: start === 0 ? undefined : planning.view.at(start - 1),
   }
-  for (const { message } of shown)
-    for (const part of message.content) if (part.type === 'tool_call') epoch.ids.add(part.id)
-  add(planning, epoch, shown)
-  const growth = growthOf(planning) * (planning.budget === 0 ? 1 : room / planning.budget)
-  return { ...epoch, high: ranges.length === 0 ? room : Math.min(room, tokensOf(epoch) + growth) }
+  for (const { shown } of ranges) addShown(planning, epoch, shown)
+  addShown(planning, epoch, recent)
+  if (ranges.length === 0) return epoch
+  return { ...epoch, high: Math.min(room, (epoch.sums.at(-1) as number) + growthOf(planning.budget, room)) }
 }
 
-const add = ({ count }: Planning, epoch: Epoch, more: readonly Shown[]): void => {
+/** Adds messages to an epoch, with call ids of their own. */
+const addShown = ({ count }: Planning, epoch: Epoch, messages: readonly Shown[]): void => {
   const { shown, sums } = epoch
-  for (const one of more) {
-    if (epoch.mendedAt === Infinity && isMended(one)) epoch.mendedAt = shown.length
-    shown.push(one)
-    sums.push((sums.at(-1) as number) + count(one.message, one.position))
+  for (const added of withOwnIds(messages, epoch.ids)) {
+    if (epoch.mendedAt === Infinity && isMended(added)) epoch.mendedAt = shown.length
+    shown.push(added)
+    sums.push((sums.at(-1) as number) + count(added.message, added.position))
   }
 }
 
@@ -310,49 +303,44 @@ const recentFrom = ({ view, sizes, budget }: Planning, start: number): number =>
 }
 
 /** Where summary lines begin for a range up to an index. */
-const firstLineIndex = ({ view, sizes, budget }: Planning, to: number): number =>
-  to === 0
-    ? 0
-    : groupStart(
-        view,
-        Math.max(0, indexAbove(sizes.before, Math.max(0, (sizes.before[to] as number) - budget * shape.reads)) - 1),
-      )
+const firstLineIndex = ({ view, sizes, budget }: Planning, to: number): number => {
+  if (to === 0) return 0
+  const unread = (sizes.before[to] as number) - budget * shape.reads
+  return groupStart(view, Math.max(0, indexAbove(sizes.before, Math.max(0, unread)) - 1))
+}
+
+/** The indexes of instructions and rules. */
+const ruleIndexes = memoize((pages: View<Message>['pages']) => indexesOf(pages, (kind) => ruleKinds.has(kind)))
 
 /** What is known before an index. */
-const factsAt = (planning: Planning, index: number, position: number): Facts => {
-  const { view, notes, keep } = planning
+const factsAt = ({ view, notes, keep }: Planning, end: number, position: number): Facts => {
   const kinds = kindsAt(notes, position)
-  const seen = view.slice(0, index)
-  const isRule = (kind: PageKind): boolean => minFidelity(kind) !== 'pointer'
-  let rules = indexesOf(seen.pages, isRule)
-  if (kinds.size > 0) {
-    const all = new Set(rules.filter((at) => !kinds.has(view.positionAt(at) as number)))
-    for (const [at, kind] of kinds) if (isRule(kind) && indexIn(seen, at) !== -1) all.add(indexIn(seen, at))
-    rules = [...all].sort((a, b) => a - b)
+  const rules = new Set<number>()
+  for (const index of ruleIndexes(view.pages))
+    if (index < end && (kinds.size === 0 || !kinds.has(view.positionAt(index) as number))) rules.add(index)
+  for (const [at, kind] of kinds) {
+    const index = ruleKinds.has(kind) ? indexIn(view, at) : -1
+    if (index !== -1 && index < end) rules.add(index)
   }
   return {
     kinds,
     summaries: summariesAt(notes, position),
-    rules,
-    asked: askedBefore(view, index),
-    kept: keep(seen),
+    rules: kinds.size === 0 ? [...rules] : [...rules].sort((a, b) => a - b),
+    questions: questionsBefore(view, end),
+    keepLevels: keptIn(view, end, keep),
   }
 }
 
 /** The indexes of the first message of the user, of the latest one, and of the latest that asks for something new. */
-export const askedBefore = (view: View<Message>, length: number): readonly number[] => {
-  const asked = new Set<number>()
-  const isIn = (index: number, isMet: (message: Message) => boolean): boolean => isMet(view.at(index) as Message)
-  for (let index = 0; index < length; index++)
-    if (isIn(index, isSpoken)) {
-      asked.add(index)
-      break
-    }
+export const questionsBefore = (view: View<Message>, end: number): readonly number[] => {
+  const questions = new Set<number>()
+  for (let index = 0; index < end && questions.size === 0; index++)
+    if (isSpoken(view.at(index) as Message)) questions.add(index)
   for (const isMet of [isSpoken, isSubstantive])
-    for (let index = length - 1; index >= 0; index--)
-      if (isIn(index, isMet)) {
-        asked.add(index)
+    for (let index = end - 1; index >= 0; index--)
+      if (isMet(view.at(index) as Message)) {
+        questions.add(index)
         break
       }
-  return [...asked]
+  return [...questions]
 }

@@ -4,13 +4,12 @@
  */
 import type { View } from '../../history/index.ts'
 import { ownField } from '../../json/index.ts'
-import { user, type Message } from '../../message/index.ts'
+import { user, type Message, type Part } from '../../message/index.ts'
 import type { SummaryNote } from '../../notes/internal.ts'
-import { minFidelity, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
+import { minFidelity, pageKinds, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import type { CheckedEstimator } from '../counting/tokens.ts'
-import { markerText, summaryText, type RecallName } from '../showing/marker.ts'
-import { cutText, ruleLimit } from '../showing/represent.ts'
-import { groupAt, groupsIn, groupStart, isSigned, withOwnIds, type Group, type Shown } from './group.ts'
+import { cutText, markerText, ruleLimit, summaryText, type RecallName } from '../showing/represent.ts'
+import { groupAt, groupStart, isSigned, type Group, type Shown } from './group.ts'
 import { isFaithful } from './notes.ts'
 import { lineOf, selectLines, type SummaryLine } from './select.ts'
 import type { Sizes } from './size.ts'
@@ -30,29 +29,41 @@ export interface Facts {
   readonly summaries: readonly SummaryNote[]
   /** The indexes of instructions and rules, of the user's messages that stay readable, and of what `keep` names. */
   readonly rules: readonly number[]
-  readonly asked: readonly number[]
-  readonly kept: ReadonlyMap<number, ResidencyLevel>
+  readonly questions: readonly number[]
+  readonly keepLevels: ReadonlyMap<number, ResidencyLevel>
 }
 
-/** How much a range may take. */
+/** How many tokens a range and its parts may take. */
 export interface Limits {
-  /** The tokens of summary lines and summaries. */
+  /** The range. Without room for a line it may take more: the messages that must stay. */
+  readonly range: number
+  /** Its summary lines and summaries. */
   readonly lines: number
   /** Whether instructions and rules are only outlined. */
-  readonly outlined: boolean
-  /** The most UTF-16 units of each text of the user's messages, and the most tokens of one. */
-  readonly asked: number
-  /** The most tokens of a message that `keep` names; 0 to leave them out. */
+  readonly outlinesRules: boolean
+  /** A message of the user that stays readable. */
+  readonly question: number
+  /** A message that `keep` names; 0 to leave it out. */
   readonly kept: number
 }
 
-/** A range of a view that an epoch shortens. */
-export interface Range {
+/** A range of a view that an epoch shortens, and what is sent in its place. */
+export interface RenderedRange {
   readonly from: number
   readonly to: number
-  /** Summary lines are made from here on. */
-  readonly linesFrom: number
+  readonly shown: readonly Shown[]
+  readonly tokens: number
 }
+
+/** Indexes of a view, and the messages that are sent for them in any case. */
+interface Block {
+  readonly from: number
+  readonly to: number
+  readonly shown: readonly Shown[]
+}
+
+/** The kinds of instructions and rules, which no context leaves out. */
+export const ruleKinds: ReadonlySet<PageKind> = new Set(pageKinds.filter((kind) => minFidelity(kind) !== 'pointer'))
 
 /** The tokens of messages. */
 export const tokensIn = (shown: readonly Shown[], count: CheckedEstimator): number => {
@@ -61,118 +72,145 @@ export const tokensIn = (shown: readonly Shown[], count: CheckedEstimator): numb
   return tokens
 }
 
-/** The messages of a range that have to stay, by the start of their group. */
-export const mustStay = (
-  record: RecordToRender,
-  facts: Facts,
-  { from, to }: Range,
-  limits: Limits,
-): Map<number, readonly Shown[]> => {
-  const { view } = record
-  const stays = new Map<number, readonly Shown[]>()
-  const add = (index: number, show: (group: Group) => readonly Shown[]): void => {
-    if (index < from || index >= to) return
-    const start = groupStart(view, index)
-    if (start >= from && !stays.has(start)) stays.set(start, show(groupAt(view, start)))
-  }
-  for (const index of facts.rules)
-    add(index, (group) => (limits.outlined ? outlineGroup(record, group, facts) : group.shown))
-  for (const index of facts.asked)
-    add(index, (group) => cutGroup(record, group, facts, limits.asked, limits.asked < 500 ? 200 : undefined))
-  if (limits.kept > 0)
-    for (const [index, level] of facts.kept)
-      if (level === 'full' || level === 'compressed')
-        add(index, (group) =>
-          cutGroup(record, group, facts, level === 'full' ? limits.kept : Math.min(limits.kept, 400)),
-        )
-  return stays
-}
-
-/** What is sent in place of a range. */
+/** Renders a range. Only groups from `linesFrom` on get a summary line. */
 export const renderRange = (
   record: RecordToRender,
   facts: Facts,
-  range: Range,
-  stays: ReadonlyMap<number, readonly Shown[]>,
-  room: number,
-): readonly Shown[] => {
-  const { view } = record
+  range: { readonly from: number; readonly to: number; readonly linesFrom: number },
+  limits: Limits,
+): RenderedRange => {
+  const { view, count } = record
+  const blocks = mustStay(record, facts, range, limits)
+  let fixed = markerTokens * (1 + blocks.length)
+  for (const { shown } of blocks) fixed += tokensIn(shown, count)
+  let room = Math.min(limits.lines, limits.range - fixed)
+  if (room > 0)
+    for (const block of summariesIn(record, facts, range, blocks)) {
+      room -= count(user(block.text))
+      if (room >= 0) blocks.push(block)
+    }
+  blocks.sort(byStart)
+
+  const groups: Group[] = []
+  const lines: SummaryLine[] = []
+  let next = 0
+  for (let index = range.linesFrom; index < range.to;) {
+    while (next < blocks.length && (blocks[next] as Block).to <= index) next += 1
+    const block = blocks[next]
+    if (block !== undefined && block.from <= index) {
+      index = block.to
+      continue
+    }
+    const group = groupAt(view, index)
+    index = group.to
+    if (facts.keepLevels.get(group.from) === 'pointer') continue
+    groups.push(group)
+    lines.push(lineOf(group))
+  }
+  const selected = selectLines(lines, room)
+
   const shown: Shown[] = []
-  const starts = [...stays.keys()].sort((a, b) => a - b)
-  const summaries = room > 0 ? summariesIn(record, facts, range, starts) : []
-  let left = room
-  const used = summaries.filter(({ text }) => (left -= record.count(user(text))) >= 0)
-  const isCovered = (index: number): boolean => used.some(({ from, to }) => index >= from && index < to)
-  const groups = groupsIn(view, range.linesFrom, range.to).filter(
-    ({ from }) => !stays.has(from) && !isCovered(from) && facts.kept.get(from) !== 'pointer',
-  )
-  const lines = groups.map(lineOf)
-  const selected = selectLines(lines, left > 0 ? left : 0)
-  let [from, next] = [range.from, 0]
-  const hide = (to: number): void => {
-    if (to <= from) return
-    const texts: string[] = []
-    const positions: number[] = []
-    for (; next < groups.length && (groups[next] as Group).from < to; next++) {
-      const text = selected[next]
-      if (text === undefined) continue
-      texts.push(text)
-      positions.push(...(lines[next] as SummaryLine).positions)
+  let from = range.from
+  next = 0
+  for (const block of [...blocks, { from: range.to, to: range.to, shown: [] }]) {
+    if (from < block.from) {
+      const texts: string[] = []
+      const positions: number[] = []
+      for (; next < groups.length && (groups[next] as Group).from < block.from; next++) {
+        const text = selected[next]
+        if (text === undefined) continue
+        texts.push(text)
+        positions.push(...(lines[next] as SummaryLine).positions)
+      }
+      shown.push(markerOf(record, from, block.from, texts, positions))
     }
-    shown.push(markerOf(record, from, to, texts, positions))
-    from = to
+    shown.push(...block.shown)
+    from = block.to
   }
-  let at = 0
-  for (const start of [...starts, range.to]) {
-    for (; at < used.length && (used[at] as PlacedSummary).from < start; at++) {
-      const summary = used[at] as PlacedSummary
-      hide(summary.from)
-      shown.push(summaryOf(record, summary))
-      from = summary.to
-    }
-    hide(start)
-    const own = stays.get(start)
-    if (own === undefined) continue
-    shown.push(...own)
-    from = groupAt(view, start).to
-  }
-  return shown
+  return { from: range.from, to: range.to, shown, tokens: tokensIn(shown, count) }
 }
 
-interface PlacedSummary {
-  readonly from: number
-  readonly to: number
+/** About the tokens of a marker without lines. */
+const markerTokens = 50
+
+const byStart = (a: Block, b: Block): number => a.from - b.from
+
+/** The groups of a range that have to stay, within limits. */
+export const mustStay = (
+  record: RecordToRender,
+  facts: Facts,
+  { from, to }: { readonly from: number; readonly to: number },
+  { outlinesRules, question, kept }: Limits,
+): Block[] => {
+  const { view } = record
+  const blocks = new Map<number, Block>()
+  /** The group of a message in the range, unless it stays already. */
+  const groupToAdd = (index: number): Group | undefined => {
+    if (index < from || index >= to) return undefined
+    const start = groupStart(view, index)
+    return start < from || blocks.has(start) ? undefined : groupAt(view, start)
+  }
+  for (const index of facts.rules) {
+    const group = groupToAdd(index)
+    if (group === undefined) continue
+    const isOutlined = outlinesRules && !group.shown.some(({ message }) => isSigned(message))
+    blocks.set(
+      group.from,
+      isOutlined ? { ...group, shown: cutTexts(record, group, facts, besideRule, ruleLimit) } : group,
+    )
+  }
+  for (const index of facts.questions) {
+    const group = groupToAdd(index)
+    if (group === undefined) continue
+    const shown = question < 500 ? cutTexts(record, group, facts, 200) : cutGroup(record, group, facts, question)
+    blocks.set(group.from, { ...group, shown })
+  }
+  for (const [index, level] of kept === 0 ? [] : facts.keepLevels) {
+    const group = level === 'full' || level === 'compressed' ? groupToAdd(index) : undefined
+    if (group === undefined) continue
+    const shown = cutGroup(record, group, facts, level === 'full' ? kept : Math.min(kept, 400))
+    blocks.set(group.from, { ...group, shown })
+  }
+  return [...blocks.values()]
+}
+
+/** The most UTF-16 units of a text in the same group as an outlined rule. */
+const besideRule = 320
+
+interface SummaryBlock extends Block {
   readonly text: string
-  readonly model: string
 }
 
-/** The summaries of hidden messages within a range, by index: of unchanged messages, ending where groups do, without overlaps. */
+/** The summaries of hidden messages within a range: of unchanged messages, ending where groups do, without overlaps. */
 export const summariesIn = (
-  { view }: RecordToRender,
-  { summaries, rules, kept }: Facts,
-  { from, to }: Range,
-  stays: readonly number[],
-): readonly PlacedSummary[] => {
-  const placed: PlacedSummary[] = []
+  { view, recall }: RecordToRender,
+  { summaries, rules, keepLevels }: Facts,
+  { from, to }: { readonly from: number; readonly to: number },
+  stays: readonly Block[],
+): readonly SummaryBlock[] => {
+  const blocks: SummaryBlock[] = []
   for (const note of summaries) {
     const [first, last] = [view.before(note.from), view.before(note.to)]
-    if (first < Math.max(from, placed.at(-1)?.to ?? 0) || last > to || first >= last) continue
+    if (first < Math.max(from, blocks.at(-1)?.to ?? 0) || last > to || first >= last) continue
     if (groupStart(view, first) !== first || (last < view.length && groupStart(view, last) !== last)) continue
     const isInside = (index: number): boolean => index >= first && index < last
-    if (stays.some(isInside) || rules.some(isInside) || [...kept.keys()].some(isInside)) continue
-    if (isFaithful(note, view.slice(first, last)))
-      placed.push({ from: first, to: last, text: note.text, model: ownField(note, 'model') ?? 'unknown' })
+    if (stays.some((block) => isInside(block.from)) || rules.some(isInside) || [...keepLevels.keys()].some(isInside))
+      continue
+    if (!isFaithful(note, view.slice(first, last))) continue
+    const [position, end] = positionsOf(view, first, last)
+    const shown: Shown = {
+      message: user(summaryText(position, end, note.text, recall)),
+      source: Object.freeze({
+        type: 'summary',
+        from: position,
+        to: end,
+        model: ownField(note, 'model') ?? 'unknown',
+      }),
+      position,
+    }
+    blocks.push({ from: first, to: last, shown: [shown], text: note.text })
   }
-  return placed
-}
-
-const summaryOf = ({ view, recall }: RecordToRender, { from, to, text, model }: PlacedSummary): Shown => {
-  const [first, end] = positionsOf(view, from, to)
-  return {
-    message: user(summaryText(first, end, text, recall)),
-    source: Object.freeze({ type: 'summary', from: first, to: end, model }),
-    position: first,
-  }
+  return blocks
 }
 
 const markerOf = (
@@ -201,50 +239,26 @@ const positionsOf = (view: View<Message>, from: number, to: number): readonly [f
   1 + (view.positionAt(to - 1) as number),
 ]
 
-/** A group with its rules outlined; what stays with them is cut. A rule that an application set stays complete. */
-const outlineGroup = (record: RecordToRender, group: Group, facts: Facts): readonly Shown[] =>
-  group.shown.some(({ message }) => isSigned(message))
-    ? group.shown
-    : group.shown.map((shown) => {
-        const kind = kindOf(record, facts, shown.position)
-        return minFidelity(kind) === 'pointer'
-          ? shortened(record, shown, kind, 320)
-          : shortened(record, shown, kind, ruleLimit)
-      })
-
-const kindOf = ({ view }: RecordToRender, { kinds }: Pick<Facts, 'kinds'>, position: number): PageKind =>
-  kinds.get(position) ?? (view.pages.at(view.before(position)) as PageKind)
-
 /**
  * A group with its longest texts cut to head and tail, so that it takes at most so many tokens if it can. A message that its
  * provider signed stays whole.
- *
- * @param longest the most UTF-16 units of a text, instead of what fits
  */
 export const cutGroup = (
   record: RecordToRender,
   group: Group,
   facts: Pick<Facts, 'kinds'>,
   room: number,
-  longest?: number,
 ): readonly Shown[] => {
-  const at = (most: number): readonly Shown[] =>
-    group.shown.map((shown) => {
-      if (shown.source.type !== 'clone' || isSigned(shown.message)) return shown
-      return shortened(record, shown, kindOf(record, facts, shown.position), most)
-    })
-  if (longest !== undefined) return at(longest)
   const full = tokensIn(group.shown, record.count)
   if (full <= room) return group.shown
-  const lengths = group.shown.flatMap(({ message, source }) =>
-    source.type === 'clone' && !isSigned(message) ? message.content.map(lengthOfPart) : [],
-  )
-  const characters = lengths.reduce((all, length) => all + length, 0)
+  const lengths: number[] = []
+  for (const { message, source } of group.shown)
+    if (source.type === 'clone' && !isSigned(message)) lengths.push(...message.content.map(textLength))
   // Of the characters of its texts so many may stay, if all texts took the same number of tokens.
-  let goal = (characters * room) / full
+  let goal = (lengths.reduce((all, length) => all + length, 0) * room) / full
   let cut = group.shown
   for (let round = 0; round < mostRounds; round++) {
-    cut = at(Math.max(shortest, longestWithin(lengths, goal)))
+    cut = cutTexts(record, group, facts, Math.max(shortest, longestWithin(lengths, goal)))
     const tokens = tokensIn(cut, record.count)
     if (tokens <= room || goal < shortest) break
     goal *= Math.min(0.95, room / tokens)
@@ -267,31 +281,37 @@ const longestWithin = (lengths: readonly number[], units: number): number => {
   return Infinity
 }
 
-const lengthOfPart = (part: Message['content'][number]): number =>
-  part.type === 'tool_call'
-    ? part.arguments.length
-    : part.type === 'tool_result'
-      ? part.content.reduce((all, inner) => all + (inner.type === 'text' ? inner.text.length : 0), 0)
-      : part.type === 'text' || part.type === 'refusal'
-        ? part.text.length
-        : 0
-
-const shortened = ({ recall }: RecordToRender, shown: Shown, kind: PageKind, longest: number): Shown => {
-  if (shown.source.type !== 'clone') return shown
-  const { position } = shown
-  const isRule = minFidelity(kind) !== 'pointer'
-  const message = cutText(shown.message, longest, { position, kind, recall }, isRule)
-  if (message === shown.message) return shown
-  const level = isRule ? 'structured' : 'compressed'
-  return {
-    message,
-    source: Object.freeze({ type: 'representation', level, from: position, to: position + 1 }),
-    position,
-  }
+/** The UTF-16 units of a part that may be cut. */
+const textLength = (part: Part): number => {
+  if (part.type === 'text' || part.type === 'refusal') return part.text.length
+  if (part.type === 'tool_call') return part.arguments.length
+  return part.type === 'tool_result'
+    ? part.content.reduce((all, inner) => all + (inner.type === 'text' ? inner.text.length : 0), 0)
+    : 0
 }
 
-/** The messages with call ids of their own. */
-export const withOwnIdsIn = (lists: readonly (readonly Shown[])[]): readonly Shown[] => {
-  const used = new Set<string>()
-  return lists.flatMap((shown) => withOwnIds(shown, used))
-}
+/**
+ * A group with each text of more than so many UTF-16 units cut: to an outline if it is an instruction or a rule, otherwise to head
+ * and tail. A message that its provider signed stays whole, and so does a rule that an application set.
+ */
+const cutTexts = (
+  { view, recall }: RecordToRender,
+  group: Group,
+  { kinds }: Pick<Facts, 'kinds'>,
+  longest: number,
+  longestOfRule: number = longest,
+): readonly Shown[] =>
+  group.shown.map((shown) => {
+    const { message: recorded, source, position } = shown
+    if (source.type !== 'clone' || isSigned(recorded)) return shown
+    const kind = kinds.get(position) ?? (view.pages.at(view.before(position)) as PageKind)
+    const isRule = ruleKinds.has(kind)
+    const message = cutText(recorded, isRule ? longestOfRule : longest, { position, kind, recall }, isRule)
+    if (message === recorded) return shown
+    const level = isRule ? 'structured' : 'compressed'
+    return {
+      message,
+      source: Object.freeze({ type: 'representation', level, from: position, to: position + 1 }),
+      position,
+    }
+  })

@@ -41,9 +41,9 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
   const names = new Set<string>()
   let startsSentence = true
   for (const word of text.slice(text.indexOf(' ')).match(wordOrEnd) ?? []) {
-    if (isSentenceEnd.test(word)) startsSentence = true
+    if (sentenceEnds.has(word)) startsSentence = true
     else {
-      if (isNumber.test(word) || (!startsSentence && isCapitalized.test(word))) names.add(word)
+      if (!hasCalls && (isNumber.test(word) || (!startsSentence && isCapitalized.test(word)))) names.add(word)
       words.add(word.toLowerCase())
       startsSentence = false
     }
@@ -64,7 +64,7 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
 const longestWhole = 500
 
 const wordOrEnd = /[\p{L}\p{N}_]+|[.!?:;\n"]/gu
-const isSentenceEnd = /^[.!?:;\n"]$/
+const sentenceEnds: ReadonlySet<string> = new Set('.!?:;\n"')
 const isNumber = /\p{N}/u
 /** A capital within a sentence: a name. */
 const isCapitalized = /^\p{Lu}./u
@@ -80,10 +80,10 @@ export const selectLines = (all: readonly SummaryLine[], tokens: number): readon
   if (tokens <= 0) return selected
   const scores = scoresOf(all)
   // The score, and behind its digits the index: a comparison of numbers is no call.
-  const order = Float64Array.from(
-    all,
-    (line, index) => Math.round(((scores[index] as number) / line.tokens) * 1e6) * mostLines + index,
-  ).sort()
+  const order = new Float64Array(all.length)
+  for (const [index, line] of all.entries())
+    order[index] = Math.round(((scores[index] as number) / line.tokens) * 1e6) * mostLines + index
+  order.sort()
   let left = tokens
   for (let place = order.length - 1; place >= 0; place--) {
     const index = (order[place] as number) % mostLines

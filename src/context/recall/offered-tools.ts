@@ -1,9 +1,9 @@
 /** The tools of a call, as far as they affect the budget and the markers. */
 import type { JsonObject } from '../../json/index.ts'
 import { user, type Message } from '../../message/index.ts'
-import type { RecallName } from '../showing/marker.ts'
 import { recallParameters } from './recall.ts'
 import type { Estimator } from '../counting/tokens.ts'
+import type { RecallName } from '../showing/represent.ts'
 import { memoize } from '../memoize.ts'
 
 /** A tool definition as the model receives it. */

@@ -1,6 +1,7 @@
 /**
- * Representations: a recorded message with its long texts cut. They are pure functions of the message and its position, so the same
- * record gives the same bytes.
+ * Representations: a recorded message with its long texts cut, and the markers that stand for hidden messages and say how to read
+ * them. They are pure functions of the messages and their positions, so the same record gives the same bytes. A marker has no
+ * recorded content of its own, so it can have the user's role, which every provider accepts anywhere.
  *
  * A representation is made with Immer's `produce`, so it shares unchanged parts with the recorded message. It keeps
  * role, name, calls and results (so pairing holds) and the message's mark (`indelible` in its `meta`). It omits ids,
@@ -10,8 +11,44 @@ import { produce } from 'immer'
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
-import { recallHint, type RecallName } from './marker.ts'
 import { cutEnd, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+
+/** The name of the model's recall tool; `false` if it has none. A marker must not name a tool that is missing. */
+export type RecallName = string | false
+
+/** Increase this when the texts of contexts or their choices change. */
+export const textVersion = 8
+
+/** The call with which the model reads a position, between `before` and `after`; empty without a recall tool. */
+export const recallHint = (before: string, recall: RecallName, position: number, after = ''): string =>
+  recall === false ? '' : `${before} ${recall} with {"position": ${position}}${after}`
+
+const readHint = (recall: RecallName, from: number, to: number): string =>
+  to - from === 1
+    ? recallHint(' Call', recall, from, ' to read it.')
+    : recall === false
+      ? ''
+      : ` Call ${recall} with a position, such as {"position": ${from}}, to read one.`
+
+/** The marker of hidden messages, with their summary lines. */
+export const markerText = (
+  from: number,
+  to: number,
+  tokens: number,
+  lines: readonly string[],
+  recall: RecallName,
+): string => {
+  const range = to - from === 1 ? `Message ${from} is` : `Messages ${from}–${to - 1} are`
+  const size = `about ${groupThousands(Math.round(tokens))} tokens`
+  const hint = readHint(recall, from, to)
+  return lines.length === 0
+    ? `[${range} not shown (${size}).${hint}]`
+    : `[${range} shortened below (${size} in full).${hint}]\n${lines.join('\n')}`
+}
+
+/** The message for a summary. */
+export const summaryText = (from: number, to: number, summary: string, recall: RecallName): string =>
+  `[Summary of messages ${from}–${to - 1}.${readHint(recall, from, to)}]\n${summary}`
 
 /** What a representation needs to know about its message. */
 interface MessageContext {

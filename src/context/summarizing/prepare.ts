@@ -13,7 +13,7 @@ import { sliceWhole } from '../showing/shorten.ts'
 import { checkView } from '../check.ts'
 import { groupsIn, type Group } from '../deriving/group.ts'
 import { emptyNotes, isFaithful, kindsAt, readNotes } from '../deriving/notes.ts'
-import { askedBefore } from '../deriving/plan.ts'
+import { questionsBefore } from '../deriving/plan.ts'
 import { lineOf, selectLines } from '../deriving/select.ts'
 import { endOf, viewBetween } from '../positions.ts'
 import { estimateTokens, memoizeEstimator, tokenizerOf, type Estimator } from '../counting/tokens.ts'
@@ -203,7 +203,7 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
   const covered = read.summaries
     .map(({ note }) => note)
     .filter((note) => note.to <= end && isFaithful(note, viewBetween(view, note)))
-  const activeFrom = askedBefore(view, view.length).at(-1) ?? 0
+  const activeFrom = questionsBefore(view, view.length).at(-1) ?? 0
   const groups = groupsIn(view, 0, view.length).filter(({ isOpen }) => !isOpen)
   const tokensOf = ({ shown }: Group): number =>
     shown.reduce((sum, { message, position }) => sum + count(message, position), 0)

@@ -10,7 +10,7 @@ import type { Redactor } from '../../redact/index.ts'
 import { decodeRow, erasedBody } from '../../entry/internal.ts'
 import type { Store, StoredRow } from '../../store/index.ts'
 import {
-  stoppable,
+  withSignal,
   inSlices,
   nextTurn,
   sliceRows,
@@ -24,7 +24,7 @@ import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../re
 import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
 import { readMirror, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
 import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
@@ -78,7 +78,7 @@ export function eraseMessages(
   if (open === undefined && !mirror.sealed)
     throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
   const [what, options] = rest as SessionArguments
-  const erasing = prepareErase(open?.store ?? store, mirror.id, what, options, mirror.redactor)
+  const erasing = prepareErase(open?.written.store ?? store, mirror.id, what, options, mirror.redactor)
   return open === undefined
     ? sessionSteps(erasing, 'eraseMessages')
     : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
@@ -164,7 +164,7 @@ async function* eraseOnce(
   asked: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const untilErased = stoppable(store, asked.signal) // once rows are erased, the rest is done
+  const untilErased = withSignal(store, asked.signal) // once rows are erased, the rest is done
   const opened = yield* need(readMirror(untilErased, id))
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(isCount(at) && at < len))

@@ -8,7 +8,7 @@ import type { Head, Store } from '../../store/index.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { EraseSessionFault } from '../fault.ts'
 import { readMirror } from '../record/read.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 
 /** The ids of queued inputs of one log. */
 export interface QueuedInputs {

@@ -5,9 +5,10 @@ import type { BlockId } from '../../proof/internal.ts'
 import { termsOf } from '../../entry/internal.ts'
 import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { fail, need, type Task } from '../../task/index.ts'
+import { ownStore } from '../../store/internal.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, storedMeta } from '../record/metadata.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 import { encodedOf, storeRows, type TimedExport } from './store-rows.ts'
 
 /** Rows for a session. */
@@ -36,7 +37,7 @@ export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<
       const info = yield* need(sessionInfo(log))
       if (metadata !== undefined) {
         const meta = yield* need(storedMeta(metadata, info.forkedFrom, info.erasable, inheritedRows(log)))
-        yield* need(store.update(id, { expected: log.version, meta }))
+        yield* need(ownStore(store).update(id, { expected: log.version, meta }))
       }
       const salted = info.erasable === true ? yield* need(withSalts(rows, store)) : rows
       return yield* storeRows(store, id, head, salted, { blocks })

@@ -13,7 +13,7 @@ import {
   rangeAt,
   refuseUndone,
   sliceRows,
-  stoppable,
+  withSignal,
   type NewLogFault,
   type UpdateFault,
 } from '../../store/internal.ts'
@@ -74,7 +74,7 @@ export const copySession = (
   checkStore('copySession', source)
   checkStore('copySession', destination)
   const { progress, signal } = optionsOf('copySession', options, optionNames)
-  const [from, to] = [stoppable(source, signal), stoppable(destination, signal)]
+  const [from, to] = [withSignal(source, signal), withSignal(destination, signal)]
   return sessionSteps(async function* () {
     const problem = ownIdFault(id)
     if (problem !== undefined) return yield* fail(problem)

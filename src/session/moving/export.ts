@@ -7,7 +7,7 @@ import type { Message } from '../../message/index.ts'
 import type { Note } from '../../notes/internal.ts'
 import type { RecordExport } from '../record/exported.ts'
 import type { Store } from '../../store/index.ts'
-import { refuseUndone, stoppable } from '../../store/internal.ts'
+import { refuseUndone, withSignal } from '../../store/internal.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type ReadSessionFault } from '../fault.ts'
 import { metadataOf, rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
@@ -38,7 +38,7 @@ export const exportSession = (
 ): Task<ReadSessionFault, ExportedSession> => {
   checkStore('exportSession', given)
   const { signal } = optionsOf('exportSession', options, { signal: true })
-  const store = stoppable(given, signal)
+  const store = withSignal(given, signal)
   const exported = pipe(
     () => readReadable(store, id),
     TE.chainFirstW(

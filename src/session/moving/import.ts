@@ -4,13 +4,13 @@ import { describe, hasField, isObject, jsonEqual, optionsOf, ownFields, ownField
 import type { JsonObject } from '../../json/index.ts'
 import type { RecordExport, ExportedHead, ExportedRow } from '../record/exported.ts'
 import type { Head, Store } from '../../store/index.ts'
-import { ownIdFault, ownStore, stoppable } from '../../store/internal.ts'
+import { ownIdFault, ownStore, withSignal } from '../../store/internal.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { sessionSteps, type ImportFault } from '../fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
 import { findLog } from '../record/read.ts'
-import { momentOf } from '../record/stamp.ts'
+import { momentOf } from '../record/rows.ts'
 import type { RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
 import { type ImportOptions, type TimedExport, allHaveTimes, storeRows, withTime } from './store-rows.ts'
@@ -52,7 +52,7 @@ export const importRecord = (
   )
     throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
   const { id, progress, signal } = optionsOf('importRecord', options, optionNames)
-  const store = ownStore(stoppable(given, signal))
+  const store = ownStore(withSignal(given, signal))
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once
   return sessionSteps(async function* () {

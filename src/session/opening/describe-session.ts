@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonEqual, left, right, type JsonObject } from '../../json/index.ts'
 import { decodeNote } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import type { LogInfo, Store } from '../../store/index.ts'
+import type { LogInfo } from '../../store/index.ts'
 import { ownKeyOf, ownStore } from '../../store/internal.ts'
 import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
@@ -14,12 +14,13 @@ import { rowsOfNote } from '../record/rows.ts'
 import type { Step, StepRows } from '../record/step.ts'
 import type { LeaseRespect, MetadataDraft } from '../session.ts'
 import { guardStore } from '../writing/guard-store.ts'
+import type { WrittenStore } from '../record/store-of.ts'
 import type { Writer } from '../writing/writer.ts'
 
 type Recipe = (metadata: MetadataDraft) => JsonObject | void
 
 export class SessionMetadata {
-  readonly #store: Store
+  readonly #written: WrittenStore
   readonly #mirror: Mirror
   readonly #writer: Writer
   readonly #ownKey: string | null
@@ -30,8 +31,8 @@ export class SessionMetadata {
   #last: Promise<unknown> | undefined
   #updates: readonly Promise<unknown>[] = []
 
-  constructor(store: Store, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
-    this.#store = store
+  constructor(written: WrittenStore, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
+    this.#written = written
     this.#info = info
     this.#mirror = mirror
     this.#writer = writer
@@ -110,13 +111,13 @@ export class SessionMetadata {
       if (isLeft(meta)) return meta
       const expected = this.#version
       const update = { expected, meta: meta.right, ownKey: this.#ownKey }
-      const answer = await guardStore('update', () => ownStore(this.#store).update(id, update)())
+      const answer = await guardStore('update', () => ownStore(this.#written.store).update(id, update)())
       if (!isLeft(answer)) {
         this.#version = answer.right.version
         return right(undefined)
       }
       if (answer.left._tag !== 'MetaConflict') return left(busyOf(answer.left))
-      const log = await guardStore('info', () => this.#store.info(id)())
+      const log = await guardStore('info', () => this.#written.store.info(id)())
       if (isLeft(log)) return log
       const info = sessionInfo(log.right)
       if (isLeft(info)) return info

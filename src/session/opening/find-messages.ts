@@ -2,8 +2,8 @@
 import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
-import { charactersOf, stoppable } from '../../store/internal.ts'
-import { need, type SignalLike, type Task } from '../../task/index.ts'
+import { cancelled, charactersOf, Slices, withSignal } from '../../store/internal.ts'
+import { fail, need, type SignalLike, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
 import { rowsIn } from '../record/mirror.ts'
 import { readMirror } from '../record/read.ts'
@@ -43,22 +43,28 @@ export const findMessages = (
   checkStore('findMessages', store)
   const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
-  const matches = (message: Message): boolean =>
-    pattern === undefined ||
-    textsOf(message).some((text) => pattern.test(text)) ||
-    textsInSources(message).some((text) => pattern.test(text))
   return sessionSteps(async function* () {
-    const { mirror } = yield* need(readMirror(stoppable(store, signal), id))
+    const { mirror } = yield* need(readMirror(withSignal(store, signal), id))
     const found: number[] = []
+    const slices = new Slices()
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {
-      if (row.kind !== 'entry') continue
-      const message = row.message as Message
-      const isOld = before === undefined || row.at < before
-      if (isOld && !isErased(message) && matches(message)) found.push(row.position)
+      let characters = 0
+      if (row.kind === 'entry' && (before === undefined || row.at < before) && !isErased(row.message)) {
+        const texts = pattern === undefined ? [] : textsIn(row.message as Message)
+        for (const { length } of texts) characters += length
+        if (pattern === undefined || texts.some((text) => pattern.test(text))) found.push(row.position)
+      }
+      const turn = slices.next(characters)
+      if (turn === undefined) continue
+      await turn
+      const ended = cancelled(signal)
+      if (ended !== undefined) return yield* fail(ended)
     }
     return Object.freeze(found)
   }, 'findMessages')
 }
+
+const textsIn = (message: Message): readonly string[] => [...textsOf(message), ...textsInSources(message)]
 
 /** The texts of files and images: those that are in a message as base64, and addresses without percent-encoding. */
 const textsInSources = ({ content }: Pick<Message, 'content'>): readonly string[] =>

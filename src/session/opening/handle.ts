@@ -4,11 +4,11 @@ import { checkArgument, isLeft, isObject, optionsOf, ownFields, right, type Opti
 import type { Head, LogInfo, Store, StoreFault } from '../../store/index.ts'
 import { ownKeyOf } from '../../store/internal.ts'
 import type { CallbackThrew, TaskFor } from '../../task/index.ts'
-import { Appending } from '../writing/append.ts'
+import { Appending, noOptions } from '../writing/append.ts'
 import { lookAtLease } from '../record/pending.ts'
 import { SessionMetadata } from './describe-session.ts'
 import { sessionTask, type RefreshFault, type SessionFault } from '../fault.ts'
-import { createHolding } from '../writing/lease.ts'
+import { Leases } from '../writing/lease.ts'
 import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
@@ -18,17 +18,14 @@ import { Writer } from '../writing/writer.ts'
 
 /** The open handle for a mirror. `log` is the store's description of the log, `info` the session's. */
 export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): Session => {
-  const { id } = mirror
-  const holding = createHolding(store, id, (number) => {
-    mirror.endedLeases = Math.max(mirror.endedLeases, number)
-  })
-  const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
+  const leases = new Leases(store, mirror)
+  const writer = new Writer(leases, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
   let made: SessionHistory | undefined
   const history = (): SessionHistory => (made ??= new SessionHistory(store, mirror, writer))
   mirror.erasable = info.erasable === true
   mirror.encrypted = ownKeyOf(log) !== undefined
-  const described = new SessionMetadata(holding.store, log, info, mirror, writer)
+  const described = new SessionMetadata(leases, log, info, mirror, writer)
   mirror.described = info.metadata
   mirror.inherited = inheritedRows(log)
   const reader = readerOf(mirror, info.forkedFrom)
@@ -37,13 +34,13 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     await writer.close()
     made?.close()
     await described.idle()
-    await holding.release()
+    await leases.close()
   }
   const open: SessionParts['open'] = {
-    store: holding.store,
+    written: leases,
     alone: (work) => writer.alone(work),
     append: (input, options, blocks) => appending.append(input, options, blocks),
-    lease: holding.held,
+    lease: () => leases.lease,
   }
   return handleOf<Session>({ store, mirror, open }, reader, {
     state: 'open',
@@ -69,7 +66,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     lease: (options) => {
       const lease = optionsOf('session.lease', options, leaseOptions)
       const holder = redactedName(mirror.redactor, lease.holder)
-      return holding.take(ownFields({ ...lease, holder }), (head) => writer.refresh(head))
+      return leases.take(ownFields({ ...lease, holder }), (head) => writer.refresh(head))
     },
     refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
     seal: (options) =>
@@ -94,7 +91,7 @@ const writingMethod = <O extends object, E extends Either<SessionFault | StoreFa
   known: OptionNames<O>,
   work: (options: O) => Promise<E>,
 ): TaskFor<E> => {
-  const checked = optionsOf(call, options, known)
+  const checked = options === undefined ? (noOptions as O) : optionsOf(call, options, known)
   return sessionTask(() => work(checked), call)
 }
 
@@ -106,8 +103,9 @@ export const readonlySessionOf = (
   info: SessionInfo,
 ): ReadonlySession | SealedSession => {
   const reader = readerOf(mirror, info.forkedFrom)
-  const writer = new Writer(store, mirror, ownKeyOf(log) ?? null)
-  if (mirror.sealed) return sealedHandle(store, mirror, reader, new SessionMetadata(store, log, info, mirror, writer))
+  const writer = new Writer({ store }, mirror, ownKeyOf(log) ?? null)
+  if (mirror.sealed)
+    return sealedHandle(store, mirror, reader, new SessionMetadata({ store }, log, info, mirror, writer))
   return handleOf<ReadonlySession>({ store, mirror }, reader, {
     state: 'readonly',
     damaged: Object.freeze([...mirror.damaged]),

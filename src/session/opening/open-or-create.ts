@@ -3,7 +3,7 @@ import { isLeft, left, optionsOf, ownFields, present } from '../../json/index.ts
 import { createRedactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import { copyArgument } from '../../store/internal.ts'
-import type { Task } from '../../task/index.ts'
+import type { SignalLike, Task } from '../../task/index.ts'
 import { sessionTask, type OpenOrCreateFault } from '../fault.ts'
 import { createSession, firstMessages, openSession, type SessionOptions } from './open.ts'
 import { listMessages } from '../record/rows.ts'
@@ -18,7 +18,8 @@ import { checkStore } from '../record/store-of.ts'
  *
  * @param store the store to look in
  * @param id the id of the session
- * @param options `metadata`, `messages` (or `from`) and `erasable` for a new session; `redact` for either
+ * @param options `metadata`, `messages` (or `from`) and `erasable` for a new session; `redact` for either; a signal that
+ * ends the opening with `Cancelled`
  * @returns the session; or `SessionSealed`, `DamagedLog`, `NewerSession`, `InvalidId`, `InvalidMessage`
  * @throws TypeError if an option is unknown
  * @example
@@ -27,17 +28,17 @@ import { checkStore } from '../record/store-of.ts'
 export const openOrCreateSession = (
   store: Store,
   id: string,
-  options: Omit<SessionOptions, 'id'> = {},
+  options: Omit<SessionOptions, 'id'> & { readonly signal?: SignalLike } = {},
 ): Task<OpenOrCreateFault, Session> => {
   checkStore('openOrCreateSession', store)
-  const { redact, ...creation } = optionsOf('openOrCreateSession', options, optionNames)
+  const { redact, signal, ...creation } = optionsOf('openOrCreateSession', options, optionNames)
   const opening = redact === undefined ? {} : { redact: createRedactor(redact) }
   const { messages, from, ...others } = ownFields(creation)
   const first = copyArgument(listMessages(firstMessages('openOrCreateSession', present({ messages, from }))))
   const creating = { id, ...copyArgument(others), messages: first, ...opening }
   return sessionTask(async () => {
     for (;;) {
-      const opened = await openSession(store, id, opening)()
+      const opened = await openSession(store, id, { ...opening, ...present({ signal }) })()
       if (!isLeft(opened)) return opened
       if (opened.left._tag !== 'NoSuchLog') return left(opened.left)
       const created = await createSession(store, creating)()
@@ -47,4 +48,4 @@ export const openOrCreateSession = (
   }, 'openOrCreateSession')
 }
 
-const optionNames = { metadata: true, messages: true, from: true, erasable: true, redact: true } as const
+const optionNames = { metadata: true, messages: true, from: true, erasable: true, redact: true, signal: true } as const

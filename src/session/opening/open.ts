@@ -5,7 +5,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, left, optionsOf, ownFields, right } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { Store } from '../../store/index.ts'
-import { planAppend, rangeAt, stoppable } from '../../store/internal.ts'
+import { planAppend, rangeAt, withSignal } from '../../store/internal.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
 import type { SignalLike, Task } from '../../task/index.ts'
@@ -18,7 +18,7 @@ import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Appendable, PagedMessages, ReadonlySession, SealedSession, Session } from '../session.ts'
 import { otherRows } from '../writing/writer.ts'
-import { stamp } from '../record/stamp.ts'
+import { stamp } from '../record/rows.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -137,7 +137,7 @@ export const openSession = (
   const { redact, signal } = optionsOf('openSession', options, openingNames)
   const redactor = redactorFor(redact)
   return sessionTask(async () => {
-    const opened = await readUnread(stoppable(store, signal), id, redactor)
+    const opened = await readUnread(withSignal(store, signal), id, redactor)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     const looked = await lookAtLease(store, mirror)
@@ -156,12 +156,18 @@ export const openSession = (
  *
  * @param store the store that has it
  * @param id the id of the session
+ * @param options a signal that ends the reading with `Cancelled`
  * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
  */
-export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
+export const readSession = (
+  store: Store,
+  id: string,
+  options: { readonly signal?: SignalLike } = {},
+): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
   checkStore('readSession', store)
+  const { signal } = optionsOf('readSession', options, { signal: true })
   return sessionTask(async () => {
-    const read = await readReadable(store, id)
+    const read = await readReadable(withSignal(store, signal), id)
     if (isLeft(read)) return read
     const { mirror, log, info } = read.right
     const looked = await lookAtLease(store, mirror)

@@ -11,7 +11,7 @@ import {
   ledgerId,
   readEncrypted,
   refuseUndone,
-  stoppable,
+  withSignal,
   type InspectRows,
 } from '../../store/internal.ts'
 import {
@@ -95,7 +95,7 @@ export const verifySession = (
     throw new TypeError(
       `verifySession: head is ${describe(head)}; expected { size, root } as session.head() returns it: a number of rows, and 64 hexadecimal digits`,
     )
-  const store = stoppable(given, signal)
+  const store = withSignal(given, signal)
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const missing = new Set<BlockId>()

@@ -1,4 +1,4 @@
-/** Turns messages and notes into rows, with the memory update to apply once they are stored. */
+/** Turns messages and notes into rows, with the memory update to apply once they are stored; and adds a time to rows. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
 import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right, utf8Of } from '../../json/index.ts'
@@ -8,13 +8,16 @@ import { decodeNote, rangeDigest, type Note, type RetractionNote, type SummaryNo
 import { noteFaultText } from '../../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../../pages/index.ts'
 import { listKinds } from '../../pages/internal.ts'
-import { Recording } from '../../entry/internal.ts'
-import type { Row, Store } from '../../store/index.ts'
+import { encodeRow } from '../../entry/internal.ts'
+import type { Row, Store, StoreFaultOf } from '../../store/index.ts'
+import type { TimedRow } from '../../store/internal.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages } from '../session.ts'
-import type { StepRows } from './step.ts'
+import type { RecordedEntry, StepRows } from './step.ts'
+
+declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
 /** The messages of an append, and the page kind of each, as far as the caller has named it. */
 interface Listed {
@@ -44,7 +47,7 @@ export const messageRows = (
   const count = Math.max(pages.length, isArray(page) ? page.length : 0)
   if (count > messages.length)
     return left({ _tag: 'InvalidPage', index: messages.length, found: `the last of ${count}`, len: messages.length })
-  const recording = new Recording()
+  const [entries, rows, blocks]: [RecordedEntry[], Row[], Uint8Array[]] = [[], [], []]
   for (let index = 0; index < messages.length; index++) {
     const whole = decodeMessage(messages[index])
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
@@ -54,11 +57,16 @@ export const messageRows = (
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
-    const added = recording.add(decoded.right, kind, kind !== classified, hash)
-    if (isLeft(added)) return left({ _tag: 'InvalidMessage', index, cause: added.left })
+    const encoded = encodeRow(decoded.right, kind, kind !== classified, hash)
+    if (isLeft(encoded)) return left({ _tag: 'InvalidMessage', index, cause: encoded.left })
+    entries.push({ message: decoded.right, page: kind })
+    rows.push(Object.freeze(encoded.right.row))
+    blocks.push(...encoded.right.blocks)
   }
-  const { rows, blocks, entries } = recording
-  return right({ rows, blocks, entries, apply: () => recording.addTo(mirror.history) })
+  const apply = (): void => {
+    for (const { message, page } of entries) mirror.history.append(message, page)
+  }
+  return right({ rows, blocks, entries, apply })
 }
 
 /** The fault for appending a message with an erased part. */
@@ -264,3 +272,36 @@ export const retractionRows = (
     },
   })
 }
+
+/** The time by the store's clock, in milliseconds since 1970. */
+export const momentOf = ({ now }: Pick<Store, 'now'>): Either<StoreFaultOf<'Io'>, number> => {
+  try {
+    return right(now())
+  } catch (cause) {
+    return left({ _tag: 'Io', operation: 'read the clock', cause })
+  }
+}
+
+/** Rows with a time, and in an erasable session with a salt. All fields are set. */
+export const stamp = (
+  rows: readonly Row[],
+  store: Pick<Store, 'now'>,
+  erasable: boolean,
+): Either<StoreFaultOf<'Io'>, readonly TimedRow[]> => {
+  if (rows.length === 0) return right([])
+  const moment = momentOf(store)
+  if (isLeft(moment)) return moment
+  const at = moment.right
+  const stamped: TimedRow[] = []
+  for (const row of rows) {
+    const { kind, body } = row
+    const salt = erasable ? newSalt() : undefined
+    stamped.push({ kind, body, blocks: ownField(row, 'blocks') ?? noBlocks, at, salt, erased: undefined })
+  }
+  return right(stamped)
+}
+
+const noBlocks: readonly never[] = Object.freeze([])
+
+const newSalt = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,6 +1,7 @@
 /** Steps: what a session's writer appends, and the state that each continues. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { RecordedEntry } from '../../entry/internal.ts'
+import type { Message } from '../../message/index.ts'
+import type { PageKind } from '../../pages/index.ts'
 import type { Head, Row } from '../../store/index.ts'
 import type { SessionFaultOf, WriteFault } from '../fault.ts'
 
@@ -12,6 +13,12 @@ export interface AppendedMessages {
   readonly to: number
   /** The head right after the append. */
   readonly head: Head
+}
+
+/** A message and its page kind. */
+export interface RecordedEntry {
+  readonly message: Message
+  readonly page: PageKind
 }
 
 export type WriteAnswer<T> = Either<WriteFault, T>

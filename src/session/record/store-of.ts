@@ -17,10 +17,14 @@ export interface SessionParts {
   readonly open?: OpenParts
 }
 
+/** The store that an open session writes to, with the handle's lease added to everything that it writes. */
+export interface WrittenStore {
+  readonly store: Store
+}
+
 /** What only an open session has. */
 interface OpenParts {
-  /** The store, with the handle's lease added to everything that it writes. */
-  readonly store: Store
+  readonly written: WrittenStore
   /** Runs work after all earlier calls of the handle, and before all later ones. */
   readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>>
   /** Appends, and stores blocks with the notes that name them: an erasure or a removal of the notes removes the blocks. */

@@ -228,7 +228,8 @@ const step = (
   entries: known?.right.entries ?? [],
 })
 
-const noOptions: object = Object.freeze(optionsOf('session', undefined))
+/** Without a prototype, so that no option is read from one. */
+export const noOptions: object = Object.freeze(optionsOf('session', undefined))
 
 const none = Object.freeze({ message: undefined, position: undefined })
 

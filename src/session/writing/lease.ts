@@ -11,8 +11,14 @@ import {
   type Task,
   type Timer,
 } from '../../task/index.ts'
-import type { Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
-import { storeTask, type LeaseFault } from '../../store/internal.ts'
+import type { EraseRequest, Head, LogFault, Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
+import {
+  appendPlanned,
+  definePlannedAppend,
+  storeTask,
+  type LeaseClaim,
+  type LeaseFault,
+} from '../../store/internal.ts'
 import {
   busyOf,
   sessionFaultText,
@@ -22,110 +28,138 @@ import {
   type SessionFault,
   type SessionFaultOf,
 } from '../fault.ts'
+import type { Mirror } from '../record/mirror.ts'
+import type { WrittenStore } from '../record/store-of.ts'
 import { guardStore } from './guard-store.ts'
 import type { LeaseOptions, SessionLease } from '../session.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
-/** The leases of one handle. */
-interface Holding {
-  /** The store, with the lease added to appends, updates and erasures. */
-  readonly store: Store
-  /** @param refresh reads the previous holder's rows, up to the head of the log; if it fails, the lease is released */
-  readonly take: (
-    options: LeaseOptions,
-    refresh: (head: Head) => Promise<Either<RefreshFault, unknown>>,
-  ) => Task<LeaseSessionFault, SessionLease>
-  readonly release: () => Promise<void>
-  /** The last lease taken, unless it was released. */
-  readonly held: () => SessionLease | undefined
-}
+/** The leases of one handle. Most handles take none, so until then there is nothing but the store. */
+export class Leases implements WrittenStore {
+  readonly #plain: Store
+  readonly #mirror: Mirror
+  #fenced: Store | undefined
+  #claims: readonly Claim[] = []
+  #current: Claim | undefined
+  #lease: SessionLease | undefined
+  #closed = false
 
-/** @param ended called with a number once no lease up to that number is held */
-export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
-  let claims: readonly Claim[] = []
-  const drop = (claim: Claim): void => void (claims = claims.filter((other) => other !== claim))
-  let current: Claim | undefined
-  let given: SessionLease | undefined
-  let closed = false
-  /** Runs a change under the lease held at the time of the call. */
-  const withFence = <F extends StoreFault, T>(
-    change: string,
-    call: (lease: { readonly number: number } | undefined) => Task<F, T>,
-  ): Task<F, T> => {
-    const claim = current
+  constructor(store: Store, mirror: Mirror) {
+    this.#plain = store
+    this.#mirror = mirror
+  }
+
+  /** The store; while the handle has a lease, with that lease added to appends, updates and erasures. */
+  get store(): Store {
+    return this.#current === undefined ? this.#plain : (this.#fenced ??= this.#fence())
+  }
+
+  /** The last lease taken, unless it was released. */
+  get lease(): SessionLease | undefined {
+    return this.#lease
+  }
+
+  #fence(): Store {
+    const store = this.#plain
+    const fenced: Store = Object.freeze<Store>({
+      ...store,
+      append: (log, append) =>
+        storeTask(() => this.#under((lease) => store.append(log, withLease(append, lease))()), 'store.append'),
+      update: (log, update) =>
+        storeTask(() => this.#under((lease) => store.update(log, withLease(update, lease))()), 'store.update'),
+      erase: (request) => {
+        const fencedLogs = (lease: LeaseClaim['lease']): EraseRequest['logs'] =>
+          request.logs.map((log) => (log.id === this.#mirror.id ? withLease(log, lease) : log))
+        return storeTask(
+          () => this.#under((lease) => store.erase({ ...request, logs: fencedLogs(lease) })()),
+          'store.erase',
+        )
+      },
+    })
+    definePlannedAppend(fenced, (log, append) =>
+      this.#under((lease) => appendPlanned(store, log, withLease(append, lease))),
+    )
+    return fenced
+  }
+
+  /** Runs a change under the lease held at the time of the call, and ends the lease if the store reports it lost. */
+  async #under<F extends StoreFault, T>(
+    call: (lease: LeaseClaim['lease']) => Promise<Either<F, T>>,
+  ): Promise<Either<F, T>> {
+    const claim = this.#current
     if (claim === undefined) return call(undefined)
-    return storeTask(async () => {
-      const answer = await call({ number: claim.number })()
-      if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
-      if (claim.isGivenBack) return call(undefined)() // this handle's own release reached the store first
-      claim.lose(answer.left)
-      return answer
-    }, change)
+    const answer = await call({ number: claim.number })
+    if (!isLeft(answer) || answer.left._tag !== 'LeaseLost') return answer
+    if (claim.isGivenBack) return call(undefined) // this handle's own release reached the store first
+    claim.lose(answer.left)
+    return answer
   }
-  const carrying: Store = {
-    ...store,
-    append: (log, append) =>
-      withFence('store.append', (lease) => store.append(log, lease === undefined ? append : { ...append, lease })),
-    update: (log, update) =>
-      withFence('store.update', (lease) => store.update(log, lease === undefined ? update : { ...update, lease })),
-    erase: (request) =>
-      withFence('store.erase', (lease) => {
-        if (lease === undefined) return store.erase(request)
-        return store.erase({ ...request, logs: request.logs.map((log) => (log.id === id ? { ...log, lease } : log)) })
-      }),
+
+  #drop(claim: Claim): void {
+    this.#claims = this.#claims.filter((other) => other !== claim)
   }
-  const release = async (claim: Claim): Promise<Either<LogFault, Head | undefined>> => {
+
+  /** Nothing up to this lease's number is held any more. */
+  #ended(number: number): void {
+    this.#mirror.endedLeases = Math.max(this.#mirror.endedLeases, number)
+  }
+
+  async #release(claim: Claim): Promise<Either<LogFault, Head | undefined>> {
     const released = await claim.release()
-    drop(claim)
-    if (current === claim) current = given = undefined
-    ended(claim.number)
+    this.#drop(claim)
+    if (this.#current === claim) this.#current = this.#lease = undefined
+    this.#ended(claim.number)
     return released
   }
-  return {
-    store: carrying,
-    take: (options, refresh) => {
-      amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
-      clockOf(options.clock)
-      return sessionTask(async () => {
-        const claim = new Claim(store, id, options)
-        claims = [...claims, claim]
-        const taken = await claim.take()
-        if (closed && !isLeft(taken)) await claim.release()
-        if (isLeft(taken) || closed) drop(claim)
-        if (closed) return left({ _tag: 'SessionClosed', id })
-        if (isLeft(taken)) return taken
-        current?.end()
-        current = claim
-        given = undefined
-        ended(claim.number - 1)
-        const refreshed = await refresh(taken.right)
-        if (isLeft(refreshed)) {
-          await release(claim)
-          return refreshed
-        }
-        const { number } = claim
-        return right(
-          (given = Object.freeze<SessionLease>({
-            number,
-            holder: options.holder,
-            get held() {
-              return claim.held
-            },
-            signal: claim.signal,
-            release: () => sessionTask(() => release(claim), 'lease.release'),
-          })),
-        )
-      }, 'session.lease')
-    },
-    held: () => given,
-    release: async () => {
-      closed = true
-      await Promise.all(claims.map((claim) => claim.release())) // a lease that can't be released expires
-      if (current !== undefined) ended(current.number)
-      current = given = undefined
-    },
+
+  /** @param refresh reads the previous holder's rows, up to the head of the log; if it fails, the lease is released */
+  take(
+    options: LeaseOptions,
+    refresh: (head: Head) => Promise<Either<RefreshFault, unknown>>,
+  ): Task<LeaseSessionFault, SessionLease> {
+    amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
+    clockOf(options.clock)
+    return sessionTask(async () => {
+      const { id } = this.#mirror
+      const claim = new Claim(this.#plain, id, options)
+      this.#claims = [...this.#claims, claim]
+      const taken = await claim.take()
+      if (this.#closed && !isLeft(taken)) await claim.release()
+      if (isLeft(taken) || this.#closed) this.#drop(claim)
+      if (this.#closed) return left({ _tag: 'SessionClosed', id })
+      if (isLeft(taken)) return taken
+      this.#current?.end()
+      this.#current = claim
+      this.#lease = undefined
+      this.#ended(claim.number - 1)
+      const refreshed = await refresh(taken.right)
+      if (isLeft(refreshed)) {
+        await this.#release(claim)
+        return refreshed
+      }
+      this.#lease = Object.freeze<SessionLease>({
+        number: claim.number,
+        holder: options.holder,
+        get held() {
+          return claim.held
+        },
+        signal: claim.signal,
+        release: () => sessionTask(() => this.#release(claim), 'lease.release'),
+      })
+      return right(this.#lease)
+    }, 'session.lease')
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#claims.map((claim) => claim.release())) // a lease that can't be released expires
+    if (this.#current !== undefined) this.#ended(this.#current.number)
+    this.#current = this.#lease = undefined
   }
 }
+
+const withLease = <C extends LeaseClaim>(change: C, lease: LeaseClaim['lease']): C =>
+  lease === undefined ? change : { ...change, lease }
 
 /** In milliseconds. A process that was paused longer detects it, and continues if nobody took over. */
 export const defaultTtl = 10_000

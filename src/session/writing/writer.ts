@@ -13,12 +13,12 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, ownField, right, isCount } from '../../json/index.ts'
-import { termsOf, type RecordedEntry } from '../../entry/internal.ts'
+import { termsOf } from '../../entry/internal.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import type { CompactRange } from '../../proof/internal.ts'
 import type { Append, AppendedRows, Head, Row, Store, StoreFaultOf, VerifyFault } from '../../store/index.ts'
 import type { Plan, AppendFault } from '../../store/internal.ts'
-import { headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
+import { appendPlanned, headOf, planAppend, rangeAt, sameHead } from '../../store/internal.ts'
 import { busyOf, type RefreshFault, type SessionFaultOf, type WriteFault } from '../fault.ts'
 import {
   addTimes,
@@ -33,9 +33,10 @@ import {
   type MissedRows,
 } from '../record/mirror.ts'
 import { redactedName } from '../record/metadata.ts'
-import { stamp } from '../record/stamp.ts'
-import type { WriteAnswer, AppendedMessages, Step, StepRows } from '../record/step.ts'
+import { stamp } from '../record/rows.ts'
+import type { AppendedMessages, RecordedEntry, Step, StepRows, WriteAnswer } from '../record/step.ts'
 import { guardStore } from './guard-store.ts'
+import type { WrittenStore } from '../record/store-of.ts'
 
 /**
  * `idle`: nothing is pending. `sending`: appends are pending. `recovering`: one was refused, and
@@ -104,7 +105,7 @@ const conversationIn = (continues: Step['continues']): number | undefined =>
 const isPause = (step: object): step is Pause => Object.hasOwn(step, 'pause')
 
 export class Writer {
-  readonly #store: Store
+  readonly #written: WrittenStore
   readonly #mirror: Mirror
   /** The key of the opened session; null if it is not encrypted. Another log with the same id has another key. */
   readonly #ownKey: string | null
@@ -124,10 +125,14 @@ export class Writer {
   /** The history of the session, if it was asked for. */
   #history: WriterHistory | undefined
 
-  constructor(store: Store, mirror: Mirror, ownKey: string | null) {
-    this.#store = store
+  constructor(written: WrittenStore, mirror: Mirror, ownKey: string | null) {
+    this.#written = written
     this.#ownKey = ownKey
     this.#mirror = mirror
+  }
+
+  get #store(): Store {
+    return this.#written.store
   }
 
   #on(event: WriterEvent): void {
@@ -357,13 +362,13 @@ export class Writer {
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
-      return await this.#store.append(this.#mirror.id, {
+      return await appendPlanned(this.#store, this.#mirror.id, {
         ...append,
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
         ...(operation !== undefined && { operation: redactedName(this.#mirror.redactor, operation) }),
-      })()
+      })
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
     }

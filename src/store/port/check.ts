@@ -1,5 +1,13 @@
 /** Findings of a whole store's check, and their repairs: an fsck, for stores with bookkeeping of their own. */
 
+import type { SignalLike } from '../../task/index.ts'
+
+/** The options of `store.check` and `store.repair`. */
+export interface CheckOptions {
+  /** Aborting this signal ends the call with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
+}
+
 /** A contradiction within the store. */
 export interface StoreFinding {
   /** The table of the finding; `file` for damage below all tables. */

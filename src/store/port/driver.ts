@@ -5,15 +5,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Hash, BlockId } from '../../proof/internal.ts'
 import type { JsonObject } from '../../json/index.ts'
+import type { SignalLike } from '../../task/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from '../fault.ts'
-import type { CheckedRow } from './checked-row.ts'
+import type { CheckedRow, Plan } from './plan.ts'
 import type { EraseResult, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { LeaseAnswer, LeaseClaim, LeaseChange } from './lease.ts'
 import type { PlaceQuery, PlacesFound, RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { AppendedRows, ListQuery, LogInfo, LogPage, LogPiece, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
-import type { Plan } from './plan.ts'
 
 /** The result of a driver's method: a value or a fault. */
 export type Answer<T> = Promise<Either<StoreFault, T>>
@@ -132,10 +132,10 @@ export interface StoreDriver {
   readonly close: () => Promise<void>
   /** `Store.scopes`, each once, in any order. Omit it if the store can't list them. */
   readonly scopes?: () => Answer<readonly string[]>
-  /** `Store.check`. Omit it if the store has no bookkeeping that could be wrong. */
-  readonly check?: () => Answer<readonly StoreFinding[]>
-  /** `Store.repair`. Never change recorded data. */
-  readonly repair?: () => Answer<readonly StoreRepair[]>
+  /** `Store.check`; or `Cancelled`, once the signal was aborted. Omit it if the store has no bookkeeping that could be wrong. */
+  readonly check?: (signal?: SignalLike) => Answer<readonly StoreFinding[]>
+  /** `Store.repair`. Never change recorded data. A signal that is aborted leaves no half of a repair. */
+  readonly repair?: (signal?: SignalLike) => Answer<readonly StoreRepair[]>
   /** `Store.watch`, for changes by other processes. Omit it if no other process can change the store. */
   readonly watch?: (scope: string, id: string, wake: () => void) => Promise<() => void>
   /** The store's search index. Omit it if there can be none. */

@@ -1,4 +1,4 @@
-/** Checks ids of logs, operations, scopes and blocks. */
+/** Checks ids of logs, operations, scopes and blocks, and the hashes of rows. */
 import { isBlockId } from '../../proof/internal.ts'
 import type { StoreFaultOf } from '../fault.ts'
 
@@ -21,6 +21,9 @@ export const invalidBlockId = (ids: readonly unknown[]): StoreFaultOf<'InvalidId
   ids.every(isBlockId)
     ? undefined
     : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
+
+/** Whether a value is a leaf: 64 lowercase hexadecimal digits. */
+export const isLeaf = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 
 /** The reason why a value is not a valid id; undefined if it is valid. */
 export const idFault = (id: unknown): string | undefined => {

@@ -14,7 +14,7 @@ import {
   ownFields,
   isCount,
 } from '../../json/index.ts'
-import { isLeaf } from './checked-row.ts'
+import { isLeaf } from './id.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import type { LogIdentity } from './identity.ts'
 import type { Head, Row, RowKind, StoredRow } from './row.ts'

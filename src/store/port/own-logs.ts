@@ -27,6 +27,9 @@ export const sessionMember = 'indelible.session'
 /** The metadata key of a log that will become a session. */
 export const partialMember = 'indelible.partial'
 
+/** The metadata key of the sums of a session's calls. It is encrypted with the metadata of the caller. */
+export const sumsMember = 'indelible.usage'
+
 /** Whether metadata is that of a session, or of a log that will become one. */
 export const isSessionMeta = (meta: JsonObject): boolean =>
   Object.hasOwn(meta, sessionMember) || Object.hasOwn(meta, partialMember)

@@ -1,13 +1,91 @@
 /**
- * Plans: rows that are checked, hashed and added to the tree before their append. A writer that sends
- * appends without waiting needs the next head in advance; with a plan, the store does not compute it again.
+ * Rows as a driver receives them: copied, checked and hashed. A plan has them before their append, with the tree and the head after
+ * them: a writer that sends appends without waiting needs the next head in advance, and the store does not compute it again.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../../json/index.ts'
-import { grow, hexOf, rootOf, type CompactRange, type GrownTree, type Hash } from '../../proof/internal.ts'
-import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
-import type { StoreFaultOf } from '../fault.ts'
+import { isLeft, left, ownField, ownFields, right } from '../../json/index.ts'
+import {
+  grow,
+  hashRow,
+  hexOf,
+  rootOf,
+  type BlockId,
+  type CompactRange,
+  type GrownTree,
+  type Hash,
+  type HashedRow,
+} from '../../proof/internal.ts'
+import { latest, momentOf } from './clock.ts'
+import type { AppendFault, StoreFault, StoreFaultOf } from '../fault.ts'
+import { invalidBlockId, isLeaf } from './id.ts'
 import type { Head, Row } from './row.ts'
+import type { Append, AppendedRows, Store } from './store.ts'
+
+/** A row to store, with its leaf. */
+export type CheckedRow = HashedRow<BlockId>
+
+/** A store's hash function and clock. */
+export interface RowContext {
+  /** SHA-256. */
+  readonly hash: Hash
+  /**
+   * The clock.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now: () => number
+}
+
+/** Frozen copies with their leaves, or the problem of the first invalid row. */
+export const checkRows = (
+  given: readonly Row[],
+  { hash, now }: RowContext,
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
+  const rows: CheckedRow[] = []
+  let moment: number | undefined
+  for (const row of given) {
+    const { kind, body } = row
+    const at = ownField(row, 'at') ?? (moment ??= momentOf(now))
+    const [blocks, salt, erased] = [ownField(row, 'blocks') ?? [], ownField(row, 'salt'), ownField(row, 'erased')]
+    const reason = rowFault(kind, body, at, salt) ?? erasedRowFault(erased, salt, blocks)
+    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
+    const ids = Object.freeze([...blocks])
+    const badBlock = ids.length === 0 ? undefined : invalidBlockId(ids)
+    if (badBlock !== undefined) return left(badBlock)
+    rows.push(hashRow({ kind, body, at, salt, erased }, ids, hash))
+  }
+  return right(Object.freeze(rows))
+}
+
+const rowFault = (kind: unknown, body: unknown, at: unknown, salt: unknown): string | undefined => {
+  if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
+  if (typeof body !== 'string') return 'has a body that is not a string'
+  if (!body.isWellFormed()) return 'has a lone surrogate'
+  if (!isMoment(at)) return 'has an `at` that is not a time in whole milliseconds since 1970'
+  if (salt !== undefined && !isSalt(salt)) return 'has a `salt` that is not 32 lowercase hexadecimal digits'
+  return undefined
+}
+
+const erasedRowFault = (erased: unknown, salt: unknown, blocks: readonly unknown[]): string | undefined => {
+  if (erased === undefined) return undefined
+  if (!isLeaf(erased)) return 'has an `erased` that is not 64 lowercase hexadecimal digits'
+  return salt === undefined && blocks.length === 0 ? undefined : 'was erased, and has a salt or blocks'
+}
+
+/**
+ * Whether a value is a time: whole milliseconds since 1970, in the range of `Date`.
+ *
+ * @returns true for a time
+ */
+export const isMoment = (value: unknown): value is number =>
+  Number.isInteger(value) && Math.abs(value as number) <= latest
+
+/**
+ * Whether a value is a salt: 16 bytes as 32 lowercase hexadecimal digits.
+ *
+ * @returns true for a salt
+ */
+export const isSalt = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
 
 /** An append, fully computed. */
 export interface Plan {
@@ -62,4 +140,26 @@ export const isPlanned = (rows: unknown): boolean => plans.has(rows as readonly 
 export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
   const known = plans.get(rows)
   return known?.hash === hash ? known.plan : undefined
+}
+
+/** `Store.append` for the library's own callers: without a task, and without a check of the names and the id. */
+type PlannedAppend = (id: string, append: Append) => Promise<Either<StoreFault, AppendedRows>>
+
+/** The planned appends of this library's stores. A store that another program wraps has none, so its own `append` is called. */
+const plannedAppends = new WeakMap<Store, PlannedAppend>()
+
+/** Make `appendPlanned` call a function for this store. */
+export const definePlannedAppend = (store: Store, append: PlannedAppend): void => void plannedAppends.set(store, append)
+
+/**
+ * Append the rows of a plan to a log that the caller has opened.
+ *
+ * @param append a fresh object, of which only the own fields are read
+ */
+export const appendPlanned = (store: Store, id: string, append: Append): Promise<Either<AppendFault, AppendedRows>> => {
+  const planned = plannedAppends.get(store)
+  // The only cast: the faults are those of `append`.
+  return planned === undefined
+    ? store.append(id, append)()
+    : (planned(id, ownFields(append)) as Promise<Either<AppendFault, AppendedRows>>)
 }

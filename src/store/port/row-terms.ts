@@ -113,7 +113,7 @@ export interface RowIndex {
    *
    * @param logs the ids of the logs; a missing log has no rows
    * @param term the term
-   * @returns for each log its rows with the term, in any order, at most 10,000 in all
+   * @returns for each log that has any, its rows with the term, in any order, at most 10,000 in all
    */
   readonly findIn: (
     logs: readonly string[],

@@ -2,11 +2,17 @@
  * Slices of long operations: after 256 rows, or 1 MiB of their texts, other work gets a turn of the event loop. So a
  * lease can be renewed and a request answered while a million rows are read.
  */
+import type { SignalLike } from '../../task/index.ts'
+import type { StoreFaultOf } from '../fault.ts'
 
 /** The most rows between two turns of the event loop, and the number of rows in one read. */
 export const sliceRows = 256
 /** The most bytes, or characters, of rows between two turns. */
 export const sliceBytes: number = 1 << 20
+
+/** The fault of an operation whose signal was aborted; undefined: it goes on. */
+export const cancelled = (signal: SignalLike | undefined): StoreFaultOf<'Cancelled'> | undefined =>
+  signal?.aborted === true ? { _tag: 'Cancelled', cause: signal.reason } : undefined
 
 export class Slices {
   #rows = 0

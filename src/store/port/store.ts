@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
 import type { Hash, BlockId } from '../../proof/internal.ts'
 import type { JsonObject } from '../../json/index.ts'
-import type { StoreFinding, StoreRepair } from './check.ts'
+import type { CheckOptions, StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
 import type { EraseRequest, EraseResult, Sharing, TextPlaces } from './erasing.ts'
 import type {
@@ -439,20 +439,25 @@ export interface Store extends BlockStore {
    * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
    * bookkeeping. It changes nothing.
    *
-   * Cost    O(everything); other processes may read and write meanwhile
+   * Cost    O(everything), in slices; other processes may read and write meanwhile
+   *
+   * @param options a signal that ends the check
    *
    * @returns the findings; empty if nothing is damaged
    */
-  readonly check: () => Task<MediumFault, readonly StoreFinding[]>
+  readonly check: (options?: CheckOptions) => Task<MediumFault, readonly StoreFinding[]>
   /**
    * Rebuild everything in the store, in all scopes, that can be derived from its rows and blocks.
    * Rows and blocks are never changed or removed.
    *
-   * Cost    O(everything), in one transaction: other writers wait
+   * Cost    that of `check`, in slices. If it finds something, once more in one transaction: other writers wait. A signal that
+   *         is aborted leaves the store of SQLite as it was; in PostgreSQL each finding is repaired by itself
+   *
+   * @param options a signal that ends the repair
    *
    * @returns the findings, and the action taken for each
    */
-  readonly repair: () => Task<MediumFault, readonly StoreRepair[]>
+  readonly repair: (options?: CheckOptions) => Task<MediumFault, readonly StoreRepair[]>
   /**
    * Take the lease of a log. An expired lease is taken over.
    *

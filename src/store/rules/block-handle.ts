@@ -106,18 +106,21 @@ export const operations: Readonly<Record<Call, readonly [operation: string, chan
 /** Turns a driver call into a task. */
 export type Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) => Task<F, T>
 
-// The only cast: `storeContract` checks that a driver returns no faults beyond those of the port.
-
-/** Turns an exception into a fault. If a changing call throws, the outcome is unknown. */
+/** Turns an exception into a fault. The only cast: `storeContract` checks that a driver returns no faults beyond the port's. */
 export const guardCall: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
   storeTask(async () => {
     try {
       return await work()
     } catch (cause) {
-      const [operation, changes] = operations[call]
-      return left({ _tag: 'Io', operation, cause, ...(changes !== undefined && { outcome: 'unknown' as const }) })
+      return exceptionIn(call, cause)
     }
   }, `store.${call}`) as Task<F, T>
+
+/** The fault of a call that threw. The outcome of a changing call is unknown. */
+export const exceptionIn = (call: Call, cause: unknown): Either<StoreFaultOf<'Io'>, never> => {
+  const [operation, changes] = operations[call]
+  return left({ _tag: 'Io', operation, cause, ...(changes !== undefined && { outcome: 'unknown' as const }) })
+}
 
 export const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore => {
   const { hash } = driver

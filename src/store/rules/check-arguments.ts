@@ -2,13 +2,12 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, right, type Path } from '../../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
-import { checkRows, type RowContext } from '../port/checked-row.ts'
+import { checkRows, planOf, type RowContext } from '../port/plan.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from '../port/driver.ts'
 import type { StoreFault } from '../fault.ts'
 import { claimIn } from '../port/lease.ts'
 import { takeHashed } from '../port/hashed-block.ts'
 import { idFault, invalidId } from '../port/id.ts'
-import { planOf } from '../port/plan.ts'
 import type { Append, ListQuery, Where } from '../port/store.ts'
 
 export const listOrders: readonly CheckedQuery['by'][] = Object.freeze([

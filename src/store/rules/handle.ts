@@ -5,7 +5,7 @@
 import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { amount, type Task } from '../../task/index.ts'
+import { amount, type SignalLike, type Task } from '../../task/index.ts'
 import {
   describe,
   freezeResult,
@@ -21,14 +21,23 @@ import {
 import { RecentMap } from '../../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../../proof/internal.ts'
 import { retry } from './retry.ts'
-import { storageOf, blockHandle, defaultScope, guardCall, operations, type Call, type Run } from './block-handle.ts'
-import type { StoreFinding } from '../port/check.ts'
+import {
+  storageOf,
+  blockHandle,
+  defaultScope,
+  exceptionIn,
+  guardCall,
+  operations,
+  type Call,
+  type Run,
+} from './block-handle.ts'
+import type { CheckOptions, StoreFinding } from '../port/check.ts'
 import { checkAppend, checkQuery, isOrder, listOrders } from './check-arguments.ts'
 import { copyArgument } from '../port/copy-argument.ts'
 import type { EraseRequest } from '../port/erasing.ts'
 import type { Answer, CheckedAppend, StoreDriver, UnchangedLog } from '../port/driver.ts'
 import { eraseRows, type InnerStore } from './erase.ts'
-import type { LogFault, StoreFault, StoreFaultOf } from '../fault.ts'
+import { storeTask, type LogFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidId } from '../port/id.ts'
 import {
   ownIdFault,
@@ -61,9 +70,12 @@ import {
 } from '../port/lease.ts'
 import { checkMeta } from '../port/meta.ts'
 import { withoutThrows, type OnNotice } from '../port/notice.ts'
+import { definePlannedAppend } from '../port/plan.ts'
 import type { StoredRow } from '../port/row.ts'
 import type { RowIndex, RowQuery, TermsOf } from '../port/row-terms.ts'
 import { signalKey, Signals } from '../port/signals.ts'
+import { cancelled, Slices } from '../port/slices.ts'
+import { withStops } from './with-signal.ts'
 import type {
   Append,
   AppendedRows,
@@ -159,14 +171,21 @@ class Calls {
     this.whole.signals.send(signalKey(this.scope, id))
   }
 
-  readonly run: Run = (call, work) =>
-    guardCall(call, async () => {
-      if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+  readonly run: Run = <F extends StoreFault, T>(call: Call, work: () => Answer<T>) =>
+    storeTask(() => this.whileOpen(call, work), `store.${call}`) as Task<F, T>
+
+  /** Calls a driver, unless the handle is closed. Reports damage, and turns an exception into a fault. */
+  async whileOpen<T>(call: Call, work: () => Answer<T>): Answer<T> {
+    if (this.whole.closed !== undefined || this.life.closed !== undefined) return left({ _tag: 'Closed' })
+    try {
       const answered = await work()
       if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
         this.tell(answered.left)
       return answered
-    })
+    } catch (cause) {
+      return exceptionIn(call, cause)
+    }
+  }
 
   /**
    * Runs a call on a log, and notifies watchers if it changed the log or may have. Only the
@@ -195,8 +214,14 @@ const handle = (calls: Calls): Store => {
     ...leaseCalls(calls),
     ...indexCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check', () => checkStore(driver)),
-    repair: () => calls.run('repair', async () => driver.repair?.() ?? right(Object.freeze([]))),
+    check: (options = {}) => {
+      const { signal } = optionsOf('store.check', options, checkNames)
+      return calls.run('check', () => calls.longer(() => checkStore(driver, signal)))
+    },
+    repair: (options = {}) => {
+      const { signal } = optionsOf('store.repair', options, checkNames)
+      return calls.run('repair', () => calls.longer(async () => driver.repair?.(signal) ?? right(Object.freeze([]))))
+    },
     scopes: () =>
       calls.run('scopes', async () => {
         const found = (await driver.scopes?.()) ?? right(undefined)
@@ -217,12 +242,39 @@ const handle = (calls: Calls): Store => {
       }),
   })
   storageOf.set(store, driver)
+  const appendRows = appendWith(calls)
+  definePlannedAppend(store, (id, append) =>
+    calls.whileOpen('append', async () => {
+      try {
+        return await appendRows(id, append)
+      } finally {
+        calls.changed(id)
+      }
+    }),
+  )
   return store
+}
+
+/** Appends rows, checked if they belong to no plan. */
+const appendWith = ({ driver, scope }: Calls): ((id: string, append: Append) => Answer<AppendedRows>) => {
+  const inner = innerOf(driver, scope)
+  return async (id, append) => {
+    const checked = checkAppend(append, inner)
+    if (isLeft(checked)) return checked
+    const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
+    const problem = hasErased ? await againstErased(driver, inner, id, checked.right) : undefined
+    if (problem !== undefined) return left(problem)
+    const appended = await driver.append(scope, id, checked.right)
+    if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+    const judged = await checkReadRows(inner, id, appended.left.missed)
+    return isLeft(judged) ? judged : appended
+  }
 }
 
 const logCalls = (calls: Calls) => {
   const { driver, scope } = calls
   const inner = innerOf(driver, scope)
+  const appendRows = appendWith(calls)
   const { pieces } = driver
   return {
     create: (given) => {
@@ -279,18 +331,7 @@ const logCalls = (calls: Calls) => {
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given, appendNames)
-      const work = async (): Answer<AppendedRows> => {
-        const checked = checkAppend(append, inner)
-        if (isLeft(checked)) return checked
-        const hasErased = checked.right.rows.some(({ erased }) => erased !== undefined)
-        const problem = hasErased ? await againstErased(driver, inner, id, checked.right) : undefined
-        if (problem !== undefined) return left(problem)
-        const appended = await driver.append(scope, id, checked.right)
-        if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
-        const judged = await checkReadRows(inner, id, appended.left.missed)
-        return isLeft(judged) ? judged : appended
-      }
-      return calls.on('append', id, work, append)
+      return calls.on('append', id, () => appendRows(id, append), append)
     },
     read: (id, given) => {
       const range = optionsOf('store.read', given, readNames)
@@ -543,25 +584,30 @@ const describeResult = (answer: Either<StoreFault, LogInfo>): Either<StoreFault,
       : answer
 
 /** The driver's findings, and in each scope the rows that have a text although the ledger records their erasure. */
-const checkStore = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
-  const found = (await driver.check?.()) ?? right(Object.freeze([]))
+const checkStore = async (driver: StoreDriver, signal: SignalLike | undefined): Answer<readonly StoreFinding[]> => {
+  const found = (await driver.check?.(signal)) ?? right(Object.freeze([]))
   const scopes = (await driver.scopes?.()) ?? right(Object.freeze([]))
   if (isLeft(found)) return found
   if (isLeft(scopes)) return scopes
   const findings = [...found.right]
+  const slices = new Slices()
   for (const scope of scopes.right) {
-    const inner = innerOf(driver, scope)
+    const inner = withStops(innerOf(driver, scope), signal)
     const noticeDamage = (id: string, position: number, what: string): void => {
       const where = `${JSON.stringify(id)} of scope ${JSON.stringify(scope)} at ${position}`
       findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
     }
     const undone = await undoneErasures(inner)
+    if (isLeft(undone) && undone.left._tag === 'Cancelled') return undone
     for (const one of isLeft(undone) ? [] : undone.right)
       // the driver reports an unreadable ledger
       noticeDamage(one.erasure.id, one.position, `${undoneText(one)}; ${undoneAdvice}`)
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {
+      await slices.next()
+      const ended = cancelled(signal)
+      if (ended !== undefined) return left(ended)
       if (id === '') continue // no log has it
       const read = await driver.read(scope, id, { from: position, to: position + 1 })
       const judged = isLeft(read) ? read : await checkReadRows(inner, id, read.right)
@@ -587,6 +633,7 @@ const ledgerWithoutHold = async (
 }
 
 const claimNames: OptionNames<LeaseClaim & OwnCall> = { lease: true, respectLease: true, ...ownNames }
+const checkNames: OptionNames<CheckOptions> = { signal: true }
 const createNames: OptionNames<NewLog> = {
   id: true,
   meta: true,

@@ -1,7 +1,7 @@
 /** Checks logs and rows read from a database, because a disk error may have changed anything in them. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, jsonIn, type JsonObject } from '../../json/index.ts'
-import { isMoment } from '../port/checked-row.ts'
+import { isMoment } from '../port/plan.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { StoredRow } from '../port/row.ts'
 import { decodePlace, storedRow } from './rules.ts'

@@ -6,11 +6,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
-import type { CheckedRow } from '../port/checked-row.ts'
+import type { CheckedRow, Plan } from '../port/plan.ts'
 import type { CheckedAppend, UnchangedLog } from '../port/driver.ts'
 import { ownKeyIn, ownKeyOf } from '../port/encrypted.ts'
 import { storeFaultText, type StoreFault } from '../fault.ts'
-import type { Plan } from '../port/plan.ts'
 import type { AppendedRows, LogInfo } from '../port/store.ts'
 import type { Head, RowKind, StoredRow } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
@@ -91,16 +90,18 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
         hash,
       )
   const head = isPlanned ? plan.head : headOf(range, hash)
-  let { entries } = log
-  const grown = rows.map((row, offset): GrownRow => {
-    const position = size + offset
+  let { entries, tokens } = log
+  const grown: GrownRow[] = []
+  for (const row of rows) {
+    const position = size + grown.length
     const index = row.kind === 'entry' ? entries++ : position - entries
-    return { row, position, kind: row.kind, index, node: nodes[offset] as Uint8Array } // there is a node for each leaf
-  })
+    if (row.kind === 'note') tokens += tokensIn(row)
+    grown.push({ row, position, kind: row.kind, index, node: nodes[grown.length] as Uint8Array }) // there is a node for each leaf
+  }
   return {
     head,
     entries,
-    tokens: rows.reduce((sum, row) => sum + tokensIn(row), log.tokens),
+    tokens,
     peaks: range.peaks,
     range,
     rows: grown,

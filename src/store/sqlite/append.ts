@@ -25,7 +25,7 @@ import { rangeOf } from '../port/tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
 import { headIn, nameIsSound, sizeKey, splitHashes, useTimeKey, type LogRow, type RawLog } from './log.ts'
-import { damageIn, type Logs } from './logs.ts'
+import type { Logs } from './logs.ts'
 import { prepareAllOnce } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
@@ -155,18 +155,19 @@ export class Appender {
   /** Store the rows and blocks of an append. Throws FailedWrite, because something is written before damage is found. */
   #store(id: string, scope: number, segment: number, grown: GrownLog, given: CheckedAppend): void {
     const { rows, blocks, search } = this.#parts
-    const stored = damageIn(id, () => {
-      blocks.put(scope, given.blocks, false)
+    try {
+      if (given.blocks.length > 0) blocks.put(scope, given.blocks, false)
       for (const row of grown.rows) {
         rows.append(segment, row)
-        blocks.mention(scope, segment, row.position, row.row.blocks)
+        if (row.row.blocks.length > 0) blocks.mention(scope, segment, row.position, row.row.blocks)
       }
       const [first] = grown.rows
       if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
       search.append(scope, segment, grown.rows, given)
-      return right(undefined)
-    })
-    if (isLeft(stored)) throw new FailedWrite(stored.left)
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      throw new FailedWrite({ _tag: 'DamagedLog', id, position: error.position, reason: error.reason })
+    }
   }
 
   /** Update a log's head, if the log is the one that is known, and store the operation that changed it. */

@@ -1,15 +1,17 @@
 /** Copies a store file while others write to it, with SQLite's own backup: the whole store at one moment. */
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf } from '../../json/index.ts'
-import { callCallback, type CallbackThrew, type Task } from '../../task/index.ts'
+import { isLeft, left, right, optionsOf, present } from '../../json/index.ts'
+import { callCallback, type CallbackThrew, type SignalLike, type Task } from '../../task/index.ts'
 import type { StoreFinding } from '../port/check.ts'
 import type { Answer } from '../port/driver.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { faultOf } from './fault.ts'
+import { cancelled } from '../port/slices.ts'
 import { filePath } from './file-path.ts'
 import { openDatabase } from './open.ts'
 import { sqliteStore } from './store.ts'
@@ -27,6 +29,8 @@ interface BackupOptions {
    * @param of the number of pages
    */
   readonly progress?: (done: number, of: number) => void
+  /** Aborting this signal before the copy has its name ends the backup with `Cancelled`, and leaves no file. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /**
@@ -35,7 +39,7 @@ interface BackupOptions {
  *
  * Cost    O(file): read, written, and read again
  *
- * @param options the source, the target, and a progress callback
+ * @param options the source, the target, a progress callback, and a signal
  * @returns the findings of the check, empty for a valid copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
 export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> => {
@@ -43,7 +47,8 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
     path: given,
     to,
     progress = () => {},
-  } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true })
+    signal,
+  } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true, signal: true })
   const [path, target] = [filePath('backupSqlite', 'path', given), filePath('backupSqlite', 'to', to)]
   return storeTask(async () => {
     if (existsSync(target))
@@ -54,6 +59,11 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       })
     const opened = await openDatabase(path, { wait: 5000, create: false, readOnly: true })
     if (isLeft(opened)) return opened
+    const ended = cancelled(signal)
+    if (ended !== undefined) {
+      opened.right.db.close()
+      return left(ended)
+    }
     // A name of its own: another backup to the same target must not write or remove it.
     const part = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
     try {
@@ -67,11 +77,11 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
         },
       })
       if (isLeft(told)) return told
-      const findings = await check(part)
+      const findings = await check(part, signal)
       if (isLeft(findings)) return findings
-      sync(part)
+      await sync(part)
       renameSync(part, target)
-      sync(dirname(target))
+      await sync(dirname(target))
       return right(findings.right)
     } catch (error) {
       return left(faultOf(error, target, 'back the store up'))
@@ -101,19 +111,19 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-const check = async (path: string): Answer<readonly StoreFinding[]> => {
+const check = async (path: string, signal: SignalLike | undefined): Answer<readonly StoreFinding[]> => {
   const store = await sqliteStore({ path, create: false })()
   if (isLeft(store)) return store
-  const findings = await store.right.check()()
+  const findings = await store.right.check(present({ signal }))()
   const closed = await store.right.close()()
   return isLeft(closed) ? closed : findings
 }
 
-const sync = (path: string): void => {
-  const file = openSync(path, 'r')
+const sync = async (path: string): Promise<void> => {
+  const file = await open(path, 'r')
   try {
-    fsyncSync(file)
+    await file.sync()
   } finally {
-    closeSync(file)
+    await file.close()
   }
 }

@@ -2,6 +2,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { CompactRange, Hash } from '../../proof/internal.ts'
 import type { StoreFinding } from '../port/check.ts'
+import { Damaged } from '../port/damage-error.ts'
+import { sliceBytes, sliceRows } from '../port/slices.ts'
 import type { KindIndex } from '../rules/rules.ts'
 import type { LogRow, RawLog } from './log.ts'
 
@@ -10,8 +12,8 @@ export interface Finding extends Omit<StoreFinding, 'repairable'> {
   readonly rebuild?: (() => string) | undefined
 }
 
-/** At each `undefined` other work may run; no read of the file is open then. */
-export type Findings = Generator<Finding | undefined>
+/** At each number, the bytes of a row that was read, other work may run; no read of the file is open then. */
+export type Findings = Generator<Finding | number>
 
 /** A row of a table, with integers as bigints: a damaged one may be too large for a number. */
 export type Raw = RawLog
@@ -75,22 +77,42 @@ export class Facts {
   }
 
   all(sql: string, ...parameters: readonly (bigint | number | string | null)[]): readonly Raw[] {
-    const known = this.#statements.get(sql)
-    const statement = known ?? this.db.prepare(sql)
-    if (known === undefined) this.#statements.set(sql, statement)
+    return this.#statement(sql).all(...parameters) as unknown as readonly Raw[]
+  }
+
+  #statement(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.db.prepare(sql)
+    this.#statements.set(sql, statement)
     statement.setReadBigInts(true)
-    return statement.all(...parameters) as unknown as readonly Raw[]
+    return statement
   }
 
   /** The rows of a table in the order of its key columns, in pieces: between two pieces, no read is open. */
   *each(select: string, ...key: readonly string[]): Generator<Raw> {
-    for (let [after, rows] = ['', this.all(`${select} order by ${key.join()} limit ${piece}`)]; ;) {
+    let before: readonly (bigint | string)[] = []
+    const limited = `order by ${key.join()} limit ${sliceRows}`
+    for (let [after, rows] = ['', this.all(`${select} ${limited}`)]; ;) {
       yield* rows
       const last = rows.at(-1)
-      if (last === undefined || rows.length < piece) return
-      after ||= `${select} where (${key.join()}) > (${key.map(() => '?').join()}) order by ${key.join()} limit ${piece}`
-      rows = this.all(after, ...key.map((name) => last[name.slice(name.lastIndexOf('.') + 1)] as bigint | string))
+      if (last === undefined || rows.length < sliceRows) return
+      const found = key.map((name) => last[name.slice(name.lastIndexOf('.') + 1)] as bigint | string)
+      if (!isAfter(found, before)) throw new Damaged(0, 'its rows are not in order') // a damaged page may repeat a row without end
+      before = found
+      after ||= `${select} where (${key.join()}) > (${key.map(() => '?').join()}) ${limited}`
+      rows = this.all(after, ...found)
     }
+  }
+
+  /** The first rows of a statement, until they have 1 MiB. */
+  first(sql: string, bytesIn: (row: Raw) => number, ...parameters: readonly bigint[]): readonly Raw[] {
+    const rows: Raw[] = []
+    let bytes = 0
+    for (const row of this.#statement(sql).iterate(...parameters) as Iterable<Raw>) {
+      rows.push(row)
+      bytes += bytesIn(row)
+      if (bytes >= sliceBytes) break
+    }
+    return rows
   }
 
   /** The repair that writes columns of the row with this key. */
@@ -110,8 +132,15 @@ export class Facts {
   }
 }
 
-/** The number of rows in one read. */
-export const piece = 500
+/** Whether a key comes after another one. Texts are only compared for equality: SQLite orders them by their bytes. */
+const isAfter = (key: readonly (bigint | string)[], before: readonly (bigint | string)[]): boolean => {
+  for (const [index, part] of key.entries()) {
+    const other = before[index]
+    if (part !== other)
+      return other === undefined || typeof part === 'string' || typeof other === 'string' || part > other
+  }
+  return false
+}
 
 export const findingOf = (
   table: string,

@@ -4,17 +4,18 @@ import { findingOf, type Facts, type Findings, type Raw } from './check-facts.ts
 import { applicationId, applyFormats, formats, shortSql } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
-/** The maximum number of lines to read from SQLite's integrity report. */
-const mostLines = 100
+/** SQLite's own check of pages and indexes, with at most this many lines. It reads the whole file in one step. */
+export const integrityCheck = 'pragma integrity_check(100)'
 
-export function* checkFile(facts: Facts): Findings {
+/** @param report the rows of `integrityCheck` */
+export function* checkFile(facts: Facts, report: readonly Raw[]): Findings {
   let reindexed = false
   const reindex = (): string => {
     if (!reindexed) facts.db.exec('reindex')
     reindexed = true
     return 'the indexes were rebuilt from their tables'
   }
-  for (const row of facts.all(`pragma integrity_check(${mostLines})`)) {
+  for (const row of report) {
     const [line] = Object.values(row)
     if (line === 'ok') continue
     const isIndex = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/.test(

@@ -5,11 +5,12 @@
 import { appendLeaf, emptyRange, equalBytes } from '../../proof/internal.ts'
 import { Damaged, orDamage } from '../port/damage-error.ts'
 import type { RowKind } from '../port/row.ts'
+import { sliceRows } from '../port/slices.ts'
 import { tokensIn } from '../port/row-tokens.ts'
 import { rowLeaf } from '../port/tree.ts'
 import { rowIn } from '../rules/read-columns.ts'
 import { placeOf } from '../rules/rules.ts'
-import { findingOf, piece, type Beside, type Facts, type Findings, type Raw, type Segment } from './check-facts.ts'
+import { findingOf, type Beside, type Facts, type Findings, type Raw, type Segment } from './check-facts.ts'
 import { bodyColumn } from './rows.ts'
 
 /** Reads all rows. A parent has a smaller key than its forks, so its rows come first. */
@@ -66,18 +67,23 @@ function* readSegment(facts: Facts, segment: Segment, forks: ReadonlyMap<string,
     return undefined
   }
   const read = `select id, id & 4294967295 as position, place, node, ${bodyColumn(facts.db)}, at, salt, erased
-    from row where id between ? and ? order by id limit ${piece / 2}`
+    from row where id between ? and ? order by id limit ${sliceRows}`
   const first = BigInt(segment.key) << 32n
   let damage: string | undefined
   startForks()
-  for (let [from, count] = [first, piece / 2]; count === piece / 2 && damage === undefined;) {
-    const rows = facts.all(read, from, first + 0xffff_ffffn)
+  for (let from = first; damage === undefined;) {
+    const rows = facts.first(read, bytesIn, from, first + 0xffff_ffffn)
     for (const row of rows) {
       damage ??= take(row)
       if (damage === undefined) startForks()
-      yield undefined
+      yield bytesIn(row)
     }
-    ;[from, count] = [((rows.at(-1)?.['id'] as bigint | undefined) ?? from) + 1n, rows.length]
+    const last = rows.at(-1)
+    if (last === undefined) break
+    from = (last['id'] as bigint) + 1n
   }
   segment.rows = { range, entries, tokens, appended, damage, beside }
 }
+
+const bytesIn = ({ body }: Raw): number =>
+  typeof body === 'string' ? body.length : body instanceof Uint8Array ? body.length : 0

@@ -11,14 +11,15 @@ import {
   type Raw,
   type SegmentRows,
 } from './check-facts.ts'
-import { infoIn, logIn, metaIsSound, nameIsSound, nameSum, selectLog, sizeKey, useTimeKey } from './log.ts'
+import { infoIn, logIn, metaIsSound, nameIsSound, nameSum, selectLogs, sizeKey, useTimeKey } from './log.ts'
 import type { LogRow, RawLog } from './log.ts'
 import { namedBlocks, namingPiece, namingRowsAfter, prepareMentions, restoreMention } from './mentions.ts'
 import { isPacked, packedColumns, sizeAgain, unpack } from './packed.ts'
 import { fits, sumOf } from './sum.ts'
 
 export function* checkScopes(facts: Facts): Findings {
-  for (const { key, name, sum } of facts.all('select key, name, sum from scope')) {
+  for (const { key, name, sum } of facts.each('select key, name, sum from scope', 'key')) {
+    yield 0
     facts.scopes.set(Number(key), String(name))
     if (typeof name !== 'string' || !fits(sum, name))
       yield findingOf('scope', `${String(key)} ${quoteValue(name)}`, 'its name is not what was stored')
@@ -34,8 +35,8 @@ export function* readSegments(facts: Facts): Findings {
       union select min(id) & 4294967295 from row where id between (?1 << 32) and (?1 << 32) + 4294967295) bases
     where base is not null and (parents.parent is null or parents.parent < ?1)
       and sum_of((select scope from segment where key = ?1), parents.parent, base) = ?2 limit 1`
-  for (const stored of facts.all('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
-    yield undefined
+  for (const stored of facts.each('select key, scope, parent, base, orphan, forks, sum from segment', 'key')) {
+    yield 0
     const [key, scope, orphan, forks] = ['key', 'scope', 'orphan', 'forks'].map((name) => Number(stored[name])) as [number, number, number, number] // oxfmt-ignore
     const startOf = (raw: Raw) => ({ parent: raw['parent'] === null ? null : Number(raw['parent']), base: Number(raw['base']) }) // oxfmt-ignore
     let start = startOf(stored)
@@ -59,8 +60,8 @@ export function* readSegments(facts: Facts): Findings {
 /** Reads the logs. Of one whose segment was altered, the check sum proves which it was. */
 export function* readLogs(facts: Facts): Findings {
   const ofSegment = new Map<number, LogRow>()
-  for (const raw of selectLog(facts.db, 'order by key')().all() as unknown as readonly RawLog[]) {
-    yield undefined
+  for (const raw of facts.each(selectLogs(), 'key')) {
+    yield 0
     const read = orDamage(() => ({ stored: logIn(raw), isMetaSound: metaIsSound(raw, infoIn(raw)) }))
     if (read instanceof Damaged) {
       yield findingOf('log', quoteValue(raw['id']), read.reason)
@@ -95,7 +96,7 @@ const segmentFinding = (facts: Facts, log: LogRow, isProven = true): Finding => 
 /** Compares logs with the rows of their segments. */
 export function* checkLogs(facts: Facts): Findings {
   for (const { log, raw } of facts.logs.values()) {
-    yield undefined
+    yield 0
     const where = facts.logName(log)
     const segment = facts.segments.get(log.segment)
     if (segment === undefined) {
@@ -169,7 +170,7 @@ function* checkBeside(facts: Facts, where: string, segment: number, { beside }: 
 /** Checks segments against each other and against the logs. */
 export function* checkSegments(facts: Facts): Findings {
   for (const { key, scope, parent, base, orphan, forks, children, logs, rows } of facts.segments.values()) {
-    yield undefined
+    yield 0
     const above = facts.segments.get(parent ?? -1)
     const found = (what: string, columns?: Readonly<Record<string, number>>, done = ''): Finding =>
       findingOf('segment', String(key), what, columns && facts.set('segment', key, columns, done))
@@ -191,7 +192,7 @@ export function* checkSegments(facts: Facts): Findings {
 
 export function* checkOperations(facts: Facts): Findings {
   for (const operation of facts.each('select log, id, base, size, root, sum from operation', 'log', 'id')) {
-    yield undefined
+    yield 0
     const { log: key, id, base, size, root, sum } = operation as Readonly<Record<'log' | 'base' | 'size' | 'sum', bigint>> & { readonly id: string; readonly root: Uint8Array } // oxfmt-ignore
     const log = facts.logs.get(Number(key))?.log
     const where = `${quoteValue(id)} of ${log === undefined ? `log ${key}` : facts.logName(log)}`
@@ -202,8 +203,10 @@ export function* checkOperations(facts: Facts): Findings {
 }
 
 export function* checkLeases(facts: Facts): Findings {
-  for (const { log } of facts.all('select log from lease'))
+  for (const { log } of facts.each('select log from lease', 'log')) {
+    yield 0
     if (!facts.logs.has(Number(log))) yield findingOf('lease', String(log), 'its log is missing')
+  }
 }
 
 const placeOfRow = (row: bigint): string => `by segment ${row >> 32n} at ${row & 0xffffffffn}`
@@ -214,7 +217,7 @@ export function* checkMentions(facts: Facts): Findings {
   for (let [last, count] = [-(2n ** 63n), namingPiece]; count === namingPiece;) {
     const rows = namingRowsAfter(sql, last)
     for (const row of rows) {
-      yield undefined
+      yield 0
       const { id, blocks, mentions } = row
       if (mentions >= blocks) continue
       const named = namedBlocks(sql, id)?.blocks ?? new Set<bigint>()
@@ -231,7 +234,7 @@ export function* checkMentions(facts: Facts): Findings {
   const mentions = `select mention.row, mention.block, row.id as there, row.blocks, block.scope as scope
     from mention left join row on row.id = mention.row left join block on block.key = mention.block`
   for (const mention of facts.each(mentions, 'mention.row', 'mention.block')) {
-    yield undefined
+    yield 0
     const { row, block, there, blocks, scope } = mention as Readonly<Record<'row' | 'block', bigint>> & Raw
     const found = (what: string, rebuild?: () => string): Finding =>
       findingOf('mention', `of block ${block} ${placeOfRow(row)}`, what, rebuild)
@@ -258,8 +261,8 @@ export function* checkBlocks(facts: Facts): Findings {
   const read = `select scope, id, kept, block.sum, ${packedColumns}, exists (select 1 from mention where mention.block = block.key) as used
     from block left join content on content.block = block.key where block.key = ?`
   for (const { key } of facts.each('select key from block', 'key') as Iterable<{ readonly key: bigint }>) {
-    yield undefined
     const [raw] = facts.all(read, key)
+    yield raw?.['bytes'] instanceof Uint8Array ? raw['bytes'].length : 0
     if (raw === undefined) continue // removed meanwhile
     const { id, sum, bytes, used } = raw
     const [scope, kept, size] = [raw['scope'], raw['kept'], raw['size']] as [bigint, bigint, number | null]

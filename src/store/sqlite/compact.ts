@@ -1,13 +1,15 @@
 /** Frees unneeded space in a store file: removed data, compressible blocks, the write-ahead log. */
 import { realpathSync, statSync } from 'node:fs'
 import { isLeft, left, optionsOf, right } from '../../json/index.ts'
-import { amount, type Task } from '../../task/index.ts'
+import { amount, type SignalLike, type Task } from '../../task/index.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
+import { cancelled } from '../port/slices.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
 import { filePath } from './file-path.ts'
 import { emptyLog, openDatabase, patiently, rollBack, untilDone } from './open.ts'
 import { packBlocks } from './packed.ts'
+import { rewriteFile } from './thread.ts'
 
 /** The options of `compactSqlite`. */
 interface CompactOptions {
@@ -18,6 +20,8 @@ interface CompactOptions {
    * readers to end. Default: 5,000.
    */
   readonly wait?: number
+  /** Aborting this signal before the file is rewritten ends the compaction with `Cancelled`. Default: none. */
+  readonly signal?: SignalLike
 }
 
 /** The result of a compaction. */
@@ -38,13 +42,13 @@ export interface CompactResult {
  * zstd, and empty the write-ahead log. Other processes can read meanwhile; writers wait. Blocks
  * stored later are compressed by the next compaction.
  *
- * Cost    O(file), in this thread, and temporarily the same space again on disk. Reading a
- *         compressed block costs two to three times its hash
+ * Cost    O(file), and temporarily the same space again on disk. Blocks are compressed in slices; a file of more than 1 MiB is
+ *         rewritten in another thread. Reading a compressed block costs two to three times its hash
  *
- * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`
+ * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`, `Cancelled`
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, CompactResult> => {
-  const { path: given, wait = 5000 } = optionsOf('compactSqlite', options, { path: true, wait: true })
+  const { path: given, wait = 5000, signal } = optionsOf('compactSqlite', options, optionNames)
   const path = filePath('compactSqlite', 'path', given)
   amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
@@ -56,7 +60,7 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
       const file = realpathSync(path) // the log is beside the file that a link points to
       const sizes = (): number => sizeOf(file) + sizeOf(`${file}-wal`)
       const before = sizes()
-      await packBlocks(db, (work) =>
+      const pack = (work: () => void): Promise<void> =>
         patiently(wait, () => {
           db.exec('begin immediate')
           try {
@@ -66,10 +70,12 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
           } finally {
             rollBack(db)
           }
-        }),
-      )
+        })
+      await packBlocks(db, pack, () => signal?.aborted === true)
+      const ended = cancelled(signal)
+      if (ended !== undefined) return left(ended)
       emptyLog(db) // the log of a rewriting that fails can then be emptied even on a full disk
-      await patiently(wait, () => db.exec('vacuum'))
+      await rewriteFile(db, wait)
       const emptied = await untilDone<StoreFault>(wait, async () => right(emptyLog(db)))
       if (isLeft(emptied)) return emptied
       const readers = emptied.right ? undefined : (readersOf(`${file}-wal`) ?? [])
@@ -91,3 +97,5 @@ export const compactSqlite = (options: CompactOptions): Task<StoreFault, Compact
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+
+const optionNames = { path: true, wait: true, signal: true } as const

@@ -23,6 +23,7 @@ import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
+import { rewriteFile } from './thread.ts'
 import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { Needles } from './needles.ts'
@@ -259,10 +260,11 @@ export class Eraser {
     const { file } = this.#db.prepare("select file from pragma_database_list where name = 'main'").get() as {
       readonly file: string
     }
-    const emptied = await this.#outside(needles === undefined ? rewriteOnce(this.#db) : () => emptyLog(this.#db))
+    const rewrite = rewriteOnce(this.#db)
+    const emptied = await this.#outside(needles === undefined ? rewrite : () => emptyLog(this.#db))
     if (isLeft(emptied) || !emptied.right) return emptied
     if (needles !== undefined && (needles.hasUnknown || (await residueIn(file, needles)))) {
-      const rewritten = await this.#outside(rewriteOnce(this.#db))
+      const rewritten = await this.#outside(rewrite)
       if (isLeft(rewritten) || !rewritten.right) return rewritten
     }
     // The write-ahead log then has only this deletion.
@@ -273,12 +275,12 @@ export class Eraser {
   }
 
   /** Runs work while no transaction is open, with freed space overwritten, until it succeeds or took too long. */
-  #outside(work: () => boolean): Promise<Either<StoreFault, boolean>> {
+  #outside(work: () => boolean | Promise<boolean>): Promise<Either<StoreFault, boolean>> {
     const { writer } = this.#parts
-    const secured = (): boolean => {
+    const secured = async (): Promise<boolean> => {
       const was = this.#secure('on')
       try {
-        return work()
+        return await work()
       } finally {
         this.#secure(was)
       }
@@ -293,14 +295,11 @@ export class Eraser {
   }
 }
 
-/**
- * Rewrites the file, and empties its log; once it was rewritten, only that. This takes one turn of the event loop, however
- * large the file is: SQLite has no other way, and a second connection would have to wait for this one.
- */
-const rewriteOnce = (db: DatabaseSync): (() => boolean) => {
+/** Rewrites the file, and empties its log; once it was rewritten, only that. */
+const rewriteOnce = (db: DatabaseSync): (() => Promise<boolean>) => {
   let isRewritten = false
-  return () => {
-    if (!isRewritten) db.exec('vacuum')
+  return async () => {
+    if (!isRewritten) await rewriteFile(db, 0)
     isRewritten = true
     return emptyLog(db)
   }

@@ -30,11 +30,12 @@ export interface LogRow {
 /** A table row from SQLite, with integers as bigints: those of a damaged row may be too large for a number. */
 export type RawLog = Readonly<Record<string, unknown>>
 
-export const selectLog = (db: DatabaseSync, condition: string, from = 'log'): Prepared => {
-  const select = prepareOnce(
-    db,
-    `select key, scope, id, segment, size, entries, tokens, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from} ${condition}`,
-  )
+/** Selects what describes a log. */
+export const selectLogs = (from = 'log'): string =>
+  `select key, scope, id, segment, size, entries, tokens, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from}`
+
+export const selectLog = (db: DatabaseSync, condition: string, from?: string): Prepared => {
+  const select = prepareOnce(db, `${selectLogs(from)} ${condition}`)
   return () => {
     const statement = select()
     statement.setReadBigInts(true)

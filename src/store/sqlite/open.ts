@@ -14,6 +14,8 @@ interface Opened {
   readonly db: DatabaseSync
   /** Opens the same file in another connection, for reading. */
   readonly again: () => DatabaseSync
+  /** The file, as a thread opens it for reading. */
+  readonly file: string
   /** Set if it is opened read-only. */
   readonly reading?: Reading
 }
@@ -68,7 +70,7 @@ const openToWrite = async (path: string, wait: number): Promise<Either<OpenStore
     return patiently(wait, () => {
       const problem = prepare(db, path)
       return problem === undefined
-        ? right({ db, again: () => new DatabaseSync(path, { readOnly: true }) })
+        ? right({ db, file: path, again: () => new DatabaseSync(path, { readOnly: true }) })
         : left(problem)
     })
   })
@@ -81,16 +83,16 @@ const openToRead = (
 ): Promise<Either<OpenStoreFault, Opened>> =>
   openOrClose(path, wait, async (use) => {
     const because = reason !== undefined && { reason }
-    const read = (reopen: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
+    const read = (file: string, reopen: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
       const db = use(reopen())
       const problem = check(db, path)
       if (problem !== undefined) return left(problem)
       if (numberOf(db, 'user_version') === 0) return left({ _tag: 'NoStore', path })
-      return right({ db, again: reopen, reading: { ...because, isStale } })
+      return right({ db, file, again: reopen, reading: { ...because, isStale } })
     }
     try {
       const reopen = (): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 0 })
-      return await patiently(wait, () => read(reopen, () => false))
+      return await patiently(wait, () => read(path, reopen, () => false))
     } catch (error) {
       if (codeOf(error) === busy || codeOf(error) === locked || codeOf(error) === undefined) throw error
       // SQLite needs two files beside it, which can't be created here. Without a log to read, it can do without them.
@@ -103,6 +105,7 @@ const openToRead = (
       const url = pathToFileURL(path)
       url.searchParams.set('immutable', '1')
       return read(
+        url.href,
         () => new DatabaseSync(url, { readOnly: true }),
         () => hasLog(path) || stateOf(path) !== before,
       )

@@ -5,6 +5,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import * as zlib from 'node:zlib'
+import { nextTurn, sliceBytes } from '../port/slices.ts'
 
 /**
  * The content of a block in its table. `size` is the uncompressed number of bytes; null if no compaction has tried it, -1 if
@@ -24,11 +25,10 @@ const least = 1024
 const doesNotPay = -1
 
 /**
- * The maximum number of blocks and bytes in one transaction, which has at least one block. Other
+ * The maximum number of blocks in one transaction, which has at most as many bytes as a slice, or one block. Other
  * writers then get a turn.
  */
 const piece = 100
-const pieceBytes = 4 << 20
 
 /** Undefined in Node 23.0 to 23.7. */
 const { zstdCompressSync, zstdDecompressSync } = zlib as Partial<typeof zlib>
@@ -130,8 +130,13 @@ const frameIn = (bytes: Uint8Array): { readonly end: number; readonly size: numb
  * Compress the blocks of a file that no compaction has tried yet, in several transactions. Throws if this Node has no zstd.
  *
  * @param atOnce runs a transaction
+ * @param isStopped whether to stop after a piece
  */
-export const packBlocks = async (db: DatabaseSync, atOnce: (work: () => void) => Promise<void>): Promise<void> => {
+export const packBlocks = async (
+  db: DatabaseSync,
+  atOnce: (work: () => void) => Promise<void>,
+  isStopped: () => boolean = () => false,
+): Promise<void> => {
   if (zstdCompressSync === undefined) throw noZstd('write')
   const next =
     db.prepare(`select block, length(bytes) as length from content where block > ? and size is null and length(bytes) >= ${least}
@@ -145,7 +150,7 @@ export const packBlocks = async (db: DatabaseSync, atOnce: (work: () => void) =>
     const some = []
     let read = 0
     for (const { block, length } of next.all(key) as unknown as readonly { block: number; length: number }[]) {
-      if (read > 0 && read + length > pieceBytes) break
+      if (read > 0 && read + length > sliceBytes) break
       read += length
       const { bytes } = (get.get(block) ?? gone) as { readonly bytes: Uint8Array }
       some.push({ block, bytes, packed: pack(bytes) })
@@ -158,5 +163,7 @@ export const packBlocks = async (db: DatabaseSync, atOnce: (work: () => void) =>
       for (const { block, bytes, packed } of some) put.run(packed.bytes, packed.size ?? doesNotPay, block, bytes)
     })
     last = some.at(-1)?.block ?? last
+    await nextTurn()
+    if (isStopped()) return
   }
 }

@@ -165,10 +165,26 @@ export class Search implements IndexDriver {
     term: string,
   ): Answer<ReadonlyMap<string, readonly StoredRow[]>> {
     const found = new Map<string, readonly StoredRow[]>()
-    for (const log of logs) {
-      const rows = await this.find(scope, { all: [{ term }], log, limit: mostInLogs, count: false })
-      if (isLeft(rows) && rows.left._tag !== 'NoSuchLog') return rows
-      if (!isLeft(rows)) found.set(log, rows.right?.rows.map(({ row }) => row) ?? [])
+    if (!this.#isThere() || !this.#hasFullText) return right(found)
+    const key = this.#parts.scopes.keyOf(scope)
+    const query = { all: [{ term }], limit: mostInLogs, count: false }
+    try {
+      // Few rows have such a term: one look at all of them leaves out most logs.
+      const places = key === -1 ? [] : this.#placesOf(key, query.all, { most: mostInLogs }, [wholeRange])
+      const segments = new Set(places.filter((_, index) => index % 2 === 0))
+      const isAll = places.length < 2 * mostInLogs
+      for (const log of isAll && places.length === 0 ? [] : logs) {
+        const ranges = this.#stretchesOf(scope, log)
+        if (isLeft(ranges) && ranges.left._tag === 'NoSuchLog') continue
+        if (isLeft(ranges)) return ranges
+        if (isAll && !ranges.right.some(({ segment }) => segments.has(segment))) continue
+        found.set(
+          log,
+          this.#found(key, { ...query, log }, undefined, ranges.right).rows.map(({ row }) => row),
+        )
+      }
+    } catch (error) {
+      return left(damagedIndex(error))
     }
     return right(found)
   }
@@ -302,7 +318,7 @@ export class Search implements IndexDriver {
   #placesOf(
     scope: number,
     terms: readonly WantedTerm[],
-    { all = [], since, until, most }: PlaceQuery,
+    { all = [], since, until, most }: Pick<PlaceQuery, 'all' | 'since' | 'until' | 'most'>,
     ranges: readonly Stretch[],
   ): readonly number[] {
     const wanted = this.#hasOneScope() ? all : [...all, { term: scopeTerm(scope) }]
@@ -319,9 +335,9 @@ export class Search implements IndexDriver {
         readonly segments: string
         readonly positions: string
       }
+      const owners = JSON.parse(segments) as readonly number[]
       const at = JSON.parse(positions) as readonly number[]
-      for (const [index, one] of (JSON.parse(segments) as readonly number[]).entries())
-        found.push(one, at[index] as number)
+      for (let index = 0; index < owners.length; index++) found.push(owners[index] as number, at[index] as number)
     }
     return found
   }

@@ -85,7 +85,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     const onNotice = withoutThrows(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
     if (isLeft(opened)) return opened
-    const { db, reading, again } = opened.right
+    const { db, file, reading, again } = opened.right
     try {
       if (reading?.reason !== undefined) onNotice({ _tag: 'OpenedReadOnly', path, reason: reading.reason })
       const network = networkFileSystem(path)
@@ -94,10 +94,14 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       const driver: SqliteDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         // Loaded when it is first called: most processes never check a file.
-        check: async () => (await import('./check.ts')).checkStore(again),
-        repair: async () => {
-          const { repairStore } = await import('./check.ts')
-          return writer.write(() => right(repairStore(db)))
+        check: async (signal) => (await import('./check.ts')).checkStore({ file, again }, signal),
+        repair: async (signal) => {
+          const { checkStore, repairStore } = await import('./check.ts')
+          const found = await checkStore({ file, again }, signal)
+          if (isLeft(found)) return found
+          if (found.right.length === 0) return right(Object.freeze([]))
+          const repaired = await writer.outside(() => repairStore({ path, wait }, signal))
+          return isLeft(repaired) ? repaired : repaired.right
         },
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)

@@ -101,8 +101,8 @@ export class Writer {
     })
   }
 
-  /** Run work that can't be part of a transaction, while none is open. */
-  outside<T>(work: () => T): Promise<Either<StoreFault, T>> {
+  /** Run work that can't be part of a transaction, while none is open. Other writes wait until it has ended. */
+  outside<T>(work: () => T | Promise<T>): Promise<Either<StoreFault, T>> {
     return new Promise((resolve) => {
       this.#queue.push({ work: () => right(work()), bytes: 0, answer: resolve as Job['answer'], alone: true })
       this.#flushing ??= this.#flush()
@@ -150,6 +150,8 @@ export class Writer {
     let results: readonly Either<StoreFault, unknown>[]
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
+      const [first] = results
+      if (batch[0]?.alone === true && first !== undefined && !isLeft(first)) results = [right(await first.right)]
     } catch (error) {
       if (error instanceof FileReplaced) {
         this.#broken = { _tag: 'FileReplaced', path: this.#options.path }

@@ -1,6 +1,6 @@
 /** The cost of a policy's contexts, with an expiring cache and in US dollars. */
 import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } from 'indelible/context'
-import { defaultPrices, ratesAt, unitsOf } from 'indelible/internal/context'
+import { defaultPrices, ratesAt, unitsOf } from 'indelible/internal/prices'
 import type { Message } from 'indelible/message'
 
 /** A provider's prices and cache. */

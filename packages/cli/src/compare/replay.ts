@@ -7,7 +7,8 @@ import {
   type Estimator,
   type Prices,
 } from 'indelible/context'
-import { defaultPrices, memoizeEstimator } from 'indelible/internal/context'
+import { memoizeEstimator } from 'indelible/internal/context'
+import { defaultPrices } from 'indelible/internal/prices'
 import type { View } from 'indelible/history'
 import { isLeft, sortKeys } from 'indelible/internal/json'
 import { toolCallsOf, type Message, type ToolCallPart } from 'indelible/message'

@@ -26,6 +26,7 @@ import {
 import { keyOf, versionsIn } from './kept-files.ts'
 import type { KeptState, RunFile } from './run-file.ts'
 import { sessionIdIn, usableId } from './session-ids.ts'
+import { keepSums } from 'indelible/internal/usage'
 import { bringRows, type RowsResult } from './session-rows.ts'
 
 /** A session on this machine: its file, or rows in a database, and what lies beside it. */
@@ -445,6 +446,7 @@ export const rowsOfSource = async (
       erased,
       Math.round(source.changed),
     )
+    if (done.done !== 'unchanged' && done.done !== 'removed') await keepSums(store, done.id)()
     if (done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal as Terminal)
     results.push(done)
   }

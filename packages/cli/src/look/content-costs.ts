@@ -1,7 +1,8 @@
 /** What each message of a conversation cost as input: when it was sent first, and with each later call. */
 import { pricesOf } from 'indelible/context'
-import { ratesAt } from 'indelible/internal/context'
+import { ratesAt } from 'indelible/internal/prices'
 import { textOf, type Message } from 'indelible/message'
+import { dayOf } from 'indelible/internal/usage'
 import type { ExplainedCall } from 'indelible/usage'
 import { gistOf } from '../terminal/timeline.ts'
 
@@ -89,11 +90,12 @@ const cutAt = (piece: Piece, end: number, pieces: Piece[]): Piece => {
 }
 
 /** The dollars of a request's first tokens: those read from the cache come first, then those written for an hour, then the others. */
-const dollarsUpTo = ({ model, usage }: ExplainedCall): ((tokens: number) => number) | undefined => {
+const dollarsUpTo = (call: ExplainedCall): ((tokens: number) => number) | undefined => {
+  const { model, usage } = call
   const prices = pricesOf(model)
   if (prices === undefined || usage === undefined) return undefined
   const { input, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 } = usage
-  const rates = ratesAt(prices, input)
+  const rates = ratesAt(prices, input, dayOf(call))
   const kinds = [
     [cacheRead, rates.cacheRead],
     [cacheWriteHour, rates.cacheWriteHour ?? 2 * rates.input],

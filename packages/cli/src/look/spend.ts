@@ -10,17 +10,16 @@ import {
   callClause,
   causeTexts,
   dollarsText,
+  addStore,
   emptySum,
-  importedFrom,
   isLoss,
-  projectIn,
   share,
   Spending,
+  spendingAdvice,
+  spendingSession,
   spendingFields,
-  workFolderOf,
   type SpendingField,
   type SpendingRow,
-  type SpendingSession,
   type SpendingSum,
   type SpentCall,
 } from '@indelible/view/internal'
@@ -30,6 +29,7 @@ import { keyFileOf } from '../sources/store.ts'
 import { nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { leftOutLines } from '../terminal/report.ts'
+import type { Progress } from '../terminal/progress.ts'
 import {
   countText,
   fitColumns,
@@ -44,7 +44,6 @@ import {
 import { keyAdvice, sessionNames } from './search.ts'
 import { aboutOf } from './list.ts'
 import { contentCosts } from './content-costs.ts'
-import { sessionsIn } from '../sources/sessions.ts'
 import { shortIds } from '../sources/short-ids.ts'
 
 export const spend: Command = {
@@ -93,13 +92,14 @@ Receipts are read as they are stored: "indelible verify" finds altered ones.
     if (values['by'] === 'content') return printContent(name, call)
     const by = fieldsOf(values['by'])
     const isAccount = values['by'] === undefined
-    const found = await spendingOf(name, call, by)
+    const needsAbout = by.includes('session') && values['json'] !== true
+    const found = await spendingOf(name, call, { needsDearest: isAccount && values['json'] !== true, needsAbout })
     const { spending, unread, ids, left } = found
     const isEmpty = spending.total.calls + spending.total.failed === 0
-    if (values['json'] === true) await terminal.printJson(spending.rows.map((row) => rowJson(by, row)))
+    if (values['json'] === true) await terminal.printJson(spending.rows(by).map((row) => rowJson(by, row)))
     else if (!isEmpty && isAccount) await terminal.print(accountLines(found, name, terminal))
     else if (!isEmpty)
-      await terminal.print(tableLines(spending.rows, by, shortIds(ids, terminal), found.abouts, terminal))
+      await terminal.print(tableLines(spending.rows(by), by, shortIds(ids, terminal), found.abouts, terminal))
     else if (name === undefined)
       terminal.tell([`no session${unread.size === 0 ? '' : ' that could be read'} has token counts of its calls`])
     else if (unread.size === 0) terminal.tell([`${name}: has no token counts of its calls`])
@@ -124,6 +124,8 @@ const fieldsOf = (given: unknown): readonly SpendingField[] =>
 /** What was found in a store, a session or a file. */
 interface Found {
   readonly spending: Spending
+  /** The calls that cost most, if they are needed. */
+  readonly dearest: readonly SpentCall[]
   /** The encrypted sessions that could not be read. */
   readonly unread: ReadonlySet<string>
   /** The names of all inspected sessions. */
@@ -134,66 +136,67 @@ interface Found {
   readonly abouts: ReadonlyMap<string, string>
 }
 
-const spendingOf = async (name: string | undefined, call: Call, by: readonly SpendingField[]): Promise<Found> => {
+interface Needs {
+  readonly needsDearest: boolean
+  readonly needsAbout: boolean
+}
+
+const spendingOf = async (name: string | undefined, call: Call, needs: Needs): Promise<Found> => {
   const { values, terminal } = call
-  const spending = new Spending(by)
+  const spending = new Spending()
   const unread = new Set<string>()
   const ids: string[] = []
   const abouts = new Map<string, string>()
-  const left: string[] = []
-  const needsAbout = by.includes('session') && values['json'] !== true
-  const read = async (store: Store, info: SessionInfo, before: string): Promise<void> => {
-    const calls = await callsOf(store, info, call, unread)
-    const session = before + info.id
-    ids.push(session)
-    if (needsAbout && calls.length > 0) abouts.set(session, await aboutOf(store, info))
-    spending.add(sessionOf(session, info), calls)
+  let dearest: readonly SpentCall[] = []
+  const findDearest = async (): Promise<void> => {
+    if (needs.needsDearest) dearest = await spending.dearest()
   }
   if (name !== undefined && isFile(name, call)) {
     const transcript = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
     terminal.tellDamage(leftOutLines(nameOf(name), transcript.damage))
     const { format, origin } = transcript
     const metadata = { from: { format, metadata: origin.metadata } }
-    spending.add(sessionOf(name, { metadata }), explainCalls(spentIn(transcript)))
+    spending.add(spendingSession(name, { metadata }), explainCalls(spentIn(transcript)))
+    await findDearest()
   } else if (name !== undefined)
     await withStore(call, {}, async (store) => {
       const id = await sessionIn(store, name, call)
       const info = await valueOrUnreadable(describeSession(store, id))
       const { forkedFrom } = info
-      await read(store, info, '')
-      const shared = forkedFrom === undefined || unread.has(id) ? 0 : await sharedCalls(store, info)
+      const calls = await callsOf(store, info, call, unread)
+      ids.push(id)
+      if (needs.needsAbout && calls.length > 0) abouts.set(id, await aboutOf(store, info))
+      spending.add(spendingSession(id, info), calls)
+      const shared = calls.filter(({ isShared }) => isShared === true).length
       if (shared > 0) terminal.tell([`${id}: without ${countText(shared, 'call')} shared with ${forkedFrom?.id}`])
+      await findDearest()
     })
   else
     await withScopes(call, async (scopes, all) => {
       for (const store of scopes) {
-        const sessions = await sessionsIn(store)
-        const bar = terminal.progress('adding up', sessions.length, 'sessions')
-        for (const [index, info] of sessions.entries()) {
-          await read(store, info, all ? `${store.scope}/` : '')
-          bar.at(index + 1)
-        }
-        bar.end()
+        let bar: Progress | undefined
+        const added = await addStore(spending, store, {
+          name: (id) => (all ? `${store.scope}/${id}` : id),
+          progress: (done, of) => (bar ??= terminal.progress('adding up', of, 'sessions')).at(done),
+        })
+        bar?.end()
+        for (const id of added.unread) unread.add(id)
+        for (const id of added.sessions.keys()) ids.push(id)
+        if (needs.needsAbout)
+          for (const { keys } of spending.rows(['session'])) {
+            const info = added.sessions.get(keys[0] ?? '')
+            if (info !== undefined) abouts.set(keys[0] ?? '', await aboutOf(store, info))
+          }
       }
+      await findDearest()
     })
-  if (unread.size > 0)
-    left.push(
-      `${countText(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${sessionNames(unread)}; ${keyAdvice(call, unread.size)}`,
-    )
-  return { spending, unread, ids, left, abouts }
-}
-
-const sharedCalls = async (store: Store, info: SessionInfo): Promise<number> =>
-  (await valueOrUnreadable(explainUsage(store, info))).explained.filter(({ isShared }) => isShared === true).length
-
-const sessionOf = (session: string, info: Pick<SessionInfo, 'metadata'>): SpendingSession => {
-  const { format } = importedFrom(info)
-  const folder = workFolderOf(info)
-  return {
-    session,
-    program: typeof format === 'string' ? format : 'recorded',
-    project: folder === undefined ? '' : projectIn(folder),
-  }
+  const left =
+    unread.size === 0
+      ? []
+      : [
+          `${countText(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${sessionNames(unread)}; ${keyAdvice(call, unread.size)}`,
+        ]
+  return { spending, dearest, unread, ids, left, abouts }
 }
 
 /** The calls of a session. If it can't be read without a key, its id is added to `unread`. */
@@ -221,11 +224,11 @@ const rowJson = (by: readonly SpendingField[], { keys, sum }: SpendingRow): obje
 
 /** The account: the sum, a line for each cause, and the calls that cost most. */
 function* accountLines(
-  { spending, ids }: Found,
+  { spending, dearest, ids }: Found,
   name: string | undefined,
   { columns, paint }: Terminal,
 ): Generator<string> {
-  const { total, causes, dearest, lost } = spending
+  const { total, causes, lost } = spending
   const title = name === undefined ? `spend, ${countText(ids.length, 'session')}` : `spend ${oneLine(nameOf(name))}`
   const cost = `${costOf(total)}, ${countText(total.calls, 'call')}`
   const isPriced = total.dollars > 0
@@ -243,7 +246,7 @@ function* accountLines(
     const beside = `${padStart(dollars, widths[1] ?? 0)}  ${padStart(part, widths[2] ?? 0)}  ${padStart(tokens, widths[3] ?? 0)}${index === 0 ? ' tokens' : calls === '' ? '' : ` ${calls}`}`
     yield fitColumns(` ${padEnd(text, widths[0] ?? 0)}  ${beside}`, columns)
   }
-  yield* pauseLines(spending, columns)
+  for (const line of spendingAdvice(spending)) yield* wrapHanging(line, columns, 2)
   const shown =
     name === undefined ? dearest : dearest.filter(({ call }) => call.parts.some(({ cause }) => isLoss(cause)))
   if (shown.length > 0) yield ''
@@ -279,17 +282,6 @@ const grouped = (
       beginnings.dollars += sum.dollars
     }
   return rows.toSorted(([, a], [, b]) => b.dollars - a.dollars || b.input + b.output - a.input - a.output)
-}
-
-/** What pauses beyond the cache's lifetime cost more than reading the cache would have. */
-function* pauseLines(spending: Spending, columns: number): Generator<string> {
-  const { expired } = spending
-  if (expired.calls === 0 || expired.more <= 0) return
-  yield* wrapHanging(
-    `${countText(expired.calls, 'pause')} longer than the cache's lifetime cost ${dollarsText(expired.more)} more than reading it from the cache`,
-    columns,
-    2,
-  )
 }
 
 /** `$1.65`, `at least $1.65`, `? (no list price)`. */

@@ -15,7 +15,7 @@ import { withoutOwnResults } from './own-results.ts'
 export type Hit = Pick<SearchHit, 'session' | 'position' | 'excerpt'> & { readonly role: Role }
 
 /** The sessions that may answer a question, the best first. */
-interface FoundSessions {
+export interface FoundSessions {
   readonly sessions: readonly {
     readonly id: string
     readonly hits: readonly Hit[]

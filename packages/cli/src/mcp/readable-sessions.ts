@@ -91,11 +91,11 @@ export class ReadableSessions {
     return this.#read.positions
   }
 
-  /** Those that match a filter, the latest first. */
-  list(filter: SessionFilter): readonly SessionInfo[] {
-    return [...this.#infos.values()]
-      .filter((info) => matches(info, filter) && this.#isReadable(info))
-      .toSorted((a, b) => activityOf(b) - activityOf(a))
+  /** Those that match a filter, in any order. */
+  matching(filter: SessionFilter): readonly SessionInfo[] {
+    const found: SessionInfo[] = []
+    for (const info of this.#infos.values()) if (matches(info, filter) && this.#isReadable(info)) found.push(info)
+    return found
   }
 
   #isReadable(info: SessionInfo): boolean {
@@ -118,8 +118,8 @@ export class ReadableSessions {
 }
 
 /** Whether a session passes the filter of a call. A project is a folder, or the last name of one; a program any of its names. */
-const matches = (info: SessionInfo, { project, program, since = -Infinity }: SessionFilter): boolean => {
-  if (activityOf(info) < since) return false
+const matches = (info: SessionInfo, { project, program, since }: SessionFilter): boolean => {
+  if (since !== undefined && activityOf(info) < since) return false
   if (program !== undefined) {
     const own = programOf(info)
     if (![own, programTitle(own)].some((name) => name.toLowerCase() === program.trim().toLowerCase())) return false

@@ -13,7 +13,7 @@ import { timeOf, Unreadable } from '../terminal/command.ts'
 import { countText } from '../terminal/screen.ts'
 import { Answer } from './answer.ts'
 import { withoutOwnResults } from './own-results.ts'
-import { passageIn, searchSessions, type Hit } from './passages.ts'
+import { passageIn, searchSessions, type FoundSessions, type Hit } from './passages.ts'
 import { programOf, type ReadableSessions, type SessionFilter } from './readable-sessions.ts'
 
 /** What a call may read. */
@@ -41,6 +41,8 @@ const position = { type: 'integer', minimum: 0 }
 const annotations = { readOnlyHint: true } as const
 
 const mostSessions = 10
+/** What most answers have room for. */
+const usualSessions = 6
 /** The most passages of a session, and the most messages that are looked at for them. */
 const mostPassages = 3
 const mostHits = 20
@@ -63,42 +65,44 @@ const search: Tool = {
     if (question === undefined || !/[\p{L}\p{N}]|\p{Extended_Pictographic}/u.test(question))
       throw new Unreadable('search needs a question of at least one word')
     const limit = Math.min(mostSessions, numberArgument(args, 'limit', 1) ?? mostSessions)
-    const readable = new Map(sessions.list(filterOf(args)).map((info) => [info.id, info]))
+    const readable = new Map(sessions.matching(filterOf(args)).map((info) => [info.id, info]))
     if (readable.size === 0) return noSessionsText(sessions, args)
     const isAll = readable.size === sessions.size
     const most = asking === undefined ? limit : limit + 1
-    const found = await searchSessions(store, question, readable, isAll, most, mostPassages)
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, passages] = [0, 0]
-    // The conversation that asks knows its own messages.
-    const ordered = found.sessions.toSorted((a, b) => Number(a.id === asking) - Number(b.id === asking))
-    for (const { id, hits, more: others } of ordered.slice(0, limit)) {
-      if (answer.room < leastOfSession) break
-      const info = await currentInfo(store, readable.get(id))
-      if (info === undefined) continue
-      const texts: JsonObject[] = []
-      const tried = new Set<number>()
-      const addPassages = async (found: readonly Hit[]): Promise<void> => {
-        for (const hit of found) {
-          if (texts.length === mostPassages) break
-          if (tried.has(hit.position)) continue
-          tried.add(hit.position)
-          const text = await passageIn(store, hit, redactor)
-          if (text !== undefined) texts.push({ at: hit.position, role: hit.role, text })
+    const tried = new Set<string>()
+    let isFull = false
+    /** Add the sessions that the answer has room for. */
+    const addSessions = async ({ sessions: found }: FoundSessions): Promise<void> => {
+      // The conversation that asks knows its own messages.
+      const ordered = found.toSorted((a, b) => Number(a.id === asking) - Number(b.id === asking)).slice(0, limit)
+      for (const session of ordered) {
+        if (answer.room < leastOfSession) isFull = true
+        if (isFull) break
+        if (tried.has(session.id)) continue
+        tried.add(session.id)
+        const info = await currentInfo(store, readable.get(session.id))
+        if (info === undefined) continue
+        const { texts, more } = await passagesOf(store, question, info, session, redactor)
+        const line = { ...lineOf(info, redactor), ...(info.id === asking && { asking: true }), passages: texts }
+        if (texts.length === 0) continue
+        if (!answer.add(line)) {
+          isFull = true
+          break
         }
+        shown += 1
+        passages += more
       }
-      await addPassages(hits)
-      // Earlier answers of this server repeat the question's words, so they may be all that was found first.
-      if (texts.length < mostPassages && others > 0)
-        for (const one of (await searchSessions(store, question, new Map([[id, info]]), false, 1, mostHits)).sessions)
-          await addPassages(one.hits)
-      const more = Math.max(0, hits.length + others - tried.size)
-      if (texts.length === 0) continue
-      const line = { ...lineOf(info, redactor), ...(id === asking && { asking: true }), passages: texts }
-      if (!answer.add(line)) continue
-      shown += 1
-      passages += more
+    }
+    // An answer has room for a few sessions, unless their passages are short.
+    const few = asking === undefined ? Math.min(most, usualSessions) : most
+    let found = await searchSessions(store, question, readable, isAll, few, mostPassages)
+    await addSessions(found)
+    if (found.more > 0 && few < most && !isFull) {
+      found = await searchSessions(store, question, readable, isAll, most, mostPassages)
+      await addSessions(found)
     }
     // Ids are data too, so they are between the marks.
     for (const id of found.altered.slice(0, mostPassages)) answer.add({ session: id, altered: true })
@@ -177,7 +181,9 @@ const listSessions: Tool = {
   },
   answer: async (args, { store, sessions, asking }) => {
     const program = textArgument(args, 'program')
-    const found = sessions.list({ ...filterOf(args), ...present({ program }) })
+    const found = sessions
+      .matching({ ...filterOf(args), ...present({ program }) })
+      .toSorted((a, b) => activityOf(b) - activityOf(a))
     const redactor = createRedactor()
     const answer = new Answer()
     let [shown, gone] = [0, 0]
@@ -199,6 +205,34 @@ const listSessions: Tool = {
 export const tools: readonly Tool[] = [search, read, listSessions]
 
 const verifyHint = '"indelible verify SESSION --head HEAD" tells whether a session is still the same.'
+
+/** At most three passages of a session, and how many other messages of it have words of the question. */
+const passagesOf = async (
+  store: Store,
+  question: string,
+  info: SessionInfo,
+  { hits, more: others }: FoundSessions['sessions'][number],
+  redactor: Redactor,
+): Promise<{ readonly texts: readonly JsonObject[]; readonly more: number }> => {
+  const texts: JsonObject[] = []
+  const tried = new Set<number>()
+  const addPassages = async (found: readonly Hit[]): Promise<void> => {
+    for (const hit of found) {
+      if (texts.length === mostPassages) break
+      if (tried.has(hit.position)) continue
+      tried.add(hit.position)
+      const text = await passageIn(store, hit, redactor)
+      if (text !== undefined) texts.push({ at: hit.position, role: hit.role, text })
+    }
+  }
+  await addPassages(hits)
+  // Earlier answers of this server repeat the question's words, so they may be all that was found first.
+  if (texts.length < mostPassages && others > 0)
+    for (const found of (await searchSessions(store, question, new Map([[info.id, info]]), false, 1, mostHits))
+      .sessions)
+      await addPassages(found.hits)
+  return { texts, more: Math.max(0, hits.length + others - tried.size) }
+}
 
 /** Says that no session can be answered about, and which could be. */
 const noSessionsText = (sessions: ReadableSessions, args: Arguments): string => {

@@ -3,7 +3,7 @@ import * as E from '#fp-ts/Either'
 import { pipe } from '#fp-ts/function'
 import { anthropic, decodeResponse } from 'indelible/codecs/anthropic'
 import type { Decoded } from 'indelible/codecs'
-import { JoinedMessage } from 'indelible/internal/codecs'
+import { anthropicReading, JoinedMessage } from 'indelible/internal/codecs'
 import { isObject, jsonIn } from 'indelible/internal/json'
 import { errorIn, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
@@ -14,12 +14,14 @@ export const anthropicApi: Api = {
   path: /\/messages$(?<!\/threads\/[^/]+\/messages)|\/anthropic\/models\/[^/:]+:(?:rawPredict|streamRawPredict)$/,
   request: ({ model, messages, system, tools, stream: _stream, ...parameters }, path) => ({
     model: model ?? modelIn(path),
-    messages: anthropic.decode(messages),
+    list: messages,
     system,
     tools,
     parameters,
     previous: undefined,
   }),
+  decode: anthropic.decode,
+  reading: anthropicReading,
   stream: () => new MessagesStream(),
   messages: (answer) => pipe(decodeResponse(answer), E.map(withRawArguments)),
   usage: (answer) => {

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { CodecFault, Decoded } from 'indelible/codecs'
 import { ownField, isObject, type Json, type JsonObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
+import type { ListReading } from 'indelible/internal/codecs'
 import type { Usage } from 'indelible/internal/notes'
 
 /** The APIs whose calls are recorded. */
@@ -13,7 +14,8 @@ export type Wire = { [field: string]: unknown }
 
 export interface Request {
   readonly model: unknown
-  readonly messages: Either<CodecFault, Decoded>
+  /** The messages, or what else is in their place. */
+  readonly list: unknown
   /** `system` or `instructions`; undefined if there is none. */
   readonly system: Json | undefined
   readonly tools: Json | undefined
@@ -31,6 +33,10 @@ export interface Api {
   /** Matches the end of a call's path. */
   readonly path: RegExp
   readonly request: (body: JsonObject, path: string) => Request
+  /** Decodes the `list` of a request. */
+  readonly decode: (list: unknown) => Either<CodecFault, Decoded>
+  /** Begins to read a `list` in pieces. */
+  readonly reading: () => ListReading
   /** Whether a non-streamed answer is a stream event, or a list of them. Default: it is their combined result. */
   readonly chunks?: true
   readonly stream: () => StreamState

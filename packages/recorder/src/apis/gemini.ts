@@ -1,6 +1,6 @@
 /** Gemini's `generateContent` and `streamGenerateContent` in the Gemini API, Vertex AI and Code Assist. */
 import { decodeResponse, gemini } from 'indelible/codecs/gemini'
-import { JoinedResponse } from 'indelible/internal/codecs'
+import { geminiReading, JoinedResponse } from 'indelible/internal/codecs'
 import { isObject } from 'indelible/internal/json'
 import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
@@ -21,7 +21,7 @@ export const geminiApi: Api = {
     const { session_id: _session, model: _model, ...parameters } = rest
     return {
       model: envelope['model'] ?? modelIn(path),
-      messages: gemini.decode({ contents }),
+      list: contents,
       system: systemInstruction ?? other,
       tools,
       parameters,
@@ -29,6 +29,8 @@ export const geminiApi: Api = {
       client: isObject(request) ? request['session_id'] : undefined,
     }
   },
+  decode: (contents) => gemini.decode({ contents }),
+  reading: geminiReading,
   stream: () => new GeminiStream(),
   chunks: true,
   messages: (answer, after) => decodeResponse(answer, { after }),

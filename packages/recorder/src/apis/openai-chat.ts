@@ -1,5 +1,5 @@
 /** OpenAI Chat Completions. */
-import { JoinedCompletion, madeId, nextMadeId } from 'indelible/internal/codecs'
+import { JoinedCompletion, madeId, nextMadeId, openaiChatReading } from 'indelible/internal/codecs'
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
@@ -12,12 +12,14 @@ export const openaiChatApi: Api = {
   path: /\/chat\/completions$/,
   request: ({ model, messages, system, tools, stream: _stream, stream_options: _options, ...parameters }) => ({
     model,
-    messages: openaiChat.decode(messages),
+    list: messages,
     system,
     tools,
     parameters,
     previous: undefined,
   }),
+  decode: openaiChat.decode,
+  reading: openaiChatReading,
   stream: () => new ChatStream(),
   messages: (answer, after) => {
     const [choice] = objectsIn(answer['choices'])

@@ -1,5 +1,5 @@
 /** OpenAI Responses. */
-import { JoinedEvents } from 'indelible/internal/codecs'
+import { JoinedEvents, openaiResponsesReading } from 'indelible/internal/codecs'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { ownField, ownFields, isObject } from 'indelible/internal/json'
 import { errorIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
@@ -14,7 +14,7 @@ export const openaiResponsesApi: Api = {
     const conversation = ownField(rest, 'conversation')
     return {
       model,
-      messages: openaiResponses.decode(input ?? []),
+      list: input ?? [],
       system: instructions,
       tools,
       parameters,
@@ -22,6 +22,8 @@ export const openaiResponsesApi: Api = {
       conversation: isObject(conversation) ? conversation['id'] : conversation,
     }
   },
+  decode: openaiResponses.decode,
+  reading: openaiResponsesReading,
   stream: () => new ResponsesStream(),
   messages: (answer) => openaiResponses.decode(answer['output'] ?? []),
   usage: (answer) => openaiUsage(answer, 'input_tokens', 'output_tokens', 'input_tokens_details'),

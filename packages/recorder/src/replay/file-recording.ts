@@ -8,7 +8,8 @@ import { formsOf, type ContentOptions, type Forms } from '../content.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import { toSentMessage } from '../receipt.ts'
 import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
-import { apiOf, parseRequestBody, type ObservedRequest, type ParsedRequest } from '../wire.ts'
+import { RequestReader } from '../request-reader.ts'
+import { apiOf, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import {
   isLeft,
   isObject,
@@ -23,7 +24,6 @@ import {
 import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
-import { EarlierRequests } from './earlier-requests.ts'
 import { eventsOfStream, linesOfEvents, type StreamLines } from '../stream-lines.ts'
 import { redactedEvents, redactedJson } from '../redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
@@ -107,8 +107,7 @@ class FileRecording {
   readonly #path: string
   readonly #before: readonly FileCall[]
   readonly #redact: ContentOptions['redact']
-  readonly #forms: Forms
-  readonly #earlier: EarlierRequests
+  readonly #reader: RequestReader
   readonly #calls: (FileCall | undefined)[] = []
   readonly #open = new Set<ObservedCall>()
   /** Why nothing is written. */
@@ -118,9 +117,11 @@ class FileRecording {
     this.#path = path
     this.#before = before
     this.#redact = redact
-    this.#forms = fileForms(redact)
-    const asked = (message: Message): Message => toSentMessage(this.#forms.asked(message)) as Message
-    this.#earlier = new EarlierRequests({ ...this.#forms, asked })
+    const forms = fileForms(redact)
+    this.#reader = new RequestReader({
+      ...forms,
+      asked: (message) => toSentMessage(forms.asked(message)) as Message,
+    })
   }
 
   /** Observe a call. Calls are in the file in the order in which this was called. */
@@ -135,7 +136,7 @@ class FileRecording {
     const over = new Promise<void>((resolve) => (isOver = resolve))
     const finish = (error: string | undefined): void => {
       if (!this.#open.delete(call)) return
-      const parsed = body instanceof Error ? left(body.message) : parseRequestBody(api, body, request)
+      const parsed = body instanceof Error ? left(body.message) : this.#reader.parse(api, body, request)
       if (isLeft(parsed)) this.#failure ??= `call ${index + 1} can't be recorded: ${parsed.left}`
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
@@ -205,10 +206,10 @@ class FileRecording {
   }
 
   #requestOf(request: ParsedRequest): FileRequest {
-    const { api, parameters, tools, system, messages, previous } = this.#earlier.recorded(request)
+    const { api, model, parameters, tools, system, messages, previous } = this.#reader.recorded(request)
     return {
       api,
-      model: this.#forms.name(request.model),
+      model,
       parameters: withoutBookkeeping(parameters),
       tools: tools ?? null,
       system: system === undefined ? null : systemWithoutBookkeeping(system),

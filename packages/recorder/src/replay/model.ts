@@ -1,13 +1,13 @@
 /** A model that answers from a session, for tests of a run. */
-import { isObject, optionsOf, ownFields, type Immutable, type Json } from 'indelible/internal/json'
+import { isObject, optionsOf, ownFields, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { FaultError } from 'indelible/internal/task'
 import { streamedEvents } from 'indelible/internal/run'
 import type { Model, ModelEvent, ModelRequest } from 'indelible/run'
 import type { SessionReader } from 'indelible/session'
+import { GrowingLists } from '../growing-lists.ts'
 import { CallTree, type ReplayCall } from './call-tree.ts'
-import { EarlierRequests } from './earlier-requests.ts'
 import { checkIgnored, replayFaultText } from './fetch.ts'
 import { Matching, type Ignored } from './matching.ts'
 import { missText } from './miss.ts'
@@ -53,9 +53,11 @@ export const replayingModel = (
     throw new Error(text)
   }
 
-  const earlier = new EarlierRequests(sameForms)
+  const lists = new GrowingLists<{ readonly list: readonly unknown[] }>()
   const next = (request: readonly Message[]): SessionAnswer => {
-    const { messages } = earlier.recorded({ messages: request })
+    const grown = lists.find(request)
+    lists.add(grown, grown)
+    const messages = grown.list as readonly Message[]
     const found = tree.take(anySettings, identitiesOf(messages))
     if (found._tag !== 'Found') {
       const folder = folderIn(messages)
@@ -96,14 +98,6 @@ export const replayingModel = (
       if (calls.length > 0) raise({ _tag: 'NotAsked', calls })
     },
   })
-}
-
-/** Requests of a run are compared as they are. */
-const sameForms = {
-  asked: (message: Message): Message => message,
-  system: (system: Json): Json => system,
-  tools: (tools: Json): Json => tools,
-  beside: <T extends Json>(value: T): T => value,
 }
 
 const raise = (fault: ReplayFault): never => {

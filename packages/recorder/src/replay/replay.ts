@@ -4,9 +4,9 @@ import { isLeft, present, right, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { Api } from '../apis/index.ts'
 import { formsOf, type ContentOptions, type Forms } from '../content.ts'
-import { apiOf, parseRequestBody, shownUrl, type ObservedRequest, type ParsedRequest } from '../wire.ts'
+import { RequestReader } from '../request-reader.ts'
+import { apiOf, shownUrl, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import { CallTree, type CallNode, type Found, type ReplayCall } from './call-tree.ts'
-import { EarlierRequests } from './earlier-requests.ts'
 import { Matching, type Ignored, type Settings } from './matching.ts'
 import { missText, type Miss } from './miss.ts'
 import type { RecordedCall, RecordedReply, RecordedRequestFacts } from './recorded-calls.ts'
@@ -77,8 +77,7 @@ export type ReplayFault =
 export class Replay {
   readonly #source: ReplaySource
   readonly #matching: Matching
-  readonly #forms: Forms
-  readonly #earlier: EarlierRequests
+  readonly #reader: RequestReader
   /** The calls with all their settings, by message. */
   readonly #tree = new CallTree()
   /** The calls of which only the messages are known, by the parts of these. */
@@ -94,8 +93,7 @@ export class Replay {
   constructor(source: ReplaySource) {
     this.#source = source
     this.#matching = new Matching(source.ignore)
-    this.#forms = source.forms ?? formsOf(present({ redact: source.redact }))
-    this.#earlier = new EarlierRequests(this.#forms)
+    this.#reader = new RequestReader(source.forms ?? formsOf(present({ redact: source.redact })))
   }
 
   /** The reply for a request. Requests get their answers in the order of these calls. */
@@ -109,13 +107,12 @@ export class Replay {
     const loaded = await this.load()
     if (isLeft(loaded)) return refused(loaded.left)
     if (this.#isClosed) return refused('the replay is closed')
-    const parsed = parseRequestBody(api, body, request)
+    const parsed = this.#reader.parse(api, body, request)
     if (isLeft(parsed)) {
       this.#missed.push({ tag: 'NotRecorded', text: `A call of ${api.name} can't be read: ${parsed.left}.` })
       return refused(parsed.left)
     }
-    const { model } = parsed.right
-    const asked = { ...this.#earlier.recorded(parsed.right), model: this.#forms.name(model) }
+    const asked = this.#reader.recorded(parsed.right)
     const folder = this.#folderOf(asked)
     const found = this.#find(asked, folder)
     if (found._tag !== 'Found') return this.#miss(asked, folder, found)

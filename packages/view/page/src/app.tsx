@@ -9,12 +9,22 @@ import { hrefOf, replaceRoute, route } from './route.ts'
 import { ContextView } from './context-view.tsx'
 import { openCount, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
+import { SpendView } from './spend.tsx'
 import { sentence } from './format-text.ts'
 import type { Source } from './source.ts'
+import { TraceView } from './trace.tsx'
 
 export const App = ({ source }: { readonly source: Source }): VNode => {
   const where = route.value
   if (where.view === 'sessions') return source.exported ? <First source={source} /> : <AllSessions source={source} />
+  if (where.view === 'spend')
+    return source.spending === undefined ? (
+      <First source={source} />
+    ) : (
+      <ErrorBoundary name="The costs">
+        <SpendView source={source} read={source.spending} />
+      </ErrorBoundary>
+    )
   if (where.view === 'diff')
     return source.exported ? (
       <First source={source} />
@@ -38,6 +48,12 @@ const OneSession = ({ source, id }: { readonly source: Source; readonly id: stri
     return (
       <ErrorBoundary key="saw" name="The view">
         <ContextView record={record} named={where} />
+      </ErrorBoundary>
+    )
+  if (where.view === 'trace' && source.trace !== undefined)
+    return (
+      <ErrorBoundary key="trace" name="The trace">
+        <TraceView record={record} trace={source.trace} />
       </ErrorBoundary>
     )
   return <SessionView record={record} at={where.view === 'session' ? where.at : undefined} />

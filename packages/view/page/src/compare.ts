@@ -1,6 +1,6 @@
 /** Policies beside each other: what each costs in money, call by call. */
 import { estimateTokens, modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
-import { callDollars } from 'indelible/internal/context'
+import { callDollars } from 'indelible/internal/prices'
 import type { ModelCall } from '../../src/calls/model-calls.ts'
 import type { Series } from '../../src/calls/derive-contexts.ts'
 import type { SessionRecord } from './record.ts'

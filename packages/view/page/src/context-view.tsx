@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { residencyLevels } from 'indelible/pages'
 import { estimateTokens, pricesOf, type ContextSource } from 'indelible/context'
-import { defaultPrices } from 'indelible/internal/context'
+import { defaultPrices } from 'indelible/internal/prices'
 import { levelReasons } from '../../src/texts/level-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'

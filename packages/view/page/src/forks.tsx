@@ -1,9 +1,9 @@
 /** Two sessions side by side: from where they part, and aligned again where they say the same. */
 import { useSignal } from '@preact/signals'
-import { diffArrays } from 'diff'
+import type { Part } from 'indelible/message'
 import type { ViewedRow, ViewedSession } from '../../src/protocol.ts'
 import type { VNode } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { sumsOf } from '../../src/calls/call-figures.ts'
 import { figuresIn, sumsOfFile } from './call-figures.ts'
 import { positionsOf } from './filter.ts'
@@ -11,6 +11,7 @@ import { useLoaded, useSessions } from './use-loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
 import { displayNameOf, fetchOverviews } from './overviews.ts'
+import { pairsOf, type Compared, type Pair } from './pairing.ts'
 import { SessionRecord, type Entry } from './record.ts'
 import { hrefOf } from './route.ts'
 import { nameOf, LiveProblem } from './session.tsx'
@@ -28,6 +29,7 @@ import {
 import type { Source } from './source.ts'
 import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
+import { markChanges } from './word-changes.ts'
 
 export const ForksView = ({
   source,
@@ -117,7 +119,7 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
   const ready = a.whole.value && b.whole.value
   const version = a.version.value + b.version.value
   const common = useMemo(() => (ready ? commonLength(a, b) : 0), [a, b, ready, version])
-  const pairs = useMemo(() => (ready ? pairsOf(a, b, common) : []), [a, b, ready, version, common])
+  const pairs = useMemo(() => (ready ? pairsBehind(a, b, common) : []), [a, b, ready, version, common])
   const troubles = [a, b].map((record) => <LiveProblem record={record} />)
   if (!ready)
     return (
@@ -148,11 +150,11 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
           estimate={110}
           keyOf={(pair) => `${pair.a ?? ''} ${pair.b ?? ''}`}
           classOf={({ isSame }) => (isSame ? 'pair common' : 'pair')}
-          render={({ a: left, b: right, diverges }) => (
+          render={({ a: left, b: right, diverges, isSame }) => (
             <>
               {diverges ? <p class="parts-here">They diverge here</p> : null}
               <Side record={a} position={left} name="first session" />
-              <Side record={b} position={right} name="second session" />
+              <Side record={b} position={right} name="second session" marks={!isSame} />
             </>
           )}
         />
@@ -225,63 +227,50 @@ const Spent = ({
   )
 }
 
-/** Messages that stand beside each other: the same, or what one has in place of the other. */
-interface Pair {
-  readonly a: number | undefined
-  readonly b: number | undefined
-  readonly isSame: boolean
-  /** Whether it is the first that differs. */
-  readonly diverges: boolean
-}
-
-/** After so many differences, the rest is not aligned: it would take too long. */
-const mostDifferences = 2000
-
 /** The last message in common stays in sight, so that a reader knows what the two go on from. Cost: O(texts that are not in common) */
-const pairsOf = (a: SessionRecord, b: SessionRecord, common: number): readonly Pair[] => {
-  const tailOf = (record: SessionRecord): Tail => {
-    const all = positionsOf(record, 'all', '')
-    const parted = all.findIndex((position) => position >= common)
-    return { before: all.at((parted === -1 ? all.length : parted) - 1), rest: parted === -1 ? [] : all.slice(parted) }
-  }
-  const [left, right] = [tailOf(a), tailOf(b)]
-  const pairs: Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
-  const [own, other] = [left.rest.map((at) => messageTextAt(a, at)), right.rest.map((at) => messageTextAt(b, at))]
-  const changes = diffArrays(own, other, { maxEditLength: mostDifferences }) ?? [
-    { removed: true, added: false, count: own.length },
-    { removed: false, added: true, count: other.length },
-  ]
-  let [x, y] = [0, 0]
-  for (let index = 0; index < changes.length; index++) {
-    const { removed, added, count = 0 } = changes[index] as (typeof changes)[number]
-    if (!removed && !added) {
-      for (let one = 0; one < count; one++)
-        pairs.push({ a: left.rest[x++], b: right.rest[y++], isSame: true, diverges: false })
-      continue
-    }
-    const next = changes[index + 1]
-    const beside = next?.removed || next?.added ? (next.count ?? 0) : 0
-    if (beside > 0) index += 1
-    const [gone, come] = removed ? [count, beside] : [beside, count]
-    for (let one = 0; one < Math.max(gone, come); one++)
-      pairs.push({
-        a: one < gone ? left.rest[x++] : undefined,
-        b: one < come ? right.rest[y++] : undefined,
-        isSame: false,
-        diverges: one === 0,
-      })
-  }
-  return pairs
+const pairsBehind = (a: SessionRecord, b: SessionRecord, common: number): readonly Pair[] => {
+  const [left, right] = [tailOf(a, common), tailOf(b, common)]
+  const last: readonly Pair[] = common === 0 ? [] : [{ a: left.before, b: right.before, isSame: true, diverges: false }]
+  return [...last, ...pairsOf(left.rest, right.rest)]
 }
 
 interface Tail {
   readonly before: number | undefined
-  readonly rest: readonly number[]
+  readonly rest: readonly Compared[]
 }
 
-const messageTextAt = (record: SessionRecord, position: number): string => {
+const tailOf = (record: SessionRecord, common: number): Tail => {
+  const all = positionsOf(record, 'all', '')
+  const parted = all.findIndex((position) => position >= common)
+  const erased = erasedResults(record)
+  const rest = parted === -1 ? [] : all.slice(parted).filter((position) => !erased.has(position))
+  return { before: all.at((parted === -1 ? all.length : parted) - 1), rest: rest.map((at) => comparedAt(record, at)) }
+}
+
+/** Erased results: the line of their call says so, where the other session has a result in that line. */
+const erasedResults = (record: SessionRecord): ReadonlySet<number> => {
+  const lost = new Set<string>()
+  for (const { message } of record.entries)
+    for (const part of message.content)
+      if (part.type === 'tool_call' && record.join.answerTo(part) === 'erased') lost.add(part.id)
+  const isLost = (part: Part): boolean => part.type === 'erased' && part.callId !== undefined && lost.has(part.callId)
+  const positions = record.entries.filter(({ message }) => message.content.length > 0 && message.content.every(isLost))
+  return new Set(positions.map(({ position }) => position))
+}
+
+/** Without the ids of calls, which differ from run to run, and with the results that stand with its calls. */
+const comparedAt = (record: SessionRecord, position: number): Compared => {
   const { message, state } = record.entries[position] as Entry
-  return JSON.stringify([state, message.role, message.content])
+  const parts = message.content.map((part) => {
+    if (part.type === 'tool_result') return [part.type, part.content, part.isError]
+    if (part.type !== 'tool_call') return part
+    const result = record.join.answerTo(part)
+    return [part.name, part.arguments, typeof result === 'object' ? [result.part.content, result.part.isError] : result]
+  })
+  return {
+    ...{ position, role: message.role, isErased: state === 'erased' },
+    text: JSON.stringify([state, message.role, parts]),
+  }
 }
 
 const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: number | undefined }): VNode => {
@@ -300,21 +289,44 @@ const Side = ({
   record,
   position,
   name,
+  marks = false,
 }: {
   readonly record: SessionRecord
   readonly position: number | undefined
   readonly name: string
-}): VNode => (
-  <div class="cell" role="group" aria-label={name}>
-    {position === undefined ? (
-      <p class="quiet">no message here</p>
-    ) : (
-      <SourceContext.Provider value={record.source}>
-        <MessageItem record={record} entry={record.entries[position] as Entry} />
-      </SourceContext.Provider>
-    )}
-  </div>
-)
+  /** Whether to mark the words in which it differs from the side before it. */
+  readonly marks?: boolean
+}): VNode => {
+  const cell = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { current: after } = cell
+    const before = after?.previousElementSibling ?? null
+    if (!marks || after === null || before === null) return undefined
+    let unmark = (): void => {}
+    const mark = (): void => {
+      unmark()
+      unmark = markChanges(before.querySelector('.content'), after.querySelector('.content'))
+    }
+    mark()
+    const changed = new MutationObserver(mark) // parts are opened and folded
+    for (const side of [before, after]) changed.observe(side, { childList: true, characterData: true, subtree: true })
+    return () => {
+      changed.disconnect()
+      unmark()
+    }
+  }, [record, position, marks])
+  return (
+    <div class="cell" role="group" aria-label={name} ref={cell}>
+      {position === undefined ? (
+        <p class="quiet">no message here</p>
+      ) : (
+        <SourceContext.Provider value={record.source}>
+          <MessageItem record={record} entry={record.entries[position] as Entry} />
+        </SourceContext.Provider>
+      )}
+    </div>
+  )
+}
 
 const mostOffered = 100
 

@@ -1,6 +1,6 @@
 /** What is written about a message, in its margin: its page kind, what became of it, and notes. */
 import { pricesOf } from 'indelible/context'
-import { callDollars } from 'indelible/internal/context'
+import { callDollars } from 'indelible/internal/prices'
 import { isObject, type Json } from 'indelible/internal/json'
 import type { Note, ReceiptNote, Usage } from 'indelible/internal/notes'
 import { callUsageOf } from '@indelible/transcripts/internal'

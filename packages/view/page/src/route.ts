@@ -12,6 +12,8 @@ export type Route =
       readonly note?: number | undefined
       readonly message?: number | undefined
     }
+  | { readonly view: 'spend' }
+  | { readonly view: 'trace'; readonly id: string }
   /** `b` is empty while it is not chosen. */
   | { readonly view: 'diff'; readonly a: string; readonly b: string }
 
@@ -30,6 +32,10 @@ export const hrefOf = (to: Route): string => {
       return `#/s/${text(to.id)}${to.at === undefined ? '' : `/${to.at}`}`
     case 'saw':
       return `#/saw/${text(to.id)}${to.call !== undefined ? `/${to.call}` : to.note !== undefined ? `/n${to.note}` : to.message !== undefined ? `/m${to.message}` : ''}`
+    case 'spend':
+      return '#/spend'
+    case 'trace':
+      return `#/trace/${text(to.id)}`
     case 'diff':
       return `#/diff/${text(to.a)}/${text(to.b)}`
   }
@@ -50,6 +56,8 @@ const parseRoute = (given: string): Route => {
     const name = letter === 'm' ? 'message' : letter === 'n' ? 'note' : 'call'
     return { view: 'saw', id, ...(number !== undefined && { [name]: Number(number) }) }
   }
+  if (view === 'spend') return { view }
+  if (view === 'trace' && id !== '') return { view, id }
   if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decodeComponent(second) }
   return { view: 'sessions' }
 }

@@ -1,6 +1,7 @@
 /** What a call was sent, as it was recorded or as the worker of the page derives it. */
 import type { ContextSource } from 'indelible/context'
-import { defaultPrices, type DerivedBy } from 'indelible/internal/context'
+import { type DerivedBy } from 'indelible/internal/context'
+import { defaultPrices } from 'indelible/internal/prices'
 import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'

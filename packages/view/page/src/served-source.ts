@@ -8,10 +8,12 @@ import {
   type FoundMessages,
   type Overview,
   type SessionList,
+  type Trace,
   type Verdict,
   type ViewedEvidence,
   type ViewedRow,
   type ViewedSession,
+  type ViewedSpending,
   type ViewedStore,
 } from '../../src/protocol.ts'
 import { reasonOf, NoAnswer, ReadFailure, retryUntilAnswered, type Source } from './source.ts'
@@ -58,6 +60,8 @@ export const servedSource = (): Source => ({
     }
     return found
   },
+  spending: () => json<ViewedSpending>('spending', {}),
+  trace: (id) => json<Trace>('trace', { id }),
   search: async (words, after, signal) =>
     (await readWhole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
       one.json(),

@@ -16,7 +16,7 @@ import type { SessionList, ViewedSession } from '../../src/protocol.ts'
 import { allSessions, type Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
-import { firstWordsOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
+import { firstWordsOf, parentIdOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
 import { Verified } from './verification.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
@@ -147,6 +147,7 @@ export const SessionHead = ({
     [record, record.whole.value, version.value],
   )
   const folder = workFolderOf(info)
+  const parent = parentIdOf(info)
   useTitle(oneLine(title))
   return (
     <header class="top">
@@ -165,6 +166,11 @@ export const SessionHead = ({
             ? `${groupedNumber(record.entries.length)} of ${countText(info.len, 'message')}`
             : `${countText(record.entries.length, 'message')}${spentText(spent)}`}
         </span>
+        {parent === undefined || exported ? null : (
+          <a class="parent-link" href={hrefOf({ view: 'session', id: parent })}>
+            sub-agent of {oneLine(parent, 24)}
+          </a>
+        )}
         {live === 'live' ? (
           <span class="live" title="New messages appear here">
             live
@@ -184,6 +190,11 @@ export const SessionHead = ({
           <Tab to={{ view: 'saw', id: record.id, message: at }} here={here}>
             What the model saw
           </Tab>
+          {record.source.trace === undefined ? null : (
+            <Tab to={{ view: 'trace', id: record.id }} here={here}>
+              Trace
+            </Tab>
+          )}
           {exported ? null : (
             <Tab
               to={{

@@ -1,5 +1,6 @@
 /** All sessions of a store. */
-import { effect, signal, type Signal } from '@preact/signals'
+import { effect, signal, useSignal, type Signal } from '@preact/signals'
+import { isArray } from 'indelible/internal/json'
 import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
 import type { FoundMessage } from '../../src/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
@@ -22,7 +23,14 @@ import {
 } from './format-text.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
-import { importedFrom, projectIn, tokensOf as knownTokensOf, workFolderOf } from '../../src/texts/about.ts'
+import {
+  importedFrom,
+  namesOf,
+  parentIdOf,
+  projectIn,
+  tokensOf as knownTokensOf,
+  workFolderOf,
+} from '../../src/texts/about.ts'
 import { useVirtual } from './virtual.ts'
 
 type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
@@ -37,13 +45,13 @@ const orders: readonly (readonly [Order, string])[] = [
 ]
 
 /** How the rows stand: one after another, or in groups. */
-type Arrangement = 'flat' | 'forks' | 'project' | 'program'
+type Arrangement = 'flat' | 'tree' | 'project' | 'program'
 
 const arrangements: readonly (readonly [Arrangement, string])[] = [
   ['flat', 'No groups'],
   ['project', 'By project'],
   ['program', 'By program'],
-  ['forks', 'Forks as a tree'],
+  ['tree', 'As a tree'],
 ]
 
 /** The periods of the last activity, in days. */
@@ -55,10 +63,24 @@ const periods: readonly (readonly [days: number, string])[] = [
 ]
 const dayMs = 86_400_000
 
+/** The least cost, in US dollars. */
+const costs: readonly (readonly [dollars: number, string])[] = [
+  [0, 'Any cost'],
+  [0.1, '$0.10 or more'],
+  [1, '$1 or more'],
+  [10, '$10 or more'],
+  [100, '$100 or more'],
+]
+
 /** One of some choices. It is kept while a session is looked at, and when the page is loaded again. */
 const keptChoice = <T,>(name: string, choices: readonly (readonly [T, string])[], first: T): Signal<T> => {
   const kept = signal(choices.find(([choice]) => String(choice) === sessionStorage.getItem(name))?.[0] ?? first)
   effect(() => sessionStorage.setItem(name, String(kept.value)))
+  return kept
+}
+const keptText = (name: string): Signal<string> => {
+  const kept = signal(sessionStorage.getItem(name) ?? '')
+  effect(() => sessionStorage.setItem(name, kept.value))
   return kept
 }
 /** Made when the list is first shown: workers load this file too, and have no storage. */
@@ -66,6 +88,9 @@ const makeChoices = (): Choices => ({
   order: keptChoice('indelible.order', orders, 'appended'),
   arrangement: keptChoice('indelible.arrangement', arrangements, 'flat'),
   period: keptChoice('indelible.period', periods, Infinity),
+  cost: keptChoice('indelible.cost', costs, 0),
+  model: keptText('indelible.model'),
+  host: keptText('indelible.host'),
 })
 let madeChoices: Choices | undefined
 
@@ -73,6 +98,10 @@ interface Choices {
   readonly order: Signal<Order>
   readonly arrangement: Signal<Arrangement>
   readonly period: Signal<number>
+  readonly cost: Signal<number>
+  /** Empty for any. */
+  readonly model: Signal<string>
+  readonly host: Signal<string>
 }
 /** What is searched for, and where the list was scrolled to: going back from a session finds it as it was. */
 const words = signal('')
@@ -101,6 +130,25 @@ const Choice = <T,>({
   </select>
 )
 
+/** A choice among values that occur, and any. Nothing if there is no choice. */
+const ValueChoice = ({
+  label,
+  any,
+  values,
+  value,
+}: {
+  readonly label: string
+  readonly any: string
+  readonly values: readonly string[]
+  readonly value: Signal<string>
+}): VNode | null => {
+  const all = [...new Set(value.value === '' ? values : [value.value, ...values])].toSorted()
+  if (all.length < 2 && value.value === '') return null
+  return (
+    <Choice label={label} choices={[['', any], ...all.map((one) => [one, oneLine(one, 40)] as const)]} value={value} />
+  )
+}
+
 export const Sessions = ({
   source,
   list,
@@ -113,18 +161,42 @@ export const Sessions = ({
   /** Why not all of them could be read. */
   readonly fault: string | undefined
 }): VNode => {
-  const { order, arrangement, period } = (madeChoices ??= makeChoices())
+  const { order, arrangement, period, cost, model, host } = (madeChoices ??= makeChoices())
+  const isFiltered = [period.value !== Infinity, cost.value > 0, model.value !== '', host.value !== '']
+  const filters = isFiltered.filter(Boolean).length
+  const showsFilters = useSignal(filters > 0)
   const scroller = useRef<HTMLDivElement>(null)
   const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
   const byOverviews = order.value === 'tokens' || order.value === 'money'
+  const needsOverviews = words.value !== '' || model.value !== '' || cost.value > 0
   const sorted = useMemo(
     () => inOrder(list.sessions, order.value, overviews.value),
     [list, order.value, byOverviews ? overviews.value : undefined],
   )
-  const rows = useMemo(
-    () => arrangeSessions(sorted, words.value, arrangement.value === 'forks', period.value, overviews.value),
-    [sorted, words.value, arrangement.value, period.value, words.value !== '' ? overviews.value : undefined],
+  const parentOf = useMemo(() => parentsIn(list.sessions), [list])
+  const matching = useMemo(
+    () =>
+      sorted.filter((session) =>
+        matches(session, overviews.value.get(session.id), {
+          words: words.value,
+          oldest: Date.now() - period.value * dayMs,
+          cost: cost.value,
+          model: model.value,
+          host: host.value,
+        }),
+      ),
+    [
+      ...[sorted, words.value, period.value, cost.value, model.value, host.value],
+      needsOverviews ? overviews.value : undefined,
+    ],
   )
+  const rows = useMemo(
+    () =>
+      arrangement.value === 'tree' ? treeOf(matching, parentOf) : matching.map((session) => ({ session, depth: 0 })),
+    [matching, arrangement.value, parentOf],
+  )
+  const hosts = useMemo(() => [...new Set(list.sessions.map(hostOf))].filter((one) => one !== ''), [list])
+  const models = useMemo(() => modelsIn(list.sessions, overviews.value), [list, overviews.value])
   const found = useSearch(source, words.value)
   const byId = useMemo(() => new Map(list.sessions.map((session) => [session.id, session])), [list])
   const isAlike = useMemo(() => alikeIn(list.sessions), [list, overviews.value])
@@ -174,15 +246,16 @@ export const Sessions = ({
     return () => clearTimeout(timer)
   }, [inSight.join('\n'), list])
   useEffect(() => {
-    if (!byOverviews) return
-    const isMoney = order.value === 'money'
-    const unknown = list.sessions.filter((session) => isMoney || factsOf(session).tokens === undefined)
+    const isFiltered = model.value !== '' || cost.value > 0
+    if (!byOverviews && !isFiltered) return
+    const isWhole = isFiltered || order.value === 'money'
+    const unknown = list.sessions.filter((session) => isWhole || factsOf(session).tokens === undefined)
     void fetchOverviews(
       source,
       shownOnce,
       unknown.map(({ id }) => id),
     )
-  }, [order.value, list])
+  }, [order.value, model.value, cost.value, list])
   const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
   return (
     <>
@@ -193,6 +266,11 @@ export const Sessions = ({
             {countText(list.sessions.length, 'session')}, {countText(messages, 'message')}
             {list.next === undefined ? '' : ' so far'}
           </span>
+          {source.spending === undefined ? null : (
+            <a class="view-link" href={hrefOf({ view: 'spend' })}>
+              Spend
+            </a>
+          )}
           <span class="quiet place" title={place}>
             <bdi dir="ltr">{visibleText(place)}</bdi>
           </span>
@@ -212,8 +290,28 @@ export const Sessions = ({
             />
             <Choice label="order" choices={orders} value={order} />
             <Choice label="groups" choices={arrangements} value={arrangement} />
-            <Choice label="time" choices={periods} value={period} />
+            <button
+              type="button"
+              class="plain"
+              aria-expanded={showsFilters.value}
+              onClick={() => (showsFilters.value = !showsFilters.value)}
+            >
+              {filters === 0 ? 'Filters' : countText(filters, 'filter')}
+            </button>
           </div>
+          {showsFilters.value ? (
+            <div class="tools filters" role="group" aria-label="filters">
+              <Choice label="time" choices={periods} value={period} />
+              <Choice label="cost" choices={costs} value={cost} />
+              <ValueChoice label="model" any="Any model" values={models} value={model} />
+              <ValueChoice label="host" any="Any host" values={hosts} value={host} />
+              <span class="quiet" role="status">
+                {filters === 0
+                  ? ''
+                  : `${countText(matching.length, 'session')} of ${groupedNumber(list.sessions.length)}`}
+              </span>
+            </div>
+          ) : null}
         </div>
       </header>
       <main class="view">
@@ -566,7 +664,8 @@ interface Row {
 const factsOf = memoizeByKey((session: ViewedSession) => {
   const title = titleOf(session)
   const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
-  const text = `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)}`.toLowerCase()
+  const text =
+    `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)} ${hostOf(session)}`.toLowerCase()
   return { title, text, activity: activityOf(session), tokens }
 })
 
@@ -600,44 +699,88 @@ const inOrder = (
     .map(({ session }) => session)
 }
 
-const arrangeSessions = (
-  sorted: readonly ViewedSession[],
-  words: string,
-  tree: boolean,
-  days: number,
-  known: ReadonlyMap<string, Overview>,
-): readonly Row[] => {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
-  const oldest = Date.now() - days * dayMs
-  const recent = sorted.filter((session) => factsOf(session).activity >= oldest)
-  const found =
-    wanted.length === 0
-      ? recent
-      : recent.filter((session) => {
-          const { text } = factsOf(session)
-          const overview = known.get(session.id)
-          const more = overview === undefined ? '' : overviewText(overview)
-          return wanted.every((word) => text.includes(word) || more.includes(word))
-        })
-  return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))
+interface Wanted {
+  readonly words: string
+  /** The earliest last activity. */
+  readonly oldest: number
+  readonly cost: number
+  readonly model: string
+  readonly host: string
 }
 
-/** Forks below the session that they come from. */
-const treeOf = (sessions: readonly ViewedSession[]): readonly Row[] => {
-  const there = new Set(sessions.map(({ id }) => id))
-  const forks = new Map<string, ViewedSession[]>()
+const matches = (
+  session: ViewedSession,
+  overview: Overview | undefined,
+  { words, oldest, cost, model, host }: Wanted,
+): boolean => {
+  const { text, activity } = factsOf(session)
+  if (activity < oldest || (host !== '' && hostOf(session) !== host)) return false
+  if (cost > 0 && ((overview?.own ?? overview)?.dollars ?? 0) < cost) return false
+  if (model !== '' && !modelsOf(session, overview).includes(model)) return false
+  const more = overview === undefined ? '' : overviewText(overview)
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word) || more.includes(word))
+}
+
+/** The machine that a session was kept or recorded on; empty if that is not known. */
+const hostOf = ({ metadata }: ViewedSession): string => {
+  const host = metadata['host']
+  return typeof host === 'string' ? host : ''
+}
+
+/** The models of a session's calls; before its overview has come, those that its file names. */
+const modelsOf = (session: ViewedSession, overview: Overview | undefined): readonly string[] => {
+  const named = importedFrom(session)['models']
+  return overview?.models ?? (isArray(named) ? named.filter((one) => typeof one === 'string') : [])
+}
+
+const modelsIn = (sessions: readonly ViewedSession[], known: ReadonlyMap<string, Overview>): readonly string[] => [
+  ...new Set(sessions.flatMap((session) => modelsOf(session, known.get(session.id)))),
+]
+
+/** The session that each was forked from, or whose sub-agent it is. Cost: O(sessions) once. */
+const parentsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string | undefined) => {
+  const byName = new Map(sessions.toReversed().flatMap((one) => namesOf(one).map((name) => [name, one.id] as const)))
+  return (session) => session.forkedFrom?.id ?? byName.get(parentIdOf(session) ?? '')
+}
+
+/** Forks and sub-agents below the session that they come from. A circle of parents is flat. */
+const treeOf = (
+  sessions: readonly ViewedSession[],
+  parentOf: (session: ViewedSession) => string | undefined,
+): readonly Row[] => {
+  const there = new Map(sessions.map((session) => [session.id, session]))
+  const children = new Map<string, ViewedSession[]>()
   const roots: ViewedSession[] = []
   for (const session of sessions) {
-    const from = session.forkedFrom?.id
-    if (from === undefined || !there.has(from) || from === session.id) roots.push(session)
-    else forks.set(from, [...(forks.get(from) ?? []), session])
+    const parent = parentOf(session)
+    if (parent === undefined || !there.has(parent) || isBelow(parent, session.id, there, parentOf)) roots.push(session)
+    else children.set(parent, [...(children.get(parent) ?? []), session])
   }
   const rows: Row[] = []
   const stack: Row[] = roots.toReversed().map((session) => ({ session, depth: 0 }))
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { session, depth } = next
     rows.push(next)
-    for (const fork of (forks.get(session.id) ?? []).toReversed()) stack.push({ session: fork, depth: depth + 1 })
+    for (const child of (children.get(session.id) ?? []).toReversed()) stack.push({ session: child, depth: depth + 1 })
   }
   return rows
+}
+
+const isBelow = (
+  id: string,
+  other: string,
+  sessions: ReadonlyMap<string, ViewedSession>,
+  parentOf: (session: ViewedSession) => string | undefined,
+): boolean => {
+  const seen = new Set<string>()
+  for (let at: string | undefined = id; at !== undefined && !seen.has(at);) {
+    if (at === other) return true
+    seen.add(at)
+    const session = sessions.get(at)
+    at = session && parentOf(session)
+  }
+  return false
 }

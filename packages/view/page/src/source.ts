@@ -6,10 +6,12 @@ import type {
   HtmlSelection,
   Overview,
   SessionList,
+  Trace,
   Verdict,
   ViewedEvidence,
   ViewedRow,
   ViewedSession,
+  ViewedSpending,
   ViewedStore,
 } from '../../src/protocol.ts'
 
@@ -28,6 +30,10 @@ export interface Source {
   readonly blocks: (ids: readonly BlockId[]) => Promise<readonly FoundBlock[]>
   /** Messages with these words, in all sessions; behind a cursor of the page before. Absent where nothing can be searched. */
   readonly search?: (words: string, after: string | undefined, signal: AbortSignal) => Promise<FoundMessages>
+  /** What the calls of all sessions cost. Absent where the page is a file. */
+  readonly spending?: () => Promise<ViewedSpending>
+  /** The tool calls and sub-agents of a session. Absent where the page is a file, which has no other session. */
+  readonly trace?: (id: string) => Promise<Trace>
   /** A session as a file. Absent where the page is one. */
   readonly html?: (selection: HtmlSelection) => Promise<Blob>
   /** What the store's own verification finds. Absent where there is no store. */

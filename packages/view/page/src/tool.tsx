@@ -2,6 +2,7 @@
 import { isObject } from 'indelible/internal/json'
 import type { ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
 import type { VNode } from 'preact'
+import { callGist } from '../../src/texts/call-gist.ts'
 import { Code, languageOf } from './code.tsx'
 import { Change, isPatch, Patch } from './diff.tsx'
 import { Field } from './field.tsx'
@@ -38,7 +39,7 @@ export const Call = ({
     <div class={`call${failed ? ' failed' : ''}${open ? ' open' : ''}`}>
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="tool-name">{oneLine(part.name, 60)}</span>
-        <span class="tool-gist">{gistOf(part, given)}</span>
+        <span class="tool-gist">{callGist(part.arguments)}</span>
         {open ? null : <Hits text={() => wordsOf(part, result?.part)} />}
         <span class="tool-answer">
           {found === 'elsewhere'
@@ -123,33 +124,6 @@ type Arguments = { readonly [name: string]: unknown }
 const argumentsOf = (part: ToolCallPart): Arguments | undefined => {
   const value = jsonIn(part.arguments)
   return value === undefined || Array.isArray(value) ? undefined : (value as Arguments)
-}
-
-/** What tells one call from another at a glance, in the words of common tools. */
-const tellingFields = [
-  'command',
-  'cmd',
-  'file_path',
-  'filePath',
-  'path',
-  'file',
-  'pattern',
-  'query',
-  'url',
-  'description',
-  'prompt',
-  'name',
-  'input',
-]
-
-const gistOf = (part: ToolCallPart, given: Arguments | undefined): string => {
-  if (given === undefined) return oneLine(part.arguments, 160)
-  for (const name of tellingFields) {
-    const value = given[name]
-    if (typeof value === 'string' && value !== '') return oneLine(value, 160)
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return oneLine(value.join(' '), 160)
-  }
-  return oneLine(JSON.stringify(given).slice(1, -1), 160)
 }
 
 const sizeOf = ({ content }: ToolResultPart): string => {

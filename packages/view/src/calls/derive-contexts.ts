@@ -1,7 +1,8 @@
 /** Contexts of a record, as policies derive them: what the worker of the page does. */
 import { faultMessage } from 'indelible'
 import { deriveContext, estimateTokens, type DerivedContext } from 'indelible/context'
-import { defaultPrices, design, type DerivedBy } from 'indelible/internal/context'
+import { design, type DerivedBy } from 'indelible/internal/context'
+import { defaultPrices } from 'indelible/internal/prices'
 import { policies, type ComparedPolicy } from './policies.ts'
 import { createHistory, omitRanges, type View } from 'indelible/history'
 import { isLeft } from 'indelible/internal/json'

@@ -12,6 +12,8 @@ import { FaultError, reasonOf } from 'indelible/internal/task'
 import { readAssets, type Asset, type Assets } from './assets.ts'
 import { Keys } from './keys.ts'
 import { overviewsOf } from './overview.ts'
+import { spendingOf } from './spending.ts'
+import { traceOf } from './trace.ts'
 import { Verdicts } from './verdict.ts'
 import {
   framedBlocks,
@@ -75,7 +77,8 @@ export const startView = async (options: ViewOptions): Promise<View> => {
   const about: ViewedStore = { name, scope: store.scope, version }
   const verdicts = new Verdicts(store)
   const overviews = overviewsOf(store, verdicts)
-  const calls: Calls = { store, about, keys, trust, verdicts, overviews, followers: new Set() }
+  const spending = spendingOf(store)
+  const calls: Calls = { store, about, keys, trust, verdicts, overviews, spending, followers: new Set() }
   const server = createServer((request, response) => {
     answer(request, response, host, assets, calls).catch((cause: unknown) => sendFailure(response, cause))
   })
@@ -103,6 +106,7 @@ interface Calls {
   readonly trust: Trust | undefined
   readonly verdicts: Verdicts
   readonly overviews: ReturnType<typeof overviewsOf>
+  readonly spending: ReturnType<typeof spendingOf>
   readonly followers: Set<ServerResponse>
 }
 
@@ -198,7 +202,7 @@ const call = async (
   response: ServerResponse,
   name: string,
   query: URLSearchParams,
-  { store, about, keys, trust, verdicts, overviews, followers }: Calls,
+  { store, about, keys, trust, verdicts, overviews, spending, followers }: Calls,
 ): Promise<void> => {
   const posted = isPosted.has(name)
   if (request.method !== (posted ? 'POST' : 'GET'))
@@ -243,6 +247,10 @@ const call = async (
     }
     case 'evidence':
       return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
+    case 'spending':
+      return sendJson(response, await spending())
+    case 'trace':
+      return sendJson(response, await traceOf(store, id))
     case 'search':
       return sendJson(response, await findInStore(store, query))
     case 'html': {

@@ -1,7 +1,7 @@
 /** The description of a session and its last activity. Also used by the page, so it must not need Node. */
 import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
-import { usageDollars } from 'indelible/internal/context'
+import { usageDollars } from 'indelible/internal/prices'
 import type { SessionInfo } from 'indelible/session'
 import { usesOf, type CallUse } from 'indelible/internal/session'
 import type { Overview } from '../protocol.ts'
@@ -14,6 +14,22 @@ export const importedFrom = ({ metadata }: Pick<SessionInfo, 'metadata'>): JsonO
 export const titleOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const title = info.metadata['title'] ?? importedFrom(info)['title']
   return typeof title === 'string' && title.trim() !== '' ? title : undefined
+}
+
+/** The program's own id of the session that a sub-agent's session was started from; undefined for other sessions. */
+export const parentIdOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): string | undefined => {
+  const from = importedFrom(info)
+  const { agentId, parent_thread_id, parent_id, parentID } = isObject(from['metadata']) ? from['metadata'] : {}
+  // Claude Code writes the parent's id beside the agent's own.
+  const parent = (typeof agentId === 'string' ? from['id'] : undefined) ?? parent_thread_id ?? parent_id ?? parentID
+  return typeof parent === 'string' ? parent : /^(.+)\.agent-[^.]+$/.exec(info.id)?.[1]
+}
+
+/** The names by which a program refers to a session: those of the session's file, and its id here. */
+export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly string[] => {
+  const from = importedFrom(info)
+  const { agentId } = isObject(from['metadata']) ? from['metadata'] : {}
+  return [typeof agentId === 'string' ? agentId : from['id'], info.id].filter((name) => typeof name === 'string')
 }
 
 /** The folder that a program worked in; undefined if its file does not say it. */
@@ -80,12 +96,12 @@ type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'un
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
 export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, long, usage }) =>
-    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, usage }],
+  const counted = uses.flatMap(({ model, calls, long, day, usage }) =>
+    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, day, usage }],
   )
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
-  const isPriced = ({ model, usage, calls }: (typeof counted)[number]): boolean =>
-    usageDollars(model, usage, calls) !== undefined
+  const isPriced = ({ model, usage, calls, day }: (typeof counted)[number]): boolean =>
+    usageDollars(model, usage, calls, day) !== undefined
   const unpriced = sum((use) => (isPriced(use) ? 0 : Math.max(1, use.count)))
   return {
     input: sum(({ usage }) => usage.input),
@@ -94,7 +110,7 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
       undercounted: true as const,
     }),
     ...(counted.some(isPriced) && {
-      dollars: sum(({ model, usage, calls }) => usageDollars(model, usage, calls) ?? 0),
+      dollars: sum(({ model, usage, calls, day }) => usageDollars(model, usage, calls, day) ?? 0),
     }),
     ...(unpriced > 0 && { unpriced }),
   }

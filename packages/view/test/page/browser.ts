@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import axe from 'axe-core'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startView, type View } from '@indelible/view'
@@ -76,4 +77,13 @@ export const looking = async (fill: (store: Store) => Promise<void>): Promise<Lo
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** What axe finds on a page, each with the first elements. */
+export const axeFindings = async (page: Page): Promise<readonly unknown[]> => {
+  await page.evaluate(axe.source)
+  return page.evaluate(async () => {
+    const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
+    return violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))])
+  })
 }

@@ -1,10 +1,10 @@
 /** Every view of the page, as somebody meets it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
-import { assistant, createSession, openSession, toolCall, user } from 'indelible'
+import { assistant, createSession, openSession, toolCall, toolResult, user, type Message } from 'indelible'
+import { eraseMessages } from 'indelible/session'
 import { everything } from './conversation.ts'
-import { looking, type Looking } from './browser.ts'
+import { axeFindings, looking, type Looking } from './browser.ts'
 
 let here: Looking
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('the view of all sessions', () => {
   })
   it('shows forks as a tree', async () => {
     const page = await here.at('#/')
-    await page.getByRole('combobox', { name: 'groups' }).selectOption('Forks as a tree')
+    await page.getByRole('combobox', { name: 'groups' }).selectOption('As a tree')
     await page.locator('.depth1').waitFor()
     expect(await page.locator('.session').nth(1).getAttribute('class')).toContain('depth1')
     await page.getByRole('combobox', { name: 'groups' }).selectOption('No groups')
@@ -357,6 +357,41 @@ describe('the view of forks', () => {
       await page.close()
     }
   })
+  it('aligns rows after erased ones, and marks the words that differ, also in results', async () => {
+    const messages = (year: string): readonly Message[] => [
+      user('Which year?'),
+      user('My name is Ada.'),
+      assistant('I look.', toolCall(`call-${year}`, 'bash', '{"command":"cal"}')),
+      toolResult(`call-${year}`, `the year is ${year}`),
+      assistant('Fine.'),
+      assistant(`The year ${year} is a leap year, because it is divisible by **four** but not by a hundred.`),
+    ]
+    await createSession(here.store, { id: 'year-2024', erasable: true, messages: messages('2024') })
+    await createSession(here.store, { id: 'year-2028', messages: messages('2028') })
+    await eraseMessages(here.store, 'year-2024', [1])
+    const page = await here.at('#/diff/year-2024/year-2028')
+    await page.locator('.item.pair').nth(4).waitFor()
+    const rows = await page
+      .locator('.item.pair')
+      .evaluateAll((all) =>
+        all.map((row) => [
+          row.classList.contains('common'),
+          ...[...row.querySelectorAll('.cell .anchor')].map(({ textContent }) => textContent),
+        ]),
+      )
+    expect(rows).toEqual([
+      [true, '0', '0'],
+      [false, '1', '1'],
+      [false, '2', '2'],
+      [true, '4', '4'],
+      [false, '5', '5'],
+    ])
+    const marked = (name: string): Promise<readonly string[]> =>
+      page.evaluate((of) => [...(CSS.highlights.get(of) ?? [])].map(String).toSorted(), name)
+    await expect.poll(() => marked('went')).toEqual(['2024', '2024'])
+    expect(await marked('came')).toEqual(['2028', '2028'])
+    await page.close()
+  })
   it('copies messages and code, and counts matches also in folded text', async () => {
     const page = await here.at('#/s/everything')
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -460,11 +495,7 @@ describe.each([360, 1280])('a view %i pixels wide', (width) => {
         await page.locator(ready).first().waitFor()
         await open?.(page)
         await page.waitForTimeout(150)
-        await page.evaluate(axe.source)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
-          return violations.map(({ id, nodes }) => [id, nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))])
-        })
+        const found = await axeFindings(page)
         expect([dark, found]).toEqual([dark, []])
         const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
         expect(wide[0]).toBeLessThanOrEqual(wide[1] as number)

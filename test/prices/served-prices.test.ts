@@ -1,7 +1,7 @@
 /** The cost of calls as hosts name them and serve them, with sums computed by hand from each source's list prices. */
 import { expect, it } from 'vitest'
 import { pricesOf } from 'indelible/context'
-import { usageDollars } from '../../src/context/internal.ts'
+import { usageDollars } from '../../src/prices/internal.ts'
 
 const million = 1_000_000
 const usage = { input: million, output: million }

@@ -1,8 +1,9 @@
 /** What models cost. */
 import { describe, expect, it } from 'vitest'
 import { modelPrices, pricesOf, type ModelPrices } from 'indelible/context'
-import { unitsOf, usageDollars } from '../../src/context/internal.ts'
-import type { Rates } from '../../src/context/counting/model-prices.ts'
+import { unitsOf, usageDollars } from '../../src/prices/internal.ts'
+import { explainCalls } from '../../src/usage/internal.ts'
+import type { Rates } from '../../src/prices/internal.ts'
 
 describe('pricesOf', () => {
   it('finds prices by model name, dated or with a provider prefix, and for no other model', () => {
@@ -45,7 +46,7 @@ describe('pricesOf', () => {
       '6.25 0.1 1: gpt-5.4-nano',
       '8 0.1 1: gpt-5.3-codex gpt-5.2-codex gpt-5.2 gpt-5 gpt-5-codex gpt-5-mini',
       '4 0.25 1: o3',
-      '5 0.05 1: gemini-4-neon gemini-4-hydrogen',
+      '5 0.05 1: gemini-4-argon gemini-4-neon gemini-4-hydrogen',
       '6 0.1 1, above 200000: 2 × 4.5 0.1 1: gemini-3.1-pro gemini-3-pro',
       '8 0.1 1, above 200000: 2 × 6 0.1 1: gemini-2.5-pro',
       '8.333 0.1 1: gemini-2.5-flash',
@@ -65,5 +66,20 @@ describe('pricesOf', () => {
     expect(usageDollars('gemini-2.5-pro', usage, 2)).toBeCloseTo(0.3 * 1.25 + 0.01, 9)
     expect(usageDollars('unheard-of', usage)).toBeUndefined()
     expect(usageDollars(undefined, { input: 0, output: 0 })).toBe(0)
+  })
+
+  it('prices a call at the rates of its day', () => {
+    const usage = { input: 1_000_000, output: 1_000_000, cacheRead: 500_000 }
+    const dollarsOn = (day: string, model = 'gemini-4-argon'): unknown => usageDollars(model, usage, 1, day)
+    expect([dollarsOn('2026-11-30'), dollarsOn('2026-12-01')]).toEqual([11.05, 22.1])
+    expect(dollarsOn('2026-11-30', 'gemini-4-argon (batch)')).toBe(5.525)
+    expect(dollarsOn('2020-01-01', 'gemini-4-neon')).toBe(dollarsOn('2030-01-01', 'gemini-4-neon'))
+    const at = Date.UTC(2026, 10, 30, 23, 59)
+    const calls = explainCalls([
+      { model: 'gemini-4-argon', usage, at },
+      { model: 'gemini-4-argon', usage, at: at + 60_000 },
+      { model: 'gemini-4-argon', usage, day: '2026-12-01', calls: 3 },
+    ])
+    expect(calls.map(({ dollars }) => dollars)).toEqual([11.05, 22.1, 22.1])
   })
 })

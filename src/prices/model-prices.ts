@@ -2,8 +2,8 @@
  * Model prices, so that a replay can report costs in dollars. Each list price has the page and the
  * day it was read. Pass your own prices if yours differ.
  */
-import { describe } from '../../json/index.ts'
-import type { Usage } from '../../notes/internal.ts'
+import { describe } from '../json/index.ts'
+import type { Usage } from '../notes/internal.ts'
 
 /** Prices per token, in tokens of plain input. */
 export interface Prices {
@@ -37,6 +37,8 @@ export interface Rates {
 export interface ModelRates extends Rates {
   /** The rates of a request with more than `above` input tokens. They apply to all of its tokens. */
   readonly long?: Rates & { readonly above: number }
+  /** The rates before a day, in ISO 8601 and UTC. */
+  readonly former?: Rates & { readonly until: string }
 }
 
 /** List prices of a model, in US dollars per million tokens, with their source. */
@@ -106,9 +108,10 @@ const fastModels: ReadonlySet<string> = new Set(['claude-opus-5', 'claude-opus-4
 const timesOf = (prices: ModelPrices, factor: number): ModelPrices => {
   const times = ({ input, output, cacheRead, cacheWrite }: Rates): Rates =>
     rates(input * factor, output * factor, cacheRead * factor, cacheWrite * factor)
-  const { long, source, read } = prices
+  const { long, former, source, read } = prices
   return Object.freeze({
     ...times(prices),
+    ...(former !== undefined && { former: Object.freeze({ until: former.until, ...times(former) }) }),
     ...(long !== undefined && { long: Object.freeze({ above: long.above, ...times(long) }) }),
     source,
     read,
@@ -122,11 +125,12 @@ export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
 /**
  * The price of one call, from the provider's token counts.
  *
+ * @param day the day of the call, in ISO 8601. Default: today
  * @returns US dollars
  */
-export const callDollars = (prices: ModelRates, usage: Usage): number => {
+export const callDollars = (prices: ModelRates, usage: Usage, day?: string): number => {
   const { input, output, cacheRead = 0, cacheWrite = 0, cacheWriteHour = 0 } = usage
-  const rates = ratesAt(prices, input)
+  const rates = ratesAt(prices, input, day)
   const plain = Math.max(0, input - cacheRead - cacheWrite)
   const hour = Math.min(cacheWrite, cacheWriteHour)
   const written = (cacheWrite - hour) * rates.cacheWrite + hour * (rates.cacheWriteHour ?? 2 * rates.input)
@@ -138,19 +142,32 @@ export const callDollars = (prices: ModelRates, usage: Usage): number => {
  * does not show how long each request was, so it uses the rates for short requests.
  *
  * @param calls the number of calls in `usage`. Default: 1
+ * @param day their day, in ISO 8601. Default: today
  * @returns US dollars; undefined if there are tokens but no known price for the model
  */
-export const usageDollars = (model: string | undefined, usage: Usage, calls = 1): number | undefined => {
+export const usageDollars = (
+  model: string | undefined,
+  usage: Usage,
+  calls: number = 1,
+  day?: string,
+): number | undefined => {
   if (usage.input + usage.output === 0) return 0
   const prices = model === undefined ? undefined : pricesOf(model)
   if (prices === undefined) return undefined
   const { long: _, ...short } = prices
-  return callDollars(calls === 1 ? prices : short, usage)
+  return callDollars(calls === 1 ? prices : short, usage, day)
 }
 
-/** The rates that apply to a request of this size. */
-export const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
-  prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
+/**
+ * The rates that apply to a request of this size.
+ *
+ * @param day its day, in ISO 8601. Default: today
+ */
+export const ratesAt = (prices: ModelRates, inputTokens: number, day?: string): Rates => {
+  const { long, former } = prices
+  if (former !== undefined && (day ?? new Date().toISOString()) < former.until) return former
+  return long !== undefined && inputTokens > long.above ? long : prices
+}
 
 const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({
   input,
@@ -162,8 +179,14 @@ const rates = (input: number, output: number, cacheRead: number, cacheWrite = in
 /** Makes a price entry with its source page and the day it was read. */
 const pricesFrom =
   (source: string, read = '2026-11-21') =>
-  (base: Rates, long?: ModelPrices['long']): ModelPrices =>
-    Object.freeze({ ...base, ...(long && { long: Object.freeze(long) }), source, read })
+  (base: Rates, long?: ModelPrices['long'], former?: ModelPrices['former']): ModelPrices =>
+    Object.freeze({
+      ...base,
+      ...(long && { long: Object.freeze(long) }),
+      ...(former && { former: Object.freeze(former) }),
+      source,
+      read,
+    })
 
 const pricesOfClaude = (name: string) => pricesFrom(`https://platform.claude.com/docs/en/models/${name}/overview`)
 
@@ -229,6 +252,11 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   )(rates(1.25, 10, 0.125)),
   'gpt-5-mini': pricesFromTable(rates(0.25, 2, 0.025)),
   o3: pricesFrom('https://modelpedia.dev/openai/o3-2025-04-16', '2026-11-29')(rates(2, 8, 0.5)),
+  'gemini-4-argon': pricesFrom('https://github.com/BerriAI/litellm/discussions/46238', '2026-11-29')(
+    rates(4, 20, 0.2),
+    undefined,
+    { until: '2026-12-01', ...rates(2, 10, 0.1) },
+  ),
   'gemini-4-neon': pricesOfTokenMeter(rates(3, 15, 0.15)),
   'gemini-4-hydrogen': pricesOfTokenMeter(rates(1.5, 7.5, 0.075)),
   'gemini-3.1-pro': pricesFromTable(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),

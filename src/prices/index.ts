@@ -1,0 +1,1 @@
+export { modelPrices, pricesOf, type ModelPrices, type Prices } from './model-prices.ts'
