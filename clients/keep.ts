@@ -39,7 +39,7 @@ const bin = join(folder, 'bin')
 for (const each of [place.home, bin, join(place.work, '.git')]) mkdirSync(each, { recursive: true })
 const note = join(place.work, 'note.txt')
 writeFileSync(note, 'first:alpha\nsecond:beta\n')
-const commands: { readonly [name: string]: string } = { 'Claude Code': 'claude', Codex: 'codex' }
+const commands: { readonly [name: string]: string } = { 'Claude Code': 'claude', Codex: 'codex', opencode: 'opencode' }
 if (name !== undefined && commands[name] !== undefined) symlinkSync(realpathSync(program), join(bin, commands[name]))
 
 /** What the provider was sent, as JSON. */
