@@ -1,6 +1,6 @@
 /** `keep` and `restore`: files that grow, change and vanish, kills, erasures, keys. */
 import { spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -22,6 +22,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from 'indelible'
+import { ledgerContent } from 'indelible/internal/store'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { rounds } from '../../../test/rounds.ts'
 import { environment, indelible, main } from './indelible.ts'
 import { allBytes, id, line, newHome } from './keep-home.ts'
@@ -309,6 +312,81 @@ describe('after an erasure', () => {
     expect(run('export', id(3), '--to', 'indelible').stdout).toContain('Please continue.')
     expect(run('restore', id(3), '--to', join(store, '../copy')).status).toBe(0)
     expect(run('ledger', 'verify').status).toBe(0)
+  })
+
+  it('a copy that another program has of the conversation has no erased message', () => {
+    const { home, store, env, write, keep, run } = newHome()
+    const secret = 'My name is Grace Hopper of Arlington.'
+    const texts = ['Look at this, please.', 'Where should I look?', secret, 'Thank you, I see it.']
+    write(`${id(1)}.jsonl`, texts.map((text, at) => line(id(1), at, text)).join(''))
+    keep()
+    expect(run('erase', id(1), '2', '--yes').status).toBe(0)
+    const folder = join(home, '.codex/sessions/2026/09/21')
+    mkdirSync(folder, { recursive: true })
+    const entries = texts.map((text, at) => {
+      const [role, type] = at % 2 === 0 ? ['user', 'input_text'] : ['assistant', 'output_text']
+      return { type: 'response_item', payload: { type: 'message', role, content: [{ type, text }] } }
+    })
+    const lines = [{ type: 'session_meta', payload: { id: id(2), cwd: '/w' } }, ...entries]
+    writeFileSync(
+      join(folder, `rollout-2026-09-21T10-00-00-${id(2)}.jsonl`),
+      lines.map((one, at) => `${JSON.stringify({ timestamp: `2026-09-21T10:00:0${at}Z`, ...one })}\n`).join(''),
+    )
+    expect(indelible(['keep', '--only', 'codex', '--store', store], { env }).status).toBe(0)
+    expect(run('export', id(2), '--to', 'indelible').stdout).toContain('Where should I look?')
+    expect(allBytes(store)).not.toContain('Grace')
+  })
+
+  it('a file that can only be read in part may have erased text: its bytes are not kept, and keep says so', () => {
+    const { write, keep, run, at, store, restored } = newHome()
+    const secret = 'My name is Grace Hopper of Arlington.'
+    const text = (number: number): string => line(id(number), 0, 'Look.') + line(id(number), 1, 'Where?') + line(id(number), 2, secret) // oxfmt-ignore
+    const torn = `${line(id(5), 0, 'Torn before.')}{"torn":\n`
+    write(`${id(1)}.jsonl`, text(1))
+    write(`${id(5)}.jsonl`, torn)
+    write('notes.jsonl', 'no reader reads this\n')
+    keep()
+    expect(run('erase', id(1), '2', '--yes').status).toBe(0)
+    write(`${id(2)}.jsonl`, text(2).slice(0, -30))
+    write('more.jsonl', `${secret}\n`)
+    const kept = keep()
+    expect([kept.status, kept.stdout]).toEqual([1, expect.stringContaining(`not kept: ${at('more.jsonl')}: it has lines that can't be read`)]) // oxfmt-ignore
+    expect(kept.stdout).toContain(`not kept: ${at(`${id(2)}.jsonl`)}: it has lines that can't be read`)
+    expect(kept.stdout).not.toContain('kept as bytes')
+    expect(run('show', id(2)).stdout).toContain('Where?')
+    expect(allBytes(store)).not.toContain('Grace')
+    // What was kept before grows on, and other programs have no part in it.
+    appendFileSync(at(`${id(5)}.jsonl`), line(id(5), 2, 'Go on.', 50))
+    appendFileSync(at('notes.jsonl'), 'nor this\n')
+    expect(keep().stdout).toContain('2 grown')
+    expect(restored(id(5), `${id(5)}.jsonl`)?.toString()).toBe(torn + line(id(5), 2, 'Go on.', 50))
+  })
+
+  it('the ledger alone confirms no guess of a short erased text, and a copied store knows its copies, too', async () => {
+    const { home, write, keep, run, store, env } = newHome()
+    const texts = ['What is the number of the card, please?', '4711', 'Thank you, that works very well.']
+    const session = (number: number, later: number): string => texts.map((text, at) => line(id(number), at, text, later + at)).join('') // oxfmt-ignore
+    write(`${id(1)}.jsonl`, session(1, 0))
+    keep()
+    run('erase', id(1), '1', '--yes')
+    const opened = await sqliteStore({ path: store })
+    const { erasures } = await orThrow(() => ledgerContent(opened))
+    await opened.close()
+    const stored = erasures.flatMap(({ rows }) => rows.flatMap(({ digests = [] }) => digests))
+    expect(stored.length).toBeGreaterThanOrEqual(3)
+    for (const [place, roles, pair] of [
+      [1, ['user', 'assistant'], texts.slice(0, 2)],
+      [0, ['assistant', 'user'], texts.slice(1)],
+    ] as const)
+      expect(stored).not.toContain(createHash('sha256').update(JSON.stringify([place, roles, pair.map((text) => [text])])).digest('hex').slice(0, 32)) // oxfmt-ignore
+    const copy = join(home, 'copy.db')
+    expect(indelible(['copy', '--from', store, '--to', copy], { env }).status).toBe(0)
+    write(`${id(2)}.jsonl`, session(2, 5000))
+    for (const each of [store, copy]) {
+      indelible(['keep', '--only', 'claude-code', '--store', each], { env })
+      expect(indelible(['show', id(2), '--store', each], { env }).stdout).toContain('that works very well')
+      expect(indelible(['export', id(2), '--to', 'indelible', '--store', each], { env }).stdout).not.toContain('"4711"')
+    }
   })
 
   it('a copy of an encrypted session that was erased and removed has no erased message', () => {

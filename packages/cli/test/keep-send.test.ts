@@ -108,6 +108,39 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
     expect(target.run(['list'], '').stderr).toContain(username)
   })
 
+  it('no secret of a path, a name, a title or an argument is sent, nor one that is the id of a session', async () => {
+    const target = newTarget()
+    const here = machine('here', target)
+    const place = { cwd: `/home/${token}/w`, gitBranch: token }
+    const at = (number: number, more: object): string => `${JSON.stringify({ ...(JSON.parse(line(id(1), number, 'Look.')) as object), ...place, ...more })}\n` // oxfmt-ignore
+    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: `curl ${token}`, [token]: 1 } }]
+    const answer = {
+      id: 'm1',
+      type: 'message',
+      role: 'assistant',
+      model: `m-${token}`,
+      stop_reason: 'tool_use',
+      content,
+    }
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: token }] }
+    here.write(
+      `${id(1)}.jsonl`,
+      at(0, {}) + at(1, { message: answer }) + at(2, { message: result, toolUseResult: { stdout: token, file: { filePath: token } } }) + `${JSON.stringify({ type: 'custom-title', customTitle: `Title ${token}`, sessionId: id(1) })}\n`, // oxfmt-ignore
+    )
+    here.write(`${token}.jsonl`, line('x', 0, 'Look.').replace('"sessionId":"x",', ''))
+    here.write(`../${token}/${id(2)}.jsonl`, line(id(2), 0, 'Look.'))
+    here.write(`${id(1)}/subagents/agent-${token}.jsonl`, line(id(1), 0, 'Look.').replace('"version"', `"isSidechain":true,"agentId":"${token}","version"`)) // oxfmt-ignore
+    expect(here.send().status).toBe(0)
+    expect(await target.bytes()).not.toContain(token)
+    const ids = sessionsOf(target.run(['list', '--json']).stdout).map((one) => one.id)
+    expect(ids).toHaveLength(4)
+    expect(here.send().stdout).toMatch(/4 sessions without bytes of files\n/)
+    // An erasure finds the session that has another id there.
+    const own = sessionsOf(here.run('list', '--json').stdout).find((one) => one.id.startsWith('ghp'))?.id ?? ''
+    expect(here.run('erase', own, '0', '--yes').status).toBe(0)
+    expect(here.send().stdout).toContain('1 message erased')
+  })
+
   it('a session that has grown on two machines becomes a fork that says so', () => {
     const target = newTarget()
     const [one, other] = [machine('laptop', target), machine('desk', target)]

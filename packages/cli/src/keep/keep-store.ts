@@ -182,8 +182,14 @@ const keepProgram = async (
       if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
       if (await isSkipped(store, one, erased, options)) one.isSkipped = true
       else if (options.redactor !== undefined) one.kept = [...one.files]
-      else if (!erased.isEmpty && (await sharesErased(store, one, erased))) one.kept = [...one.files]
-      else await keepFiles(store, one, isKept)
+      else {
+        const has = erased.isEmpty ? 'nothing' : await erasedTextIn(store, one, erased)
+        if (has === 'nothing' || (has === 'perhaps' && (await continuesKept(store, one))))
+          await keepFiles(store, one, isKept)
+        else if (has === 'erased') one.kept = [...one.files]
+        else
+          one.failure = `${one.files[0]?.path}: it has lines that can't be read, perhaps with text that you erased: its bytes are not kept`
+      }
       bar.at(++done)
     })
     bar.end()
@@ -231,7 +237,7 @@ const keepProgram = async (
             .map((one) => (before.has(own(one).path) ? 'grown' : 'new'))
         : work.flatMap(({ changes }) => changes.filter((change, at) => at === 0 || change !== 'new')),
     ),
-    unread: work.flatMap(({ unread }) => unread ?? []),
+    unread: work.flatMap(({ unread, failure }) => (failure === undefined ? (unread ?? []) : [])),
     deleted: [...new Set(gone.filter(({ session }) => !there.has(session)).map(({ session }) => session))],
     deletes:
       days === undefined
@@ -301,8 +307,15 @@ const isSkipped = async (
   return beginsWithOne(file, erased.removedFiles).catch(() => false) // what can't be read is reported when it is kept
 }
 
-/** Whether messages of the session, or of one that has the same messages, were erased: then its files would have them. */
-const sharesErased = async (store: Store, { id, source }: Work, erased: ErasedMessages): Promise<boolean> => {
+/**
+ * Whether the files of a session have the text of messages that were erased, in it or in one that has the same messages. Of what
+ * can't be read nobody knows.
+ */
+const erasedTextIn = async (
+  store: Store,
+  { id, program, source }: Work,
+  erased: ErasedMessages,
+): Promise<'nothing' | 'perhaps' | 'erased'> => {
   const opened = await openSession(store, id)()
   if (!isLeft(opened)) {
     const { right: session } = opened
@@ -310,17 +323,33 @@ const sharesErased = async (store: Store, { id, source }: Work, erased: ErasedMe
       [...session.notes()].some((note) => note.type === 'erased' && note.was === 'kept_file') ||
       [...session.view()].some((message) => isErased(message as Parameters<typeof isErased>[0]))
     if (session.state === 'open') await session.close()()
-    if (has) return true
+    if (has) return 'erased'
   }
-  if (source === undefined) return false
+  const unread = erased.isOfProgram(program) ? 'perhaps' : 'nothing'
+  if (source === undefined) return unread
+  let isWhole = true
   for (let [pick, count] = [0, 1]; pick < count; pick++) {
     const read = await source.read(pick).catch(() => undefined)
-    // Of a file that can't be read nobody knows what it has.
-    if (read === undefined || isLeft(read)) return true
+    if (read === undefined || isLeft(read)) return unread
     if (source.isSingle !== true) count = read.right.count
-    if (erased.positionsIn(read.right, Math.round(source.changed)).size > 0) return true
+    if (erased.positionsIn(read.right, Math.round(source.changed)).size > 0) return 'erased'
+    isWhole &&= read.right.damage.length === 0
   }
-  return false
+  return isWhole ? 'nothing' : unread
+}
+
+/** Whether a session's own file begins with the bytes that are kept of it, and so do the others if any are. */
+const continuesKept = async (store: Store, one: Work): Promise<boolean> => {
+  try {
+    const { versions } = await keepingSession(store, one)
+    for (const [at, found] of one.files.entries()) {
+      const kept = versions.get(keyOf({ program: one.program, file: found.file }))
+      if (kept === undefined ? at === 0 : !(await beginsWithOne(found, [`${kept.to} ${kept.digest}`]))) return false
+    }
+    return true
+  } catch {
+    return false
+  }
 }
 
 const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => boolean): Promise<void> => {

@@ -169,12 +169,21 @@ const targetOf = ({ values, terminal }: Call): string | undefined => {
   return to
 }
 
+/** A container may run as a user that has no name. */
+const userName = ({ env }: Terminal): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return env['USER'] || env['LOGNAME'] || `user-${process.getuid?.()}`
+  }
+}
+
 /** Send the sessions, and print it. Returns what was not sent. */
 const send = async (store: Store, location: string, call: Call, options: KeepOptions): Promise<readonly string[]> => {
   const { values, terminal } = call
   const name = storeName(location)
   try {
-    const user = userInfo().username
+    const user = userName(terminal)
     const { sendSessions } = await import('./send.ts')
     const report = await withOpened(await openStore(location, true, terminal), (target) =>
       withKeysOf(call, target, (keyed) =>

@@ -1,8 +1,10 @@
 /** The files that a session's notes name: their versions, and their bytes. */
 import { createHash } from 'node:crypto'
 import { zstdDecompressSync } from 'node:zlib'
+import { isObject, type JsonObject } from 'indelible/internal/json'
 import type { KeptFileNote, Note } from 'indelible/internal/notes'
 import type { Store } from 'indelible/store'
+import { programs } from '../sources/agent-sessions.ts'
 import { Unreadable } from '../terminal/command.ts'
 import { valueOrUnreadable } from '../sources/place.ts'
 
@@ -19,6 +21,24 @@ export interface KeptVersion {
   readonly digest: string
   /** Whether it is the whole file as it was. */
   readonly isWhole: boolean
+}
+
+/** Where a session was kept from. */
+export interface KeptSource {
+  /** The program's file. */
+  readonly path: string | undefined
+  readonly program: string | undefined
+}
+
+/** The program and the file that a session was kept from. */
+export const sourceOf = (metadata: JsonObject): KeptSource => {
+  const { import: from } = metadata
+  if (!isObject(from)) return { path: undefined, program: undefined }
+  const { path, program } = from
+  return {
+    path: typeof path === 'string' ? path : undefined,
+    program: typeof program === 'string' && programs.includes(program) ? program : undefined,
+  }
 }
 
 /** The versions of each file of a session, the latest last. A file is named by its program and its path. */

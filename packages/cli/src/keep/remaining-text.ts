@@ -1,25 +1,23 @@
 /** Looks for erased text where no erasure reaches: in kept files of other sessions, and in the files of programs. */
 import { createReadStream, existsSync } from 'node:fs'
-import { isLeft, isObject, type JsonObject } from 'indelible/internal/json'
+import { isLeft } from 'indelible/internal/json'
 import { contentsOf, finderOf } from 'indelible/internal/store'
 import { spellings } from 'indelible/internal/session'
 import type { Note } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
 import { describeSession, eraseMessages, readSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { programs, sourcesOf, titleOf } from '../sources/agent-sessions.ts'
+import { sourcesOf, titleOf } from '../sources/agent-sessions.ts'
 import { valueOrUnreadable } from '../sources/place.ts'
 import { allSessions } from '../sources/sessions.ts'
 import type { Terminal } from '../terminal/command.ts'
+import { ownSecret } from './digest-secrets.ts'
 import { copyDigests } from './erased-messages.ts'
-import { pieceOf } from './kept-files.ts'
+import { pieceOf, sourceOf, type KeptSource } from './kept-files.ts'
 
 /** What is to be erased of a session, read before it is. */
-interface TextToErase {
+interface TextToErase extends KeptSource {
   readonly id: string
-  /** The program's file that it was kept from. */
-  readonly path: string | undefined
-  readonly program: string | undefined
   /** Whether files of it are kept. */
   readonly hasFiles: boolean
   readonly texts: readonly string[]
@@ -58,20 +56,9 @@ export const textToErase = async (
     digests:
       source.program === undefined
         ? undefined
-        : copyDigests([...view] as Message[], (position) => times[position], isSecret),
+        : copyDigests([...view] as Message[], (position) => times[position], isSecret, await ownSecret(store)),
     hasFiles: notes.some(({ type }) => type === 'kept_file'),
     texts: [...texts],
-  }
-}
-
-/** The program and the file that a session was kept from. */
-export const sourceOf = (metadata: JsonObject): Pick<TextToErase, 'path' | 'program'> => {
-  const { import: from } = metadata
-  if (!isObject(from)) return { path: undefined, program: undefined }
-  const { path, program } = from
-  return {
-    path: typeof path === 'string' ? path : undefined,
-    program: typeof program === 'string' && programs.includes(program) ? program : undefined,
   }
 }
 

@@ -2,6 +2,7 @@
  * `indelible keep --to STORE`: sends the kept sessions to a second store, without secrets and without the bytes of files. What is
  * sent is a derived session: its metadata, which is in a note of it, names the head that its source had.
  */
+import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { present } from 'indelible/internal/json'
 import type { RowMoment } from 'indelible/internal/session'
@@ -25,7 +26,9 @@ import { allSessions } from '../sources/sessions.ts'
 import { Unreadable, type Terminal } from '../terminal/command.ts'
 import { erasedIn, type ErasedMessages } from './erased-messages.ts'
 import { inParallel, reasonOf, type KeepOptions } from './keep-store.ts'
-import { sourceOf, textToErase } from './remaining-text.ts'
+import { sourceOf } from './kept-files.ts'
+import { textToErase } from './remaining-text.ts'
+import { usableId } from './session-ids.ts'
 import { bringRows, openToAppend, type RowsResult } from './session-rows.ts'
 
 /** What was sent to another store. */
@@ -62,8 +65,8 @@ export const sendSessions = async (
   for await (const { id, metadata } of allSessions(to))
     for (const one of sentIn(metadata))
       copies.set(sentKey(one), [...(copies.get(sentKey(one)) ?? []), { id, head: one.head }])
-  const copiesOf = (session: string) => copies.get(sentKey({ host, user, session })) ?? []
   const redactor = createRedactor()
+  const copiesOf = (id: string) => copies.get(sentKey({ host, user, session: sentId(redactor, id) })) ?? []
   const report = { added: 0, grown: 0, forks: [] as string[], unread: [] as string[], failures: [] as string[] }
   const erasedHere = await erasedIn(from, [])
   const erasures = await eraseThere(from, to, erasedHere, (session) => copiesOf(session).map(({ id }) => id))
@@ -80,7 +83,7 @@ export const sendSessions = async (
   const bar = terminal.progress('sending', changed.length, 'sessions')
   // Oldest first: a fork comes after its original.
   await inParallel(changed.toReversed(), async (info) => {
-    const sent: Sent = { host, user, session: info.id, head: headText(info.head) }
+    const sent: Sent = { host, user, session: sentId(redactor, info.id), head: headText(info.head) }
     try {
       const result = await sendOne(from, to, info, sent, redactor, erased)
       if (result.done === 'stored') report.added += 1
@@ -114,7 +117,7 @@ const sendOne = async (
   const session = await readWhole(from, info.id)
   const transcript = transcriptOf(session, session.conversation(), redactor)
   const metadata = redactor.json(info.metadata)
-  const result = await bringRows(to, info.id, transcript, metadata, erased, info.appended)
+  const result = await bringRows(to, own.session, transcript, metadata, erased, info.appended)
   if (result.done === 'removed') return { done: 'removed', fork: undefined }
   // The time of the last row: the session is as old as its conversation.
   const { appended: at, metadata: before, forkedFrom } = await valueOrUnreadable(describeSession(to, result.id))
@@ -137,6 +140,12 @@ const sendOne = async (
   } finally {
     await valueOrUnreadable(copy.close())
   }
+}
+
+/** The id that a session is sent under: a file's name may be a secret. */
+const sentId = ({ quiet }: Redactor, id: string): string => {
+  const text = quiet.text(id)
+  return text === id ? id : usableId(`${text} ${createHash('sha256').update(id).digest('hex').slice(0, 8)}`)
 }
 
 /** A session that can be read whole. Throws Unreadable. */

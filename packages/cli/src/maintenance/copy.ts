@@ -4,6 +4,7 @@ import { isRight } from 'indelible/internal/json'
 import { ledgerContent } from 'indelible/internal/store'
 import { copySession, describeSession, type SessionFault, type SessionInfo } from 'indelible/session'
 import type { Store, StoreFault } from 'indelible/store'
+import { copySecrets } from '../keep/digest-secrets.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from '../terminal/command.ts'
 import {
   allScopesOption,
@@ -68,6 +69,7 @@ A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
           withKeysOf(call, target, async (targetWithKeys) => {
             for (const from of await scopesOf(source, values)) {
               const to = scopeOf(target, from.scope)
+              await copySecrets(from, to)
               const found = positionals.length === 0 ? (await sessionsIn(from)).toReversed() : undefined
               const there = found === undefined ? () => false : await copiedBefore(from, to)
               // Oldest first, so that the copies are created in the same order.
