@@ -1,6 +1,6 @@
 /**
- * `keep` over 10,000 sessions of Claude Code: new, unchanged, and one of them changed, as processor time of this process.
- * `--quick` for 1,000.
+ * `keep` over 10,000 sessions of Claude Code: new, unchanged, and one of them changed; the same for `keep --to` a second store, and
+ * `copy` of unchanged ones. As processor time of this process. `--quick` for 1,000.
  */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,9 @@ import { join } from 'node:path'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { keepSessions, type KeepOptions } from '../packages/cli/src/keep/keep-store.ts'
 import { RunFile, runFilePath } from '../packages/cli/src/keep/run-file.ts'
-import type { Terminal } from '../packages/cli/src/terminal/command.ts'
+import { sendSessions } from '../packages/cli/src/keep/send.ts'
+import { copy } from '../packages/cli/src/maintenance/copy.ts'
+import type { Call, Terminal } from '../packages/cli/src/terminal/command.ts'
 import { machine } from './measure.ts'
 
 const sessions = process.argv.includes('--quick') ? 1000 : 10_000
@@ -27,7 +29,11 @@ for (let number = 0; number < sessions; number++)
   writeFileSync(join(folder, `${idOf(number)}.jsonl`), Array.from({ length: 10 }, (_, at) => line(idOf(number), at)).join('')) // oxfmt-ignore
 
 const bar = { at: () => {}, pause: () => {}, end: () => {} }
-const terminal = { env: { HOME: home }, tell: () => {}, progress: () => bar, columns: 100 } as unknown as Terminal
+const terminal = {
+  ...{ env: { HOME: home, INDELIBLE_HOST: 'bench' }, columns: 100, progress: () => bar, path: (name: string) => name },
+  tell: () => {},
+  print: async () => {},
+} as unknown as Terminal
 const options: KeepOptions = {
   programs: ['claude-code'],
   isExcluded: () => false,
@@ -37,22 +43,53 @@ const options: KeepOptions = {
 }
 const path = join(home, 'sessions.db')
 
-const once = async (name: string): Promise<void> => {
-  const store = await sqliteStore({ path })
+const measured = async (name: string, work: () => Promise<object>): Promise<void> => {
   const from = [process.cpuUsage(), performance.now()] as const
-  const run = new RunFile(runFilePath(path))
-  run.lock()
-  const [report] = await keepSessions(store, run, options, terminal)
-  run.end({ at: 0, failures: [] })
+  const result = await work()
   const { user, system } = process.cpuUsage(from[0])
   const seconds = ((user + system) / 1e6).toFixed(2)
-  process.stdout.write(`${name}: ${seconds} s of processor time, ${((performance.now() - from[1]) / 1000).toFixed(2)} s; ${JSON.stringify(report?.changes)}, ${report?.failures.length} failures\n`) // oxfmt-ignore
+  process.stdout.write(`${name}: ${seconds} s of processor time, ${((performance.now() - from[1]) / 1000).toFixed(2)} s; ${JSON.stringify(result)}\n`) // oxfmt-ignore
+}
+
+const keep = async (name: string): Promise<void> => {
+  const store = await sqliteStore({ path })
+  await measured(name, async () => {
+    const run = new RunFile(runFilePath(path))
+    run.lock()
+    const [report] = await keepSessions(store, run, options, terminal)
+    run.end({ at: 0, failures: [] })
+    return { ...report?.changes, failures: report?.failures.length }
+  })
   await store.close()
 }
 
+const [target, copied] = [join(home, 'target.db'), join(home, 'copied.db')]
+const send = async (name: string): Promise<void> => {
+  const [from, to] = [await sqliteStore({ path }), await sqliteStore({ path: target })]
+  await measured(name, async () => {
+    const { added, grown, failures } = await sendSessions(from, to, 'ann', options, terminal)
+    return { added, grown, failures: failures.length }
+  })
+  await from.close()
+  await to.close()
+}
+
+const copyAll = (name: string): Promise<void> =>
+  measured(name, async () => {
+    const call = { values: { from: path, to: copied }, positionals: [], terminal } as unknown as Call
+    return { code: (await copy.run(call, [])) ?? 0 }
+  })
+
 process.stdout.write(`${machine()}; ${sessions} sessions of 10 messages\n`)
-await once('new, bytes and rows')
-await once('unchanged')
+await keep('new, bytes and rows')
+await keep('unchanged')
 appendFileSync(join(folder, `${idOf(7)}.jsonl`), line(idOf(7), 10))
-await once('one changed')
+await keep('one changed')
+await send('sent: new')
+await send('sent: unchanged')
+appendFileSync(join(folder, `${idOf(7)}.jsonl`), line(idOf(7), 11))
+await keep('one changed again')
+await send('sent: one changed')
+await copyAll('copied: new')
+await copyAll('copied: unchanged')
 rmSync(home, { recursive: true })

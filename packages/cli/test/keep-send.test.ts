@@ -197,6 +197,21 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
     one.send('--again', id(1))
     expect(sessionsOf(target.run(['list', '--json']).stdout).map(({ len }) => len)).toEqual([3])
     expect(await target.bytes()).not.toContain(name)
+    // Erased here before this machine sent it; the other one had sent it.
+    for (const each of [one, other])
+      each.write(
+        `${id(3)}.jsonl`,
+        ['See.', `It is ${name}.`, 'Fine.'].map((each, at) => line(id(3), at, each, 50 + at)).join(''),
+      )
+    one.keep()
+    one.run('erase', id(3), '1', '--yes')
+    other.send('--shared')
+    expect(one.send('--shared').stdout).toContain('2 messages erased')
+    appendFileSync(other.at(`${id(3)}.jsonl`), line(id(3), 3, 'And then?', 53))
+    other.send('--shared')
+    expect(await target.bytes()).not.toContain(name)
+    const shared = sessionsOf(target.run(['list', '--json'], '').stdout).filter((each) => each.id.startsWith(id(3)))
+    expect(shared.map(({ len }) => len)).toEqual([4])
     // Erased and removed here before it was sent.
     one.write(`${id(2)}.jsonl`, line(id(2), 0, `Ask ${name}.`) + line(id(2), 1, 'Yes.'))
     one.keep()

@@ -192,7 +192,7 @@ const send = async (store: Store, location: string, call: Call, options: KeepOpt
     )
     if (values['json'] === true) await terminal.printJson([{ to: name, ...report }])
     else await terminal.print(sentLines(name, report))
-    return report.failures.map((line) => `not sent: ${line}`)
+    return notSentLines(report)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     const line = `not sent to ${name}: ${error.message}`
@@ -216,9 +216,15 @@ const sentLines = (name: string, report: SendReport): readonly string[] => {
     ...(unread.length === 0
       ? []
       : [`${countText(unread.length, 'session')} without messages, not sent: ${oneLine(listText(unread))}`]),
-    ...failures.map((line) => `not sent: ${oneLine(line)}`),
+    ...notSentLines(report).map(oneLine),
   ]
 }
+
+/** A line for each reason: of a database that is gone all sessions have the same. */
+const notSentLines = ({ failures }: SendReport): readonly string[] =>
+  [...Map.groupBy(failures, ({ reason }) => reason)].map(
+    ([reason, all]) => `not sent: ${listText(all.map(({ id }) => id))}: ${reason}`,
+  )
 
 const listOf = (value: unknown): readonly string[] => (isArray(value) ? value.map(String) : [])
 
@@ -295,7 +301,8 @@ const detailsOf = (report: ProgramReport, { redactor, isDry }: KeepOptions): rea
   ]
 }
 
-const listText = (ids: readonly string[]): string => `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}`
+const listText = (ids: readonly string[]): string =>
+  `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ` and ${ids.length - 5} more` : ''}`
 
 /** What is not kept, with the reasons. */
 const notKept = ({ failures, unreadPlaces }: ProgramReport): readonly string[] => [

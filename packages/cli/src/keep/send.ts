@@ -44,8 +44,8 @@ export interface SendReport {
   readonly secrets: number
   /** The sessions without a message that can be read. */
   readonly unread: readonly string[]
-  /** What was not sent, with the reason. */
-  readonly failures: readonly string[]
+  /** The sessions that were not sent. */
+  readonly failures: readonly { readonly id: string; readonly reason: string }[]
 }
 
 /**
@@ -62,14 +62,26 @@ export const sendSessions = async (
 ): Promise<SendReport> => {
   const host = terminal.env['INDELIBLE_HOST'] || hostname()
   const copies = new Map<string, { readonly id: string; readonly head: string }[]>()
-  for await (const { id, metadata } of allSessions(to))
+  const there = new Set<string>()
+  for await (const { id, metadata } of allSessions(to)) {
+    there.add(id)
     for (const one of sentIn(metadata))
       copies.set(sentKey(one), [...(copies.get(sentKey(one)) ?? []), { id, head: one.head }])
+  }
   const redactor = createRedactor()
   const copiesOf = (id: string) => copies.get(sentKey({ host, user, session: sentId(redactor, id) })) ?? []
-  const report = { added: 0, grown: 0, forks: [] as string[], unread: [] as string[], failures: [] as string[] }
+  const report = {
+    added: 0,
+    grown: 0,
+    forks: [] as string[],
+    unread: [] as string[],
+    failures: [] as { readonly id: string; readonly reason: string }[],
+  }
   const erasedHere = await erasedIn(from, [])
-  const erasures = await eraseThere(from, to, erasedHere, (session) => copiesOf(session).map(({ id }) => id))
+  const erasures = await eraseThere(from, to, erasedHere, (session) =>
+    // Another machine may have sent the session before this one does.
+    [...copiesOf(session).map(({ id }) => id), sentId(redactor, session)].filter((id) => there.has(id)),
+  )
   const erased = withErasedHere(await erasedIn(to, again), erasedHere)
   const changed: SessionInfo[] = []
   let [sessions, done] = [0, 0]
@@ -90,7 +102,7 @@ export const sendSessions = async (
       else if (result.done !== 'removed') report.grown += 1
       if (result.fork !== undefined) report.forks.push(result.fork)
     } catch (error) {
-      report.failures.push(`${info.id}: ${reasonOf(error)}`)
+      report.failures.push({ id: info.id, reason: reasonOf(error) })
     }
     bar.at(++done)
   })
