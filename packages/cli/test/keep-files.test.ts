@@ -363,12 +363,14 @@ describe('after an erasure', () => {
   })
 
   it('the ledger alone confirms no guess of a short erased text, and a copied store knows its copies, too', async () => {
-    const { home, write, keep, run, store, env } = newHome()
+    const { home, write, keep, run, store, env, at } = newHome()
     const texts = ['What is the number of the card, please?', '4711', 'Thank you, that works very well.']
-    const session = (number: number, later: number): string => texts.map((text, at) => line(id(number), at, text, later + at)).join('') // oxfmt-ignore
+    const session = (number: number, later: number): string => texts.map((text, place) => line(id(number), place, text, later + place)).join('') // oxfmt-ignore
     write(`${id(1)}.jsonl`, session(1, 0))
     keep()
-    run('erase', id(1), '1', '--yes')
+    expect(run('erase', id(1), '1', '--yes').stdout).toContain(
+      `remains: ${at(`${id(1)}.jsonl`)}, which Claude Code wrote`,
+    )
     const opened = await sqliteStore({ path: store })
     const { erasures } = await orThrow(() => ledgerContent(opened))
     await opened.close()

@@ -182,14 +182,7 @@ const keepProgram = async (
       if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
       if (await isSkipped(store, one, erased, options)) one.isSkipped = true
       else if (options.redactor !== undefined) one.kept = [...one.files]
-      else {
-        const has = erased.isEmpty ? 'nothing' : await erasedTextIn(store, one, erased)
-        if (has === 'nothing' || (has === 'perhaps' && (await continuesKept(store, one))))
-          await keepFiles(store, one, isKept)
-        else if (has === 'erased') one.kept = [...one.files]
-        else
-          one.failure = `${one.files[0]?.path}: it has lines that can't be read, perhaps with text that you erased: its bytes are not kept`
-      }
+      else await keepUnlessErased(store, one, erased, isKept)
       bar.at(++done)
     })
     bar.end()
@@ -329,13 +322,32 @@ const erasedTextIn = async (
   if (source === undefined) return unread
   let isWhole = true
   for (let [pick, count] = [0, 1]; pick < count; pick++) {
-    const read = await source.read(pick).catch(() => undefined)
-    if (read === undefined || isLeft(read)) return unread
+    const read = await source.read(pick)
+    if (isLeft(read)) return unread
     if (source.isSingle !== true) count = read.right.count
     if (erased.positionsIn(read.right, Math.round(source.changed)).size > 0) return 'erased'
     isWhole &&= read.right.damage.length === 0
   }
   return isWhole ? 'nothing' : unread
+}
+
+/** Keep the files of a session, unless they have, or may have, the text of erased messages. */
+const keepUnlessErased = async (
+  store: Store,
+  one: Work,
+  erased: ErasedMessages,
+  isKept: (file: FoundFile) => boolean,
+): Promise<void> => {
+  const path = one.files[0]?.path
+  try {
+    const has = erased.isEmpty ? 'nothing' : await erasedTextIn(store, one, erased)
+    if (has === 'erased') one.kept = [...one.files]
+    else if (has === 'nothing' || (await continuesKept(store, one))) await keepFiles(store, one, isKept)
+    else
+      one.failure = `${path}: it has lines that can't be read, perhaps with text that you erased: its bytes are not kept`
+  } catch (error) {
+    one.failure = `${path}: ${reasonOf(error)}`
+  }
 }
 
 /** Whether a session's own file begins with the bytes that are kept of it, and so do the others if any are. */

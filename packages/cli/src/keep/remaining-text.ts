@@ -72,7 +72,13 @@ export const remainingText = async (
   { id, path, program, texts }: TextToErase,
   env: Terminal['env'],
 ): Promise<readonly string[]> => {
-  if (program === undefined || texts.length === 0) return []
+  if (program === undefined) return []
+  if (texts.length === 0)
+    return path !== undefined && existsSync(path)
+      ? [
+          `remains: ${path}, which ${titleOf(program)} wrote, still has the session; its text is too short to look for elsewhere`,
+        ]
+      : []
   const lines: string[] = []
   const finds = finderIn(texts)
   for await (const other of allSessions(store)) {
