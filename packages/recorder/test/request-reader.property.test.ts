@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isLeft, sortKeys, type Json } from 'indelible/internal/json'
+import { isLeft, isObject, sortKeys, type Json } from 'indelible/internal/json'
 import { listSessions, memoryStore, openSession, type Message } from 'indelible'
 import { detailsOf, recordingFetch, sentMessages } from '@indelible/recorder'
 import { formsOf } from '../src/content.ts'
@@ -32,6 +32,7 @@ const kept = fc
     '{"k":[1,2]}',
     '{"k":[1,2,3]}',
     '{"k":{"0":1,"1":2}}',
+    '{"k":{"0":1,"1":2,"length":2}}',
     '{"k":{"__proto__":{"a":1}}}',
     '{"k":{"__proto__":{"a":2}}}',
     '{"k":{"toString":1}}',
@@ -155,6 +156,7 @@ const formats: { readonly [api: string]: Format } = {
 type Change =
   | { readonly kind: 'append'; readonly elements: readonly unknown[] }
   | { readonly kind: 'replace'; readonly at: number; readonly element: unknown }
+  | { readonly kind: 'field'; readonly at: number; readonly fields: object }
   | { readonly kind: 'cut'; readonly by: number }
   | { readonly kind: 'fork'; readonly at: number }
   | { readonly kind: 'other'; readonly elements: readonly unknown[] }
@@ -169,6 +171,7 @@ const changes = (element: fc.Arbitrary<unknown>): fc.Arbitrary<readonly Change[]
         arbitrary: fc.record({ kind: fc.constant('append' as const), elements: fc.array(element, { maxLength: 12 }) }),
       },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('replace' as const), at, element }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('field' as const), at, fields: kept }) },
       {
         weight: 2,
         arbitrary: fc.record({ kind: fc.constant('cut' as const), by: fc.oneof(fc.nat(20), fc.constant(8)) }),
@@ -189,6 +192,10 @@ const changed = (lists: readonly (readonly unknown[])[], change: Change): readon
       return [...last, ...change.elements]
     case 'replace':
       return last.with(Math.floor(change.at * last.length), change.element)
+    case 'field':
+      return last.map((one, index) =>
+        index === Math.floor(change.at * last.length) && isObject(one) ? Object.assign({}, one, change.fields) : one,
+      )
     case 'cut':
       return last.slice(0, Math.max(0, last.length - change.by))
     case 'fork':
@@ -200,12 +207,18 @@ const changed = (lists: readonly (readonly unknown[])[], change: Change): readon
   }
 }
 
+/** An element, also with a field that no format knows. */
+const withMore = (element: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(element, fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, kept))
+    .map(([one, more]) => (isObject(one) ? Object.assign({}, one, more) : one))
+
 describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, element }) => {
   const request: ObservedRequest = { method: 'POST', url, header: () => undefined }
   const api = apiOf(request) as Api
   it('is read as if it was the first', () => {
     fc.assert(
-      fc.property(changes(element), (steps) => {
+      fc.property(changes(withMore(element)), (steps) => {
         const forms = formsOf({ redact: true })
         const reader = new RequestReader(forms)
         const lists: (readonly unknown[])[] = []
@@ -254,7 +267,7 @@ it.each(Object.entries(formats))(
     const api = apiOf(request) as Api
     const asked = formsOf({ redact: true }).asked
     await fc.assert(
-      fc.asyncProperty(changes(element), async (steps) => {
+      fc.asyncProperty(changes(withMore(element)), async (steps) => {
         const store = memoryStore()
         const answer = async (): Promise<Response> => new Response(null, { status: 503 })
         const fetch = recordingFetch({ store, redact: true, fetch: answer })
@@ -291,7 +304,7 @@ it.each(Object.entries(formats))(
 /** JSON in one order of fields: a record has its own. */
 const sorted = (json: string): unknown => sortKeys(JSON.parse(json) as Json)
 
-it('settings are recorded as they were sent', () => {
+it.each([true, false])('settings are recorded as they were sent: content %s', (content) => {
   const setting = fc.constantFrom<Json>(
     'a',
     'b',
@@ -305,7 +318,7 @@ it('settings are recorded as they were sent', () => {
   )
   fc.assert(
     fc.property(fc.array(fc.record({ system: setting, tools: setting, stop: setting }), { minLength: 20 }), (all) => {
-      const forms = formsOf({ redact: true })
+      const forms = formsOf({ redact: true, content })
       const reader = new RequestReader(forms)
       for (const settings of all) {
         const body = { messages: [], ...settings }
@@ -348,6 +361,40 @@ it.each([20, 8])('a list of %d messages that is cut to any length is read as tha
   }
 })
 
+it.each(['more', 'name'])('a message that differs in its field %s alone is another one', (field) => {
+  for (let at = 0; at < 12; at++) {
+    const reader = new RequestReader(formsOf({}))
+    for (const value of ['a', 'b']) {
+      const messages = Array.from({ length: 12 }, (_, index) => ({
+        ...{ role: 'user', content: 'a' },
+        ...(index === at && { [field]: value }),
+      }))
+      expect(readBy(reader, chatRequest, { messages })).toEqual(
+        readBy(new RequestReader(formsOf({})), chatRequest, { messages }),
+      )
+    }
+  }
+})
+
+it('a change of any element counts, however many messages the last elements give', () => {
+  const element = (id: string): object => ({
+    role: 'user',
+    content: ['a', id].flatMap((text) => [
+      { type: 'text', text },
+      { type: 'tool_result', tool_use_id: id, content: 'b' },
+    ]),
+  })
+  const messages = Array.from({ length: 20 }, (_, index) => element(`c${index}`))
+  for (let at = 0; at < messages.length; at++) {
+    const reader = new RequestReader(formsOf({}))
+    readBy(reader, anthropicRequest, { messages })
+    const body = { messages: messages.with(at, element('other')) }
+    expect(readBy(reader, anthropicRequest, body)).toEqual(
+      readBy(new RequestReader(formsOf({})), anthropicRequest, body),
+    )
+  }
+})
+
 it('fields in another order are other arguments', () => {
   const reader = new RequestReader(formsOf({}))
   const call = (input: object): object => ({
@@ -366,6 +413,23 @@ it('fields in another order are other arguments', () => {
   expect(readBy(reader, anthropicRequest, other)).toEqual(
     readBy(new RequestReader(formsOf({})), anthropicRequest, other),
   )
+})
+
+it('a list whose last messages change is read from its beginning once', () => {
+  let readings = 0
+  const api = apiOf(anthropicRequest) as Api
+  const counting: Api = { ...api, reading: () => (readings++, api.reading()) }
+  const reader = new RequestReader(formsOf({}))
+  for (let len = 20; len < 60; len++) {
+    // Some clients mark a text up to six messages before the end.
+    const messages = Array.from({ length: len }, (_, index) => ({
+      role: 'user',
+      content: [{ type: 'text', text: `${index}`, ...(index === len - 6 && { cache_control: { type: 'ephemeral' } }) }],
+    }))
+    const read = reader.parse(counting, JSON.stringify({ messages }), anthropicRequest)
+    expect(isLeft(read) ? 0 : read.right.messages.length).toBe(len)
+  }
+  expect(readings).toBe(1)
 })
 
 it('the same list in another format is read anew', () => {
