@@ -310,6 +310,7 @@ it.each([true, false])('settings are recorded as they were sent: content %s', (c
     'b',
     [{ type: 'text', text: 'a' }],
     [{ text: 'a', type: 'text' }],
+    { stop: 'a' },
     [
       { type: 'text', text: 'a' },
       { type: 'text', text: 'a' },
@@ -439,6 +440,55 @@ it('the same list in another format is read anew', () => {
   }
   readBy(reader, anthropicRequest, body)
   expect(readBy(reader, chatRequest, body)).toEqual(readBy(new RequestReader(formsOf({})), chatRequest, body))
+})
+
+it('a message that another session has in another spelling is recorded as it was sent in each', async () => {
+  const store = memoryStore()
+  let answer = { role: 'assistant', content: '' }
+  const provider = async (): Promise<Response> =>
+    Response.json({ choices: [{ message: answer, finish_reason: 'stop' }] })
+  const fetch = recordingFetch({ store, fetch: provider })
+  const spellings = [{ more: 1 }, { more: 2 }, {}]
+  const sent: (readonly object[])[] = []
+  const send = async (id: string, spelling: object): Promise<void> => {
+    answer = { role: 'assistant', content: `yes, ${id}` }
+    const turns = Math.floor(sent.length / spellings.length)
+    const after = Array.from({ length: turns }, (_, index) => [answer, { role: 'user', content: `b${index}` }])
+    const messages = [{ role: 'user', content: 'a', ...spelling }, ...after.flat()]
+    sent.push(messages)
+    const body = JSON.stringify({ model: 'm', temperature: sent.length, messages })
+    await fetch(chatRequest.url, { method: 'POST', headers: { 'session-id': id }, body })
+  }
+  // Each session begins with another spelling, and then gets each of them.
+  for (const [index, spelling] of spellings.entries()) await send(`s${index}`, spelling)
+  for (const spelling of spellings) for (const index of spellings.keys()) await send(`s${index}`, spelling)
+  await fetch.close()
+  const { sessions } = await listSessions(store)
+  expect(sessions).toHaveLength(spellings.length)
+  for (const { id } of sessions) {
+    const session = await openSession(store, id)
+    for (const note of session.notes()) {
+      if (note.type !== 'receipt') continue
+      const { parameters } = detailsOf(note, session) as { parameters: { temperature: number } }
+      const messages = sent[parameters.temperature - 1]
+      const read = parseRequestBody(apiOf(chatRequest) as Api, JSON.stringify({ messages }), chatRequest)
+      expect(await sentMessages(store, session, note)).toEqual(isLeft(read) ? undefined : read.right.messages)
+    }
+  }
+})
+
+it('the folder and the name of a client are recorded in their form', () => {
+  const header = (name: string): string | undefined => (name === 'session-id' ? secret : undefined)
+  const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz'
+  const request = { ...chatRequest, folder: `/home/${secret}`, header }
+  for (const content of [true, false]) {
+    const reader = new RequestReader(formsOf({ redact: true, content }))
+    const read = readBy(reader, request, { model: secret, messages: [] })
+    if (isLeft(read)) throw new Error(read.left)
+    const { folder, client, model } = reader.recorded(read.right)
+    expect([folder, client, model].join(' ')).not.toContain('abcdefghijklmnop')
+    expect(folder === undefined).toBe(!content)
+  }
 })
 
 it('settings that are as before are changed once', () => {
