@@ -469,8 +469,8 @@ it('a message that another session has in another spelling is recorded as it was
     const session = await openSession(store, id)
     for (const note of session.notes()) {
       if (note.type !== 'receipt') continue
-      const { parameters } = detailsOf(note, session) as { parameters: { temperature: number } }
-      const messages = sent[parameters.temperature - 1]
+      const { parameters } = detailsOf(note, session) as { parameters: { temperature?: number } }
+      const messages = sent[Number(parameters.temperature) - 1]
       const read = parseRequestBody(apiOf(chatRequest) as Api, JSON.stringify({ messages }), chatRequest)
       expect(await sentMessages(store, session, note)).toEqual(isLeft(read) ? undefined : read.right.messages)
     }
