@@ -15,6 +15,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
 import { providerServer } from '../test/run/provider-server.ts'
 import { agents } from './agents.ts'
 import { scripted } from './scripted.ts'
@@ -37,7 +39,7 @@ const bin = join(folder, 'bin')
 for (const each of [place.home, bin, join(place.work, '.git')]) mkdirSync(each, { recursive: true })
 const note = join(place.work, 'note.txt')
 writeFileSync(note, 'first:alpha\nsecond:beta\n')
-const commands: { readonly [name: string]: string } = { 'Claude Code': 'claude', Codex: 'codex' }
+const commands: { readonly [name: string]: string } = { 'Claude Code': 'claude', Codex: 'codex', opencode: 'opencode' }
 if (name !== undefined && commands[name] !== undefined) symlinkSync(realpathSync(program), join(bin, commands[name]))
 
 /** What the provider was sent, as JSON. */
@@ -107,6 +109,25 @@ const waitForAnswer = async (answer: string): Promise<string | undefined> => {
   }
 }
 
+/** The rows of a session in all tables, column by column. */
+const rowsOf = (path: string, id: string): readonly unknown[] => {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const tables = db
+    .prepare("select name from sqlite_schema where type = 'table'")
+    .all()
+    .map(({ name: table }) => String(table))
+  const rows = tables.flatMap((table) => {
+    const columns = db
+      .prepare('select name from pragma_table_info(?)')
+      .all(table)
+      .map((column) => column['name'])
+    const column = table === 'session' ? 'id' : columns.includes('session_id') ? 'session_id' : undefined
+    return column === undefined ? [] : db.prepare(`select * from ${table} where ${column} = ? order by 1`).all(id)
+  })
+  db.close()
+  return rows
+}
+
 const steps: KeepStep[] = []
 const step = async (title: string, work: () => Promise<readonly (string | undefined)[]>): Promise<void> => {
   const from = Date.now()
@@ -157,7 +178,21 @@ await step('deleted and restored', async () => {
   const files = (): ReadonlyMap<string, string> =>
     new Map(globSync(join(place.home, agent.files ?? agent.transcript)).map((path) => [path, readFileSync(path).toString('base64')])) // oxfmt-ignore
   const before = files()
-  if ([...before.keys()].some((path) => path.endsWith('.db'))) return [failed] // rows go into a folder only
+  const database = [...before.keys()].find((path) => path.endsWith('.db'))
+  if (database !== undefined) {
+    const sessions = kept().map(({ id }) => ({ id, rows: rowsOf(database, id) }))
+    const deleting = new DatabaseSync(database)
+    for (const { id } of sessions) deleting.prepare('delete from session where id = ?').run(id)
+    deleting.close()
+    const left = sessions.filter(({ id }) => rowsOf(database, id).length > 0).map(({ id }) => `${id} was not deleted`)
+    const again = [0, 1].flatMap(() => sessions.map(({ id }) => failure(indelible('restore', id, '--store', store))))
+    const differing = sessions.flatMap(({ id, rows }) =>
+      rows.length > 0 && isDeepStrictEqual(rowsOf(database, id), rows)
+        ? []
+        : [`the rows of ${id} are not as they were`],
+    )
+    return [failed, ...left, ...again, ...differing]
+  }
   for (const path of before.keys()) rmSync(path)
   const restored = kept().map(({ id }) => failure(indelible('restore', id, '--store', store)))
   const after = files()

@@ -534,4 +534,4 @@ it('a run that is killed at any moment loses nothing and keeps nothing twice', a
     expect(run('restore', session).status).toBe(0)
     expect(readFileSync(at(`${session}.jsonl`), 'utf8')).toBe(text)
   }
-}, 120_000)
+}, 1_800_000)

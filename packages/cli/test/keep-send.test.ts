@@ -197,7 +197,7 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
     here.keep()
     for (let round = 0; round < rounds(3, 40); round++) {
       const args = ['keep', '--only', 'claude-code', '--store', here.store, '--to', target.url]
-      const child = spawn(process.execPath, [...main, ...args], { env: { ...environment, ...here.env, ...target.env }, stdio: 'ignore' }) // oxfmt-ignore
+      const child = spawn(process.execPath, [main, ...args], { env: environment({ env: { ...here.env, ...target.env } }), stdio: 'ignore' }) // oxfmt-ignore
       setTimeout(() => child.kill('SIGKILL'), 300 + (round % 10) * 60)
       await once(child, 'exit')
     }
@@ -207,7 +207,7 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
       Array.from({ length: 20 }, () => [2, 1]),
     )
     expect(target.run(['verify', '--all', '--deep']).status).toBe(0)
-  })
+  }, 120_000)
 
   it.each(['claude-code', 'codex', 'gemini', 'pi'])(
     'continue writes it for %s on a machine where that never ran',

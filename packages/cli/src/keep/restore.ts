@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Note } from 'indelible/internal/notes'
 import { readSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
-import { folderOf, isOwnFile, titleOf } from '../sources/agent-sessions.ts'
+import { folderOf, isOwnFile, ownDatabase, titleOf } from '../sources/agent-sessions.ts'
 import { unwritable } from '../sources/input.ts'
 import { sessionOfCall, storeOption, valueOrUnreadable, withStore } from '../sources/place.ts'
 import { idsFrom, sessionOrAdvice } from '../sources/sessions.ts'
@@ -30,8 +30,9 @@ No link is followed below the folder, and only paths are written in which the pr
 keeps sessions. The files can be read by you only, and have the current time, because
 programs delete old ones.
 
-Of a database the rows can be written to a FOLDER; "indelible continue" brings the
-session back into its program.`,
+The rows of a session of opencode are written by its own import, and then have the
+kept values, column by column. Of another database they can be written to a FOLDER;
+"indelible continue" brings the session back into a program.`,
   options: {
     to: { value: 'FOLDER', help: 'write a copy below this folder (default: where the program looks for it)' },
     ...storeOption,
@@ -60,17 +61,31 @@ session back into its program.`,
           `${id}: no file of it is kept${isErased ? ', because messages were erased from it' : ''}; "indelible continue ${shellWord(id)}" writes its messages for a program`,
         )
       const targets: Target[] = []
-      for (const version of files.values())
+      const databases: { readonly version: KeptVersion; readonly path: string }[] = []
+      for (const version of files.values()) {
+        const path = to === undefined ? ownDatabase(version.program, version.file, terminal.env) : undefined
+        if (path !== undefined) {
+          databases.push({ version, path })
+          continue
+        }
         targets.push(
           typeof to === 'string' ? targetIn(terminal.path(to), version) : targetOf(version, id, terminal.env),
         )
+      }
       for (const target of targets) await check(store, target)
       for (const target of targets) {
         const size = sizeText(target.version.to)
         const written = await write(store, target)
         await terminal.print([`${target.path}: ${written ? `${size} written` : 'is there already'}`])
       }
-      terminal.tell([`${id}: ${countText(targets.length, 'file')} restored`])
+      for (const { version, path } of databases) {
+        const { restoreRows } = await import('./restore-rows.ts')
+        const pieces: Uint8Array[] = []
+        for await (const piece of bytesOf(store, version)) pieces.push(piece)
+        const written = await restoreRows(Buffer.concat(pieces), path, version.file.slice(version.file.indexOf('#') + 1), terminal) // oxfmt-ignore
+        await terminal.print([`${path}#${id}: ${written ? 'rows written by opencode' : 'is there already'}`])
+      }
+      terminal.tell([`${id}: ${countText(targets.length + databases.length, 'file')} restored`])
     })
   },
 }

@@ -214,6 +214,14 @@ export const isOwnFile = (program: string, file: string): boolean => {
 /** Matches files that may be sessions of a later version. */
 const isOfSessions = /\.(?:jsonl?|ndjson)(?:\.(?:zst|gz))?$/
 
+/** The path of a database of opencode, if a kept file `NAME.db#ID` names one of its own; undefined if not. */
+export const ownDatabase = (program: string, file: string, env: Env): string | undefined => {
+  const [, name] = /^(opencode(?:-[\w.-]+)?\.db)#[^/]+$/.exec(file) ?? []
+  if (program !== 'opencode' || name === undefined) return undefined
+  const named = env['OPENCODE_DB'] || name
+  return isAbsolute(named) ? named : join(folderOf(program, env), named)
+}
+
 /** The name of a program as its users know it. */
 export const titleOf = (program: string): string => titles[program] ?? program
 

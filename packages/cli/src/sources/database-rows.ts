@@ -57,7 +57,8 @@ const jsonOf = (value: SQLOutputValue | undefined): unknown => {
   return value instanceof Uint8Array ? { $bytes: Buffer.from(value).toString('base64') } : value
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+/** A name in SQL. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 const withDatabase = <T>(path: string, work: (db: DatabaseSync) => T): T => {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
