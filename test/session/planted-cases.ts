@@ -37,7 +37,7 @@ const secrets = [
 ] as const
 
 /** The spellings of a text, by hand. */
-const isIn = (bytes: Buffer, text: string): boolean => {
+export const isIn = (bytes: Buffer, text: string): boolean => {
   const escaped = (one: string): string => JSON.stringify(one).slice(1, -1)
   const ascii = (one: string): string =>
     one.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`) // oxlint-disable-line no-control-regex
