@@ -76,6 +76,7 @@ const plantedMessage = (secret: string, isWhole: boolean): fc.Arbitrary<Message>
     : fc.constantFrom(`My name is ${secret}.`, `${'long '.repeat(1500)}${secret}`)
   const inOtherForms = [
     texts.map((text): Message => ({ role: 'user', content: [{ type: 'file', source: { type: 'base64', mediaType: 'text/plain', data: base64(text) } }] })), // oxfmt-ignore
+    texts.map((text): Message => ({ role: 'user', content: [{ type: 'image', source: { type: 'url', url: `data:text/plain;base64,${base64(text)}` } }] })), // oxfmt-ignore
     fc.constant<Message>({ role: 'user', content: [{ type: 'image', source: { type: 'url', url: `https://example.com/?q=${encodeURIComponent(secret)}` } }] }), // oxfmt-ignore
     fc.constant<Message>({ role: 'assistant', content: [{ type: 'tool_call', id: 'c', name: 'f', arguments: `not JSON ${secret}` }] }), // oxfmt-ignore
   ]
