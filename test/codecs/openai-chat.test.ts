@@ -19,6 +19,7 @@ import { provider, refusal } from 'indelible/message'
 import { toolResultPart } from '../../src/message/internal.ts'
 import type { BlockId } from '../../src/proof/internal.ts'
 import { openaiChat } from 'indelible/codecs/openai-chat'
+import { openaiChatReading } from '../../src/codecs/internal.ts'
 import { itShared, readShared } from '../real-transcripts.ts'
 import { expectLaw, expectLawUnderDamage, expectLawOfParts, decodeOrFail, write } from './law.ts'
 import { withSmallStack } from '../small-stack.ts'
@@ -380,4 +381,9 @@ describe('the OpenAI Chat codec', () => {
       answer.choices.map(({ message }) => message),
     )
   })
+})
+
+it('a list that is read in pieces may have more messages than a call has arguments', () => {
+  const list = Array.from({ length: 200_000 }, (_, index) => ({ role: 'user', content: `question ${index}` }))
+  expect(openaiChatReading().read(list, true)).toHaveLength(200_000)
 })

@@ -37,7 +37,7 @@ const secrets = [
 ] as const
 
 /** The spellings of a text, by hand. */
-const isIn = (bytes: Buffer, text: string): boolean => {
+export const isIn = (bytes: Buffer, text: string): boolean => {
   const escaped = (one: string): string => JSON.stringify(one).slice(1, -1)
   const ascii = (one: string): string =>
     one.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`) // oxlint-disable-line no-control-regex
@@ -76,6 +76,7 @@ const plantedMessage = (secret: string, isWhole: boolean): fc.Arbitrary<Message>
     : fc.constantFrom(`My name is ${secret}.`, `${'long '.repeat(1500)}${secret}`)
   const inOtherForms = [
     texts.map((text): Message => ({ role: 'user', content: [{ type: 'file', source: { type: 'base64', mediaType: 'text/plain', data: base64(text) } }] })), // oxfmt-ignore
+    texts.map((text): Message => ({ role: 'user', content: [{ type: 'image', source: { type: 'url', url: `data:text/plain;base64,${base64(text)}` } }] })), // oxfmt-ignore
     fc.constant<Message>({ role: 'user', content: [{ type: 'image', source: { type: 'url', url: `https://example.com/?q=${encodeURIComponent(secret)}` } }] }), // oxfmt-ignore
     fc.constant<Message>({ role: 'assistant', content: [{ type: 'tool_call', id: 'c', name: 'f', arguments: `not JSON ${secret}` }] }), // oxfmt-ignore
   ]

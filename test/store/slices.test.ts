@@ -132,6 +132,23 @@ describe('in slices', () => {
     await ok(store.close())
   })
 
+  it.each([
+    [12_000, 256],
+    [300_000, 9],
+    [2_000_000, 2],
+  ])('a read of rows of %i bytes reads at most 1 MiB, or one row, between two turns', async (length, count) => {
+    const store = await ok(sqliteStore({ path: join(folder, `long-${length}.db`), durability: 'os' }))
+    const { head } = await ok(store.create({ id: 'log', encrypt: false }))
+    const body = JSON.stringify('y'.repeat(length))
+    const rows = Array.from({ length: count }, () => ({ kind: 'entry', body, at: 5 }) as const)
+    await ok(store.append('log', { expected: head, rows }))
+    let read = 0
+    const { bytes } = await watched(async () => void (read = (await ok(store.read('log'))).length))
+    expect(read).toBe(count)
+    expect(bytes).toBeLessThan(Math.max(1 << 20, length) + 10_000) // the other columns
+    await ok(store.close())
+  })
+
   it('a compaction and an erasure rewrite a large file in a thread', async () => {
     const path = copyOf()
     const { sql } = await watched(() => ok<unknown>(compactSqlite({ path })))

@@ -22,6 +22,7 @@ import { bringRows } from '../src/keep/session-rows.ts'
 import { withResultFiles } from '../src/sources/claude-results.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { folder, indelible, main } from './indelible.ts'
+import { allBytes } from './keep-home.ts'
 import { readTranscript, type Transcript } from '@indelible/transcripts'
 
 const at = (uuid: string, parentUuid: string | null) => ({
@@ -404,6 +405,28 @@ it("keep follows links inside a program's folder, reads a linked file once, and 
   expect([status, stdout]).toEqual([1, expect.stringMatching(/^Claude Code {2}1 session .* 1 new$/m)])
   expect(stdout).toContain("s2.jsonl: is a link to something that can't be read")
   expect(stdout).toMatch(/-third: is a link to .*elsewhere, which is not in .*\.claude/)
+})
+
+it('keep follows no link out of the folder of opencode', () => {
+  const { home, write, from } = madeHome()
+  write('elsewhere/secret', 'I am Grace Hopper of 12 Main Street.')
+  const session = (id: string): string => JSON.stringify({ id, version: '1.0', time: { created: 1, updated: 2 } })
+  const message = JSON.stringify({ id: 'msg_1', sessionID: 'ses_1', role: 'user', time: { created: 1 } })
+  write('.local/share/opencode/storage/session/p1/ses_1.json', session('ses_1'))
+  write('.local/share/opencode/storage/message/ses_1/msg_1.json', message)
+  mkdirSync(join(home, '.local/share/opencode/storage/part'), { recursive: true })
+  const link = (path: string, to = 'elsewhere/secret'): void =>
+    symlinkSync(join(home, to), join(home, '.local/share/opencode', path))
+  const files = ['opencode.db', 'storage/session/p1/ses_2.json', 'storage/message/ses_1/msg_2.json']
+  for (const file of files) link(file)
+  write('elsewhere/parts/prt_1.json', JSON.stringify({ type: 'text', text: 'I am Grace Hopper of 12 Main Street.' }))
+  const folders = ['storage/session/p2', 'storage/part/msg_1']
+  for (const folder of folders) link(folder, 'elsewhere/parts')
+  const { stdout, status } = from('opencode')
+  expect([status, stdout]).toEqual([1, expect.stringMatching(/^opencode {2}1 session .* 1 new$/m)])
+  const named = [...stdout.matchAll(/^not kept: (.*): is a link to .*elsewhere.*, which is not in .*opencode$/gm)]
+  expect(named.map(([, path]) => path?.split('/opencode/')[1]).toSorted()).toEqual([...files, ...folders].toSorted())
+  expect(allBytes(join(home, 'sessions.db'))).not.toContain('Grace Hopper')
 })
 
 it("import names a sub-agent's session after its own id, in any order of the files", () => {

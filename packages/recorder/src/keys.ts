@@ -12,8 +12,18 @@ const keyPlaceholder = '[a key, not recorded]'
 
 const cleaned = (value: Json): Json => {
   if (typeof value === 'string') return cleanText(value)
-  if (Array.isArray(value)) return value.map(cleaned)
+  if (Array.isArray(value)) return value.map(cleanItem)
   return isObject(value) ? cleanFields(value as JsonObject) : value
+}
+
+/** An item of a list: after an argument such as `--api-key`, or as a pair of a name and a value, it may be a key. */
+const cleanItem = (item: Json, index: number, list: readonly Json[]): Json => {
+  const before = list[index - 1]
+  if (typeof item === 'string' && typeof before === 'string' && /^--?\w/.test(before) && !item.startsWith('-'))
+    return isKeyName(before) ? hidden(item) : cleaned(item)
+  if (!Array.isArray(item) || item.length !== 2) return cleaned(item)
+  const [name, value] = item as unknown as readonly [Json, Json]
+  return typeof name === 'string' && isKeyName(name) ? [name, hidden(value)] : cleaned(item)
 }
 
 const cleanFields = (fields: JsonObject): JsonObject => {
@@ -63,8 +73,10 @@ const isHeaders = (name: string): boolean => /(?:^|_)(?:headers|cookies)$/.test(
 const keyNames: readonly string[] = [
   ...['authorization', 'auth', 'authentication', 'bearer', 'jwt', 'cookie', 'set_cookie', 'credentials?', 'creds'],
   ...['passwords?', 'passwd', 'pwd', 'passphrase', 'secrets?', 'token', '(?:access|auth|api|bearer|session)_tokens'],
+  ...['oauth', 'auth_header', 'pat', 'password_hash', 'private_key_pem'],
   ...['api_?keys?', 'apikeys?', 'client_secret', 'connection_?string', 'sas', 'private_key_id', 'access_key_id'],
-  '(?:access|secret|private|auth|account|subscription|license|encryption|signing|service|master|admin|shared|storage|session|deploy|consumer)_?keys?',
+  '(?:access|secret|private|auth|account|subscription|license|encryption|signing|service|master|admin|shared|storage|session|deploy|consumer|ssh|functions)_?keys?',
+  '(?:openai|anthropic|azure|google|gemini|mistral|openrouter|groq|xai|deepseek|cohere|stripe)_?keys?',
 ]
 
 const keyName = new RegExp(`^(?:.{1,60}_)?(?:${keyNames.join('|')})$`)
@@ -81,6 +93,7 @@ const isKeyName = (name: string): boolean => {
 /** A name in lower case with underscores, decoded: `X%2DApi-Key` and `apiKey` as `x_api_key` and `api_key`. */
 const plainName = (name: string): string =>
   decoded(name.slice(0, 200))
+    .normalize('NFKC')
     .trim()
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
@@ -112,8 +125,15 @@ const cleanText = (text: string): string => {
     }
   }
   if (/^\s*[\w%.~-]{1,100}=\S*\s*$/.test(text)) return cleanPairs(`?${text}`).slice(1)
-  return text.replaceAll(/(?:[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s"'<>`]+/gi, cleanUrl)
+  return text
+    .replaceAll(/(?:[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s"'<>`]+/gi, cleanUrl)
+    .replaceAll(/\b(bearer|basic) (?=[a-z._~+/=-]{0,200}\d)[\w.~+/=-]{12,}/gi, `$1 ${keyPlaceholder}`)
+    .replaceAll(/(?<![\w?&#/=-])([\w-]{1,60})=[^\s;,"'<>[\]{}()]{6,}/g, cleanSetting)
 }
+
+/** A setting in a text, such as that of a connection: `host=h password=p`. */
+const cleanSetting = (setting: string, name: string): string =>
+  isKeyName(name) ? `${name}=${keyPlaceholder}` : setting
 
 /** A URL without its password and without the keys in its query and its fragment. */
 const cleanUrl = (url: string): string => {

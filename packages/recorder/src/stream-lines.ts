@@ -56,7 +56,7 @@ export const linesOfEvents = (
   const lines: EventLine[] = []
   let run: JsonObject[] = []
   const flush = (): void => {
-    lines.push(...linesOfRun(run))
+    for (const line of linesOfRun(run)) lines.push(line)
     run = []
   }
   for (const [index, { name }] of events.entries()) {
@@ -158,7 +158,7 @@ const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
     })
     const run: EventLine = [events[from] as JsonObject, to - from - 1, Object.fromEntries(columns)]
     const isShorter = to > from + 1 && JSON.stringify(run).length < JSON.stringify(single).length
-    lines.push(...(isShorter ? [run] : single))
+    for (const line of isShorter ? [run] : single) lines.push(line)
     from = to
   }
   return lines

@@ -134,7 +134,7 @@ describe('a request', () => {
 
   const gone = '[a key, not recorded]'
   it('has no values of fields named like a key', () => {
-    const hidden = ['api_key', 'apikey', 'APIKey', 'api%5Fkey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie', 'aws_secret_access_key', 'secret_key', 'private_key', 'vertex_credentials', 'auth', 'secrets', 'passwords', 'api_keys', 'Ocp-Apim-Subscription-Key'] // oxfmt-ignore
+    const hidden = ['api_key', 'apikey', 'APIKey', 'api%5Fkey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie', 'aws_secret_access_key', 'secret_key', 'private_key', 'vertex_credentials', 'auth', 'secrets', 'passwords', 'api_keys', 'Ocp-Apim-Subscription-Key', 'OPENAI_KEY', 'x-functions-key', 'ssh_key', 'auth_header', 'github_pat', 'oauth', 'ａｐｉ_key'] // oxfmt-ignore
     const shown = ['max_tokens', 'key', 'tokens', 'token_count', 'authorization_url', 'prompt_cache_key', 'public_key', 'eos_token'] // oxfmt-ignore
     for (const value of ['v', ['v'], { value: 'v' }, [{ a: { v: 1 } }], 5]) {
       const fields = Object.fromEntries([...hidden, ...shown].map((name) => [name, value]))
@@ -150,6 +150,13 @@ describe('a request', () => {
         form: 'a=1&api_key=x',
         bearer: ' Bearer x',
         said: 'Bearer tokens are used here.',
+        command: 'curl -H "Authorization: Bearer sk-1234567890ab" x',
+        dsn: 'host=h password=secret user=u',
+        connection: 'Server=h;User Id=u;Password=secret;',
+        args: ['--api-key', 'x', '--verbose', 'y', '--token', '--more'],
+        pairs: [['Authorization', 'x'], ['accept', 'y']], // oxfmt-ignore
+        required: ['password', 'user'],
+        described: 'sort=descending, token=none, a basic 2-step authentication',
       }),
     ).toEqual({
       ...{ headers: { a: [gone, { c: gone }] }, extra_headers: { e: gone }, auth: true, token: null },
@@ -158,6 +165,13 @@ describe('a request', () => {
       form: `a=1&api_key=${gone}`,
       bearer: gone,
       said: 'Bearer tokens are used here.',
+      command: `curl -H "Authorization: Bearer ${gone}" x`,
+      dsn: `host=h password=${gone} user=u`,
+      connection: `Server=h;User Id=u;Password=${gone};`,
+      args: ['--api-key', gone, '--verbose', 'y', '--token', '--more'],
+      pairs: [['Authorization', gone], ['accept', 'y']], // oxfmt-ignore
+      required: ['password', 'user'],
+      described: 'sort=descending, token=none, a basic 2-step authentication',
     })
   })
 

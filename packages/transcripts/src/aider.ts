@@ -41,7 +41,7 @@ const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Mes
   let beside: string[] = []
   const flush = (): void => {
     const text = said.join('\n').trim()
-    if (kind === 'aider') beside.push(...said)
+    if (kind === 'aider') beside = beside.concat(said)
     else if (kind !== undefined && text !== '') {
       messages.push({
         role: kind,

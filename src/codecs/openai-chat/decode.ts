@@ -70,7 +70,7 @@ export const readingOfRequest = (
   return {
     format,
     read: (list) => {
-      all.push(...readChatMessages(list, legacy))
+      for (const message of readChatMessages(list, legacy)) all.push(message)
       return all
     },
     copy: () => readingOfRequest(all, legacy.copy()),

@@ -120,7 +120,7 @@ export const renderRange = (
         const text = selected[next]
         if (text === undefined) continue
         texts.push(text)
-        positions.push(...(lines[next] as SummaryLine).positions)
+        for (const position of (lines[next] as SummaryLine).positions) positions.push(position)
       }
       shown.push(markerOf(record, from, block.from, texts, positions))
     }

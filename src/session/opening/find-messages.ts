@@ -71,13 +71,17 @@ const textsInSources = ({ content }: Pick<Message, 'content'>): readonly string[
   (content as readonly Part[]).flatMap((part) => {
     if (part.type === 'tool_result') return textsInSources(part)
     if (part.type !== 'file' && part.type !== 'image') return []
-    if (part.source.type === 'url') return decoded(part.source.url)
-    if (part.source.type !== 'base64') return []
-    const { data } = part.source
-    const text = textOfBase64(data)
-    const bytes = text === undefined ? bytesOfBase64(data) : undefined
-    return text !== undefined ? [text] : bytes === undefined ? [] : [charactersOf(bytes)]
+    if (part.source.type === 'base64') return textsInBase64(part.source.data)
+    if (part.source.type !== 'url') return []
+    const inUrl = /^data:[^,]{0,500};base64,/i.exec(part.source.url)
+    return inUrl === null ? decoded(part.source.url) : textsInBase64(part.source.url.slice(inUrl[0].length))
   })
+
+const textsInBase64 = (data: string): readonly string[] => {
+  const text = textOfBase64(data)
+  const bytes = text === undefined ? bytesOfBase64(data) : undefined
+  return text !== undefined ? [text] : bytes === undefined ? [] : [charactersOf(bytes)]
+}
 
 const decoded = (url: string): readonly string[] => {
   try {

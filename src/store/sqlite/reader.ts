@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import { Damaged } from '../port/damage-error.ts'
 import type { Answer } from '../port/driver.ts'
-import { positionsOf, type Positions } from '../rules/lookup.ts'
+import { positionsOf } from '../rules/lookup.ts'
 import type { StoredRow } from '../port/row.ts'
-import { nextTurn, sliceRows } from '../port/slices.ts'
+import { nextTurn, sliceBytes, sliceRows } from '../port/slices.ts'
 import type { RowRange } from '../port/store.ts'
 import { isDamage } from './fault.ts'
 import { headIn } from './log.ts'
@@ -38,16 +38,15 @@ export class Reader {
     if (isLeft(placed)) return placed
     const { segment, positions } = placed.right
     const found: StoredRow[] = []
-    for (let from = positions.start; from < positions.end; from += sliceRows) {
-      if (from > positions.start) await nextTurn()
-      const part = damageIn(id, () =>
-        right(this.#piece(segment, { start: from, end: Math.min(from + sliceRows, positions.end) })),
-      )
+    for (let { start } = positions; start < positions.end;) {
+      if (start > positions.start) await nextTurn()
+      const part = damageIn(id, () => right(this.#slice(segment, start, positions.end)))
       // If the log was removed meanwhile, missing rows are not damage.
       if (isLeft(part))
         return Number(this.#logs.find(scope, id)?.['segment'] ?? -1) === segment
           ? part
           : left({ _tag: 'NoSuchLog', id })
+      start += part.right.length
       for (const row of part.right) if (range.only === undefined || row.kind === range.only) found.push(row)
     }
     return right(Object.freeze(found))
@@ -69,12 +68,24 @@ export class Reader {
     )
   }
 
-  #piece(segment: number, { start, end }: Positions): readonly StoredRow[] {
+  /** The rows from `start` that are read in one turn, and at least one of them. Throws Damaged. */
+  #slice(segment: number, start: number, to: number): readonly StoredRow[] {
+    let end = Math.min(start + sliceRows, to)
+    while (end - start > 1 && this.#bytesIn(segment, start, end) > sliceBytes) end = start + ((end - start) >> 1)
     return elseOneByOne(
       () => this.#rows.read(segment, start, end),
       Array.from({ length: end - start }, (_, index) => start + index),
       (position) => this.#rows.read(segment, position, position + 1),
     )
+  }
+
+  #bytesIn(segment: number, start: number, end: number): number {
+    try {
+      return this.#rows.bytesIn(segment, start, end)
+    } catch (error) {
+      if (isDamage(error) || error instanceof Damaged) return 0 // the read finds which row is damaged
+      throw error
+    }
   }
 
   /** Runs several reads on the same state of the file. */

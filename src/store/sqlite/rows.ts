@@ -133,6 +133,16 @@ export class Rows {
     return rows
   }
 
+  /** The bytes of these rows' bodies, from their lengths alone. Throws Damaged. */
+  bytesIn(segment: number, from: number, to: number): number {
+    let bytes = 0
+    for (const stretch of this.stretches(segment, from, to)) {
+      const found = this.#sql.bytes().get(stretch.segment, stretch.from, stretch.segment, stretch.to)
+      bytes += Number(found?.['bytes'] ?? 0)
+    }
+    return bytes
+  }
+
   placeAt(segment: number, position: number): KindIndex {
     const [stretch] = this.stretches(segment, position, position + 1)
     const found = this.#place.get(stretch?.segment ?? segment, position) as { readonly place: number } | undefined
@@ -247,6 +257,7 @@ const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
     insert:
       'insert into row (id, place, node, body, at, salt, erased, blocks) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?, ?)',
+    bytes: 'select sum(octet_length(body)) as bytes from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     end: 'select place, node from row where id = (? << 32) + ?',
     there: 'select count(node) as there from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     erase: 'update row set body = ?, salt = null, erased = ?, blocks = null where id = (? << 32) + ?',

@@ -281,7 +281,25 @@ const databasesIn = async (folder: string, env: Env, unread: string[]): Promise<
   if (named === ':memory:') return []
   if (named) return [isAbsolute(named) ? named : join(folder, named)]
   const entries = entriesOf(folder, unread)
-  return entries.flatMap(({ name }) => (/^opencode(?:-[\w.-]+)?\.db$/.test(name) ? [join(folder, name)] : []))
+  return entries.flatMap(({ name }) => {
+    const path = join(folder, name)
+    return /^opencode(?:-[\w.-]+)?\.db$/.test(name) && isInside(folder, path, unread) ? [path] : []
+  })
+}
+
+/** Whether a file or folder is in a folder, or can't be reached. A link to somewhere else is named in `unread`. */
+const isInside = (folder: string, path: string, unread: string[]): boolean => {
+  let real: string
+  let base: string
+  try {
+    base = realpathSync.native(folder)
+    real = realpathSync.native(path)
+  } catch {
+    return true
+  }
+  if (real.startsWith(base.endsWith(sep) ? base : base + sep)) return true
+  unread.push(`${path}: is a link to ${real}, which is not in ${folder}`)
+  return false
 }
 
 /**
@@ -357,13 +375,18 @@ const filesOfStorage = (root: string, unread: string[]): Pick<Found, 'sources' |
   const others: Found['others'][number][] = []
   if (!existsSync(join(folder, 'session'))) return { sources, others }
   const jsonIn = (...steps: readonly string[]): readonly FoundFile[] =>
-    entriesOf(join(folder, ...steps), unread)
-      .filter(({ name }) => name.endsWith('.json'))
+    (isInside(root, join(folder, ...steps), unread) ? entriesOf(join(folder, ...steps), unread) : [])
+      .filter(
+        (entry) =>
+          entry.name.endsWith('.json') &&
+          (!entry.isSymbolicLink() || isInside(root, join(folder, ...steps, entry.name), unread)),
+      )
       .map(({ name }) => foundAt(root, join(folder, ...steps, name)))
       .filter((found) => found !== undefined)
       .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  if (!isInside(root, join(folder, 'session'), unread)) return { sources, others }
   for (const { name: project } of entriesOf(join(folder, 'session'), unread))
-    for (const session of existsSync(join(folder, 'session', project)) ? jsonIn('session', project) : []) {
+    for (const session of jsonIn('session', project)) {
       const messages = jsonIn('message', basename(session.path, '.json'))
       const parts = messages.flatMap(({ path }) => jsonIn('part', basename(path, '.json')))
       const changed = messages.reduce((latest, one) => Math.max(latest, one.changed), session.changed)

@@ -37,7 +37,7 @@ export const callsOfSessions = async (
       return left(`session ${JSON.stringify(id)} can't be read: ${sessionFaultText(session.left as RecordFault)}`)
     const calls = await callsOfSession(store, session.right, shared)
     if (isLeft(calls)) return calls
-    all.push(...calls.right)
+    for (const call of calls.right) all.push(call)
   }
   return right(all.toSorted((one, other) => one.at - other.at).map(({ call }) => call))
 }

@@ -136,7 +136,7 @@ async function* readTree(
   let level: readonly BlockId[] = [id]
   const ids: BlockId[] = []
   for (let height = heightOf(len); ; height--) {
-    ids.push(...level)
+    for (const id of level) ids.push(id)
     const nodes = yield* nodesOf(store, level, height)
     if (height > 0) {
       level = nodes.flatMap((node) => (hasField(node, 'nodes') ? node.nodes : []))
