@@ -86,6 +86,7 @@ const bundle = async (
                 name: 'sqlite',
                 test: (id) => id.includes('node-sqlite') || /store[/\\]sqlite[/\\](?!index|check)/.test(id),
               },
+              { name: 'prices', test: /prices[/\\]model-prices/ }, // else the entry of packages would export more
             ],
           },
         },
