@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { assistant, createSession, memoryStore, toolCall, toolResult, user } from 'indelible'
+import { assistant, createSession, forkSession, memoryStore, toolCall, toolResult, user, type Message } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { traceOf } from '../src/server/trace.ts'
 import { withSubAgents } from './agents.ts'
@@ -73,6 +73,49 @@ it('recorded sessions of one client: the prompt shows which call started which; 
   ])
   const below = await traceOf(store, 'second')
   expect(below.agents.map(({ id }) => id)).toEqual(['second', 'third'])
+})
+it('a recorded sub-agent that begins with the history of its parent is in the trace, with its own calls only', async () => {
+  const store = memoryStore()
+  const look = 'Look at the rules of the calendar, one by one.'
+  const lead = await createSession(store, {
+    id: 'lead',
+    metadata: { client: 'thread-1', recorder: {} },
+    messages: [
+      user('Why does it fail?'),
+      assistant(toolCall('c1', 'shell', '{"command":"ls"}')),
+      toolResult('c1', 'year.ts'),
+    ],
+  })
+  const fork = async (id: string, client: string, from: string, own: Message[]): Promise<void> => {
+    const forked = await forkSession(store, from, { id, metadata: { client, recorder: {} } })
+    await forked.append(own)
+    await forked.close()
+  }
+  await fork('reader', 'thread-2', 'lead', [
+    user(look),
+    assistant(toolCall('r1', 'shell', '{"command":"cat rules.ts"}')),
+  ])
+  await fork('second reader', 'thread-3', 'lead', [user('And this is another prompt.')])
+  await fork('below', 'thread-4', 'reader', [user('One level more.')])
+  await fork('rewound', 'thread-1', 'lead', [user('No, begin again.')])
+  await lead.append([
+    assistant(
+      toolCall('c2', 'spawn_agent', JSON.stringify({ message: look })),
+      toolCall('c3', 'spawn_agent', JSON.stringify({ message: 'a text that the sub-agent was not sent' })),
+    ),
+    toolResult('c2', 'done'),
+    toolResult('c3', '{"agent_id":"thread-3"}'),
+  ])
+  await lead.close()
+  const { agents } = await traceOf(store, 'lead')
+  expect(
+    agents.map(({ id, parent, call, tools }) => [id, parent, call, tools.map(({ position }) => position)]),
+  ).toEqual([
+    ['lead', undefined, undefined, [1, 3, 3]],
+    ['reader', 0, 1, [4]],
+    ['second reader', 0, 2, []],
+    ['below', 1, undefined, []],
+  ])
 })
 it('a session that can not be read is named, and the others are traced', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-trace-'))
