@@ -41,6 +41,13 @@ it("a sub-agent's trace has its own sub-agents only", async () => {
   await withSubAgents(store)
   const { agents } = await traceOf(store, 'main.agent-a22')
   expect(agents.map(({ id }) => id)).toEqual(['main.agent-a22'])
+  const above = await traceOf(store, 'main.agent-a11')
+  expect(above.agents.map(({ id, parent, call }) => [id, parent, call])).toEqual([
+    ['main.agent-a11', undefined, undefined],
+    ['main.agent-a22', 0, 1],
+  ])
+  const beside = await traceOf(store, 'main.agent-a33')
+  expect(beside.agents.map(({ id }) => id)).toEqual(['main.agent-a33'])
 })
 it('recorded sessions of one client: the prompt shows which call started which; others stand at the end of the first', async () => {
   let now = 0

@@ -32,10 +32,14 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
     ))
       read.push(agent)
   const parents = parentsIn(read)
-  const isFirst = !relatives.some((one) => !declared.has(one.id) && one.created < session.created)
+  const isFirst = !relatives.some(
+    ({ id: of, created, metadata }) =>
+      !declared.has(of) && created < session.created && metadata['client'] === session.metadata['client'],
+  )
   const kept = read.flatMap((agent, index) => {
-    const isPart = index === 0 || declared.has(agent.session.id) || parents[index] !== undefined || isFirst
-    return isPart ? [index] : []
+    const { id: of, metadata } = agent.session
+    const isOfFirst = isFirst && isText(metadata['client']) && metadata['client'] === session.metadata['client']
+    return declared.has(of) || isBelow(parents, index, 0) || isOfFirst ? [index] : []
   })
   const places = new Map(kept.map((from, to) => [from, to]))
   const byId = new Map(kept.map((index) => [read[index]?.session.id, index]))
@@ -56,6 +60,8 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
 
 /** The most sessions to read at the same time: they are in memory whole. */
 const sessionsAtOnce = 8
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 interface Relatives {
   /** The sessions that may be sub-agents of a session, in the order of their creation. */
@@ -88,9 +94,12 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
         queue.push(id)
       }
   const client = root.metadata['client']
+  // Files of a program name the first session, also those of sub-agents that a sub-agent started.
+  const first = parentIdOf(root)
   const isRelative = ({ id, metadata, forkedFrom }: ViewedSession): boolean =>
     declared.has(id) ||
-    (id !== root.id && typeof client === 'string' && metadata['client'] === client && forkedFrom === undefined)
+    (id !== root.id && first !== undefined && parentIdOf({ id, metadata }) === first) ||
+    (id !== root.id && isText(client) && metadata['client'] === client && forkedFrom === undefined)
   return { relatives: all.filter(isRelative).toSorted((a, b) => a.created - b.created), declared }
 }
 
@@ -100,8 +109,8 @@ const isSubAgentFork = (
   parent: ViewedSession | undefined,
 ): one is ViewedSession & { readonly forkedFrom: ForkPoint } =>
   one.forkedFrom !== undefined &&
-  typeof one.metadata['client'] === 'string' &&
-  typeof parent?.metadata['client'] === 'string' &&
+  isText(one.metadata['client']) &&
+  isText(parent?.metadata['client']) &&
   one.metadata['client'] !== parent.metadata['client']
 
 interface ReadTool {
@@ -235,6 +244,16 @@ interface Parent {
   readonly call: number
 }
 
+/** Whether an agent is another one, or is started by one below it. */
+const isBelow = (parents: readonly (Parent | undefined)[], index: number, other: number): boolean => {
+  const seen = new Set<number>()
+  for (let at: number | undefined = index; at !== undefined && !seen.has(at); at = parents[at]?.agent) {
+    if (at === other) return true
+    seen.add(at)
+  }
+  return false
+}
+
 /** The calls that started agents, by the agents' indexes. The first agent has none. Cost: O(texts of calls · agents) */
 const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[] => {
   const byName = new Map(
@@ -247,16 +266,14 @@ const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[
   )
   const found: (Parent | undefined)[] = agents.map(() => undefined)
   const taken = new Set<ReadTool>()
-  const isBelow = (index: number, other: number): boolean => {
-    const seen = new Set<number>()
-    for (let at: number | undefined = index; at !== undefined && !seen.has(at); at = found[at]?.agent) {
-      if (at === other) return true
-      seen.add(at)
-    }
-    return false
-  }
   const take = (child: number | undefined, agent: number, call: number, tool: ReadTool): void => {
-    if (child === undefined || child === 0 || found[child] !== undefined || taken.has(tool) || isBelow(agent, child))
+    if (
+      child === undefined ||
+      child === 0 ||
+      found[child] !== undefined ||
+      taken.has(tool) ||
+      isBelow(found, agent, child)
+    )
       return
     found[child] = { agent, call }
     taken.add(tool)
