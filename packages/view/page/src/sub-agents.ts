@@ -44,12 +44,11 @@ export const useSubAgents = (record: SessionRecord): void => {
       record.entries.some(({ position }) => callsIn(record, position).some(({ name }) => startsAgents.test(name)))
     if (!isWhole || trace === undefined || !hasAgents()) return undefined
     let isGone = false
-    trace(record.id).then(
-      (read) => {
-        if (!isGone) found.value = linksOf(record, read)
-      },
-      () => {}, // the view of the trace says why
-    )
+    const find = async (): Promise<void> => {
+      const links = linksOf(record, await trace(record.id))
+      if (!isGone) found.value = links
+    }
+    find().catch(() => {}) // the view of the trace shows why
     return () => {
       isGone = true
       found.value = new Map()
