@@ -1,6 +1,6 @@
 /**
- * The bytes that `answers: 'exact'` adds: the recorded streams of real providers (`../shared/data/wire`), as the turns of
- * one conversation for each API, on SQLite. Argument: the folder with them.
+ * The bytes that `answers: 'exact'` adds: single recorded streams of real providers, put together as the turns of one
+ * made-up conversation for each API, on SQLite. Argument: the folder with them.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -52,6 +52,7 @@ it('no call in the command or the page spreads a list into its arguments, except
     'Highlight(...ranges)', // at most 500
     'Math.min(...series.value', // a series for each policy
     'Math.min(...(money ?? [])',
+    'run(...own.map(', // the columns of a table
     'join(folder, ...', // the steps of a path
     'update(...', // of a reducer
   ]

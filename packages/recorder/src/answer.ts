@@ -108,7 +108,10 @@ export class AnswerReader {
     const isList = body.trimStart().startsWith('[')
     for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
     const { wire, ended, error } = this.#state
-    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after, isList ? undefined : body)
+    const state = { ended: isList ? ended : wire !== undefined, error }
+    if (!isList) return this.#answered(wire, state, after, body)
+    const list = parseJson(body)
+    return this.#answered(wire, state, after, undefined, isLeft(list) ? undefined : (list.right as Json))
   }
 
   #event(data: string): void {
@@ -126,6 +129,7 @@ export class AnswerReader {
     state: Pick<StreamState, 'ended' | 'error'>,
     after: readonly Message[],
     text?: string,
+    list?: Json,
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
     const decoded = wire && this.#api.messages(wire, after)
@@ -149,7 +153,8 @@ export class AnswerReader {
       error:
         error ??
         (decoded !== undefined && isLeft(decoded) ? `the answer can't be read: ${decoded.left._tag}` : undefined),
-      body: jsonOf(wire ?? (text === '' ? undefined : text)),
+      // A list without a message, such as that of an error, is not what its chunks are together.
+      body: jsonOf(messages.length === 0 && list !== undefined ? list : (wire ?? (text === '' ? undefined : text))),
       event: jsonOf(this.#errorEvent),
       events: this.#events?.length === 0 ? undefined : this.#events,
     }

@@ -72,7 +72,7 @@ export type CallOutcome = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 's
 /** Other recorders may append in between; the limit keeps a store that always refuses from blocking forever. */
 const mostAttempts = 100
 
-/** The most characters of the body of an answer without a message. */
+/** The most characters of the body of an answer without a message, and of the event that reports an error. */
 const mostReply = 2 ** 16
 
 /** Records calls into the conversations that they continue. */
@@ -200,7 +200,7 @@ export class Calls {
     const said = broken ?? answered?.error
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
-    const { messages, reply } = this.#kept(asked, model, answered)
+    const { messages, reply } = this.#kept(asked, model, answered, told.status)
     const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
     const details: CallDetails = {
       api: asked.api,
@@ -290,6 +290,7 @@ export class Calls {
     asked: ParsedRequest,
     model: string,
     answered: RecordedAnswer | undefined,
+    status: number | undefined,
   ): { readonly messages: readonly Message[]; readonly reply: CallDetails['reply'] } {
     if (answered === undefined) return { messages: [], reply: undefined }
     const forms = this.#forms
@@ -300,8 +301,13 @@ export class Calls {
       answered.events && (forms.events(withoutEnvelopes(asked.api, answered.events)) as unknown as Json | undefined)
     const [first, ...others] = messages
     if (first === undefined) {
-      const isLong = JSON.stringify([body, events]).length > mostReply
-      const reply = isLong ? present({ event }) : present({ body, event, events })
+      const reply = isLong([body, events])
+        ? present({
+            // Without the sentence of an error, its beginning is all that says what it was.
+            body: answered.error === undefined && (status ?? 0) >= 400 ? beginningOf(body) : undefined,
+            event: isLong(event) ? undefined : event,
+          })
+        : present({ body, event, events })
       return { messages, reply: Object.keys(reply).length === 0 ? undefined : reply }
     }
     const { id, stop, usage } = answered
@@ -318,6 +324,14 @@ export class Calls {
     return { messages: [kept, ...others], reply: event === undefined ? undefined : { event } }
   }
 }
+
+const isLong = (value: unknown): boolean => (JSON.stringify(value)?.length ?? 0) > mostReply
+
+/** The beginning of a body, as a text. */
+const beginningOf = (body: Json | undefined): string | undefined =>
+  body === undefined
+    ? undefined
+    : (typeof body === 'string' ? body : JSON.stringify(body)).slice(0, mostReply).toWellFormed()
 
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array | undefined) => string }
 

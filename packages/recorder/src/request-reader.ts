@@ -13,7 +13,10 @@ interface SentList {
   readonly api: Api
   readonly list: readonly unknown[]
   readonly messages: readonly Message[]
-  /** The reading of its first `len` elements, which gave `settled` messages that no later element changes. */
+  /**
+   * The reading of its first `len` elements, none of them as the last of a list. It gave `settled` messages that no later
+   * element changes.
+   */
   readonly begun: { readonly reading: ListReading; readonly len: number; readonly settled: number }
 }
 
@@ -61,7 +64,9 @@ export class RequestReader {
   #decode(api: Api, whole: readonly unknown[]): readonly Message[] | undefined {
     const grown = this.#lists.find(whole)
     const { earlier, list } = grown
-    const isContinued = earlier !== undefined && earlier.api === api && earlier.begun.len <= grown.len
+    // What comes last in a list may be read in another way, so a list that was cut to that length is read anew.
+    const isContinued =
+      earlier !== undefined && earlier.api === api && earlier.begun.len <= grown.len && earlier.begun.len < list.length
     const before = isContinued ? earlier.begun : undefined
     const reading = before === undefined ? api.reading() : before.reading.copy()
     const from = before?.len ?? 0

@@ -131,3 +131,9 @@ it('a message is read once, wherever it is in a conversation', () => {
   sentDigestOf(message)
   expect(reads).toBe(sent)
 })
+
+it('the digest of a message as it was sent leaves out what only the record has', () => {
+  const recorded: Message = { ...user('a'), id: 'm1', meta: { indelible: { digest: 'd' }, openai: { name: 'n' } } }
+  expect(sentDigestOf(recorded)).toBe(sentDigestOf({ ...user('a'), meta: { openai: { name: 'n' } } }))
+  expect(sentDigestOf(recorded)).not.toBe(sentDigestOf(user('a')))
+})

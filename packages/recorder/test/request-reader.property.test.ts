@@ -1,22 +1,48 @@
 /**
  * A request that continues earlier ones is read only as far as it is new. What comes out must be what the request says by
- * itself: for lists that grow, are cut, change in the middle, and whose cache marks move, in all formats.
+ * itself: for lists that grow, are cut, change in the middle, come in turns, and whose cache marks move, in all formats.
  */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isLeft } from 'indelible/internal/json'
-import type { Message } from 'indelible'
+import { isLeft, isObject, sortKeys, type Json } from 'indelible/internal/json'
+import { listSessions, memoryStore, openSession, type Message } from 'indelible'
+import { detailsOf, recordingFetch, sentMessages } from '@indelible/recorder'
 import { formsOf } from '../src/content.ts'
 import { identityOf } from '../src/identity.ts'
+import { toSentMessage } from '../src/receipt.ts'
 import { RequestReader } from '../src/request-reader.ts'
 import { apiOf, parseRequestBody, type ObservedRequest } from '../src/wire.ts'
 import type { Api } from '../src/apis/index.ts'
+import { rounds } from '../../../test/rounds.ts'
 
 const text = fc.constantFrom('a', 'ends in space ', '', 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz', 'déjà ☃', '\ud800')
 const id = fc.constantFrom('c1', 'c2', 'c3', 'x'.repeat(70))
 const name = fc.constantFrom('look', 'day', 'not a name')
 const args = fc.constantFrom('{}', '{"b":1,"a":[2]}', '{"broken', '')
 const mark = fc.constantFrom({}, {}, { cache_control: { type: 'ephemeral' } })
+/** Fields that no format knows, which are kept. They differ in what a careless comparison takes for the same. */
+const kept = fc
+  .constantFrom(
+    '{}',
+    '{}',
+    '{"k":{"a":1,"b":2}}',
+    '{"k":{"b":2,"a":1}}',
+    '{"k":{"a":1}}',
+    '{"k":{"a":1,"b":null}}',
+    '{"k":[1,2]}',
+    '{"k":[1,2,3]}',
+    '{"k":{"0":1,"1":2}}',
+    '{"k":{"0":1,"1":2,"length":2}}',
+    '{"k":{"__proto__":{"a":1}}}',
+    '{"k":{"__proto__":{"a":2}}}',
+    '{"k":{"toString":1}}',
+    '{"k":null}',
+    '{"k":"1"}',
+    '{"k":1}',
+    '{"k":true}',
+    '{"l":{"a":1,"b":2}}',
+  )
+  .map((json) => JSON.parse(json) as object)
 const object = (fields: { readonly [name: string]: unknown }): fc.Arbitrary<object> =>
   fc.record(
     Object.fromEntries(
@@ -29,7 +55,9 @@ const object = (fields: { readonly [name: string]: unknown }): fc.Arbitrary<obje
     ),
   )
 const marked = (value: fc.Arbitrary<object>): fc.Arbitrary<object> =>
-  fc.tuple(value, mark).map(([fields, more]) => Object.assign({}, fields, more))
+  fc.tuple(value, kept, mark).map(([fields, ...more]) => Object.assign({}, fields, ...more) as object)
+const withKept = (value: fc.Arbitrary<object>): fc.Arbitrary<object> =>
+  fc.tuple(value, kept).map(([fields, more]) => Object.assign({}, fields, more))
 const some = (...values: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> =>
   fc.array(fc.oneof(...values), { maxLength: 3 })
 
@@ -85,7 +113,7 @@ const formats: { readonly [api: string]: Format } = {
     list: 'input',
     element: fc.oneof(
       object({ role: fc.constantFrom('user', 'assistant', 'developer'), content: text }),
-      object({ type: 'message', role: 'user', content: some(object({ type: 'input_text', text })) }),
+      object({ type: 'message', role: 'user', content: some(withKept(object({ type: 'input_text', text }))) }),
       object({ type: 'message', role: 'assistant', id, content: some(object({ type: 'output_text', text })) }),
       object({ type: 'reasoning', id, summary: some(object({ type: 'summary_text', text })) }),
       object({ type: 'function_call', call_id: id, name, arguments: args }),
@@ -108,7 +136,7 @@ const formats: { readonly [api: string]: Format } = {
     url: 'https://generativelanguage.googleapis.com/v1beta/models/m:generateContent',
     list: 'contents',
     element: fc.oneof(
-      object({ role: fc.constantFrom('user', 'model'), parts: some(object({ text })) }),
+      object({ role: fc.constantFrom('user', 'model'), parts: some(withKept(object({ text }))) }),
       object({
         role: 'model',
         parts: fc.array(object({ functionCall: object({ name, args: object({}) }) }), { maxLength: 2 }),
@@ -128,8 +156,10 @@ const formats: { readonly [api: string]: Format } = {
 type Change =
   | { readonly kind: 'append'; readonly elements: readonly unknown[] }
   | { readonly kind: 'replace'; readonly at: number; readonly element: unknown }
-  | { readonly kind: 'cut'; readonly at: number }
-  | { readonly kind: 'fork' }
+  | { readonly kind: 'field'; readonly at: number; readonly fields: object }
+  | { readonly kind: 'cut'; readonly by: number }
+  | { readonly kind: 'fork'; readonly at: number }
+  | { readonly kind: 'other'; readonly elements: readonly unknown[] }
   | { readonly kind: 'unreadable'; readonly at: number }
 
 const changes = (element: fc.Arbitrary<unknown>): fc.Arbitrary<readonly Change[]> => {
@@ -141,15 +171,20 @@ const changes = (element: fc.Arbitrary<unknown>): fc.Arbitrary<readonly Change[]
         arbitrary: fc.record({ kind: fc.constant('append' as const), elements: fc.array(element, { maxLength: 12 }) }),
       },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant('replace' as const), at, element }) },
-      fc.record({ kind: fc.constant('cut' as const), at }),
-      fc.record({ kind: fc.constant('fork' as const) }),
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('field' as const), at, fields: kept }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('cut' as const), by: fc.oneof(fc.nat(20), fc.constant(8)) }),
+      },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('fork' as const), at }) },
+      fc.record({ kind: fc.constant('other' as const), elements: fc.array(element, { maxLength: 4 }) }),
       fc.record({ kind: fc.constant('unreadable' as const), at }),
     ),
-    { minLength: 3, maxLength: 12 },
+    { minLength: 3, maxLength: 15 },
   )
 }
 
-/** The list after a change. `fork` continues the list before the last one. */
+/** The list after a change. `fork` is an earlier list again, `other` a new one. */
 const changed = (lists: readonly (readonly unknown[])[], change: Change): readonly unknown[] => {
   const last = lists.at(-1) ?? []
   switch (change.kind) {
@@ -157,21 +192,33 @@ const changed = (lists: readonly (readonly unknown[])[], change: Change): readon
       return [...last, ...change.elements]
     case 'replace':
       return last.with(Math.floor(change.at * last.length), change.element)
+    case 'field':
+      return last.map((one, index) =>
+        index === Math.floor(change.at * last.length) && isObject(one) ? Object.assign({}, one, change.fields) : one,
+      )
     case 'cut':
-      return last.slice(0, Math.floor(change.at * last.length))
+      return last.slice(0, Math.max(0, last.length - change.by))
     case 'fork':
-      return lists.at(-2) ?? []
+      return lists[Math.floor(change.at * lists.length)] ?? []
+    case 'other':
+      return change.elements
     case 'unreadable':
       return last.toSpliced(Math.floor(change.at * last.length), 0, 7)
   }
 }
+
+/** An element, also with a field that no format knows. */
+const withMore = (element: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(element, fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, kept))
+    .map(([one, more]) => (isObject(one) ? Object.assign({}, one, more) : one))
 
 describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, element }) => {
   const request: ObservedRequest = { method: 'POST', url, header: () => undefined }
   const api = apiOf(request) as Api
   it('is read as if it was the first', () => {
     fc.assert(
-      fc.property(changes(element), (steps) => {
+      fc.property(changes(withMore(element)), (steps) => {
         const forms = formsOf({ redact: true })
         const reader = new RequestReader(forms)
         const lists: (readonly unknown[])[] = []
@@ -183,6 +230,7 @@ describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, 
           const whole = parseRequestBody(api, body, request)
           const read = reader.parse(api, body, request)
           expect(read).toEqual(whole)
+          expect(JSON.stringify(read)).toBe(JSON.stringify(whole)) // the order of fields, too
           if (isLeft(read) || isLeft(whole)) continue
           const recorded = reader.recorded(read.right).messages
           const own = structuredClone(whole.right.messages).map((message) => forms.asked(message as Message))
@@ -190,7 +238,7 @@ describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, 
           expect(recorded.map(identityOf)).toEqual(structuredClone(own).map((message) => identityOf(message)))
         }
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(100, 2000) },
     )
   })
 
@@ -212,6 +260,85 @@ describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, 
   })
 })
 
+it.each(Object.entries(formats))(
+  'growing calls of %s are recorded as they were sent',
+  async (_, { url, list, element }) => {
+    const request: ObservedRequest = { method: 'POST', url, header: () => undefined }
+    const api = apiOf(request) as Api
+    const asked = formsOf({ redact: true }).asked
+    await fc.assert(
+      fc.asyncProperty(changes(withMore(element)), async (steps) => {
+        const store = memoryStore()
+        const answer = async (): Promise<Response> => new Response(null, { status: 503 })
+        const fetch = recordingFetch({ store, redact: true, fetch: answer })
+        const lists: (readonly unknown[])[] = []
+        const sent: string[] = []
+        for (const step of steps) {
+          if (step.kind === 'unreadable' || (step.kind === 'replace' && (lists.at(-1) ?? []).length === 0)) continue
+          const next = changed(lists, step)
+          lists.push(next)
+          // The number tells the receipts apart.
+          const body = JSON.stringify({ model: 'm', temperature: lists.length, [list]: next })
+          const whole = parseRequestBody(api, body, request)
+          if (isLeft(whole)) throw new Error(whole.left)
+          sent.push(JSON.stringify(whole.right.messages.map((message) => toSentMessage(asked(message)))))
+          await fetch(url, { method: 'POST', body })
+        }
+        await fetch.close()
+        const recorded: string[] = []
+        for (const { id } of (await listSessions(store, { limit: 1000 })).sessions) {
+          const session = await openSession(store, id)
+          for (const note of session.notes()) {
+            if (note.type !== 'receipt') continue
+            const { temperature } = (detailsOf(note, session) as { parameters: { temperature?: number } }).parameters
+            recorded[Number(temperature) - 1] = JSON.stringify(await sentMessages(store, session, note))
+          }
+        }
+        expect(recorded.map(sorted)).toEqual(sent.map(sorted))
+      }),
+      { numRuns: rounds(12, 200) },
+    )
+  },
+)
+
+/** JSON in one order of fields: a record has its own. */
+const sorted = (json: string): unknown => sortKeys(JSON.parse(json) as Json)
+
+it.each([true, false])('settings are recorded as they were sent: content %s', (content) => {
+  const setting = fc.constantFrom<Json>(
+    'a',
+    'b',
+    [{ type: 'text', text: 'a' }],
+    [{ text: 'a', type: 'text' }],
+    { stop: 'a' },
+    [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'a' },
+    ],
+    ...Array.from({ length: 12 }, (_, index) => [{ name: 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz', index }]),
+  )
+  fc.assert(
+    fc.property(fc.array(fc.record({ system: setting, tools: setting, stop: setting }), { minLength: 20 }), (all) => {
+      const forms = formsOf({ redact: true, content })
+      const reader = new RequestReader(forms)
+      for (const settings of all) {
+        const body = { messages: [], ...settings }
+        const read = readBy(reader, anthropicRequest, body)
+        if (isLeft(read)) throw new Error(read.left)
+        const { system, tools, parameters } = reader.recorded(read.right)
+        expect(JSON.stringify([system, tools, parameters])).toBe(
+          JSON.stringify([
+            forms.system(settings.system),
+            forms.tools(settings.tools),
+            forms.beside({ stop: settings.stop }),
+          ]),
+        )
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
 const anthropicRequest: ObservedRequest = {
   method: 'POST',
   url: 'https://api.anthropic.com/v1/messages',
@@ -220,6 +347,54 @@ const anthropicRequest: ObservedRequest = {
 const chatRequest: ObservedRequest = { ...anthropicRequest, url: 'https://api.openai.com/v1/chat/completions' }
 const readBy = (reader: RequestReader, request: ObservedRequest, body: object): ReturnType<RequestReader['parse']> =>
   reader.parse(apiOf(request) as Api, JSON.stringify(body), request)
+
+it.each([20, 8])('a list of %d messages that is cut to any length is read as that list', (len) => {
+  const messages = Array.from({ length: len }, (_, index) =>
+    index % 2 === 0 ? { role: 'user', content: 'a' } : { role: 'assistant', content: 'ends in space ' },
+  )
+  for (let cut = 0; cut <= len; cut++) {
+    const reader = new RequestReader(formsOf({}))
+    readBy(reader, anthropicRequest, { messages })
+    const body = { messages: messages.slice(0, cut) }
+    expect(readBy(reader, anthropicRequest, body)).toEqual(
+      readBy(new RequestReader(formsOf({})), anthropicRequest, body),
+    )
+  }
+})
+
+it.each(['more', 'name'])('a message that differs in its field %s alone is another one', (field) => {
+  for (let at = 0; at < 12; at++) {
+    const reader = new RequestReader(formsOf({}))
+    for (const value of ['a', 'b']) {
+      const messages = Array.from({ length: 12 }, (_, index) => ({
+        ...{ role: 'user', content: 'a' },
+        ...(index === at && { [field]: value }),
+      }))
+      expect(readBy(reader, chatRequest, { messages })).toEqual(
+        readBy(new RequestReader(formsOf({})), chatRequest, { messages }),
+      )
+    }
+  }
+})
+
+it('a change of any element counts, however many messages the last elements give', () => {
+  const element = (id: string): object => ({
+    role: 'user',
+    content: ['a', id].flatMap((text) => [
+      { type: 'text', text },
+      { type: 'tool_result', tool_use_id: id, content: 'b' },
+    ]),
+  })
+  const messages = Array.from({ length: 20 }, (_, index) => element(`c${index}`))
+  for (let at = 0; at < messages.length; at++) {
+    const reader = new RequestReader(formsOf({}))
+    readBy(reader, anthropicRequest, { messages })
+    const body = { messages: messages.with(at, element('other')) }
+    expect(readBy(reader, anthropicRequest, body)).toEqual(
+      readBy(new RequestReader(formsOf({})), anthropicRequest, body),
+    )
+  }
+})
 
 it('fields in another order are other arguments', () => {
   const reader = new RequestReader(formsOf({}))
@@ -241,6 +416,23 @@ it('fields in another order are other arguments', () => {
   )
 })
 
+it('a list whose last messages change is read from its beginning once', () => {
+  let readings = 0
+  const api = apiOf(anthropicRequest) as Api
+  const counting: Api = { ...api, reading: () => (readings++, api.reading()) }
+  const reader = new RequestReader(formsOf({}))
+  for (let len = 20; len < 60; len++) {
+    // Some clients mark a text up to six messages before the end.
+    const messages = Array.from({ length: len }, (_, index) => ({
+      role: 'user',
+      content: [{ type: 'text', text: `${index}`, ...(index === len - 6 && { cache_control: { type: 'ephemeral' } }) }],
+    }))
+    const read = reader.parse(counting, JSON.stringify({ messages }), anthropicRequest)
+    expect(isLeft(read) ? 0 : read.right.messages.length).toBe(len)
+  }
+  expect(readings).toBe(1)
+})
+
 it('the same list in another format is read anew', () => {
   const reader = new RequestReader(formsOf({}))
   const body = {
@@ -248,6 +440,55 @@ it('the same list in another format is read anew', () => {
   }
   readBy(reader, anthropicRequest, body)
   expect(readBy(reader, chatRequest, body)).toEqual(readBy(new RequestReader(formsOf({})), chatRequest, body))
+})
+
+it('a message that another session has in another spelling is recorded as it was sent in each', async () => {
+  const store = memoryStore()
+  let answer = { role: 'assistant', content: '' }
+  const provider = async (): Promise<Response> =>
+    Response.json({ choices: [{ message: answer, finish_reason: 'stop' }] })
+  const fetch = recordingFetch({ store, fetch: provider })
+  const spellings = [{ more: 1 }, { more: 2 }, {}]
+  const sent: (readonly object[])[] = []
+  const send = async (id: string, spelling: object): Promise<void> => {
+    answer = { role: 'assistant', content: `yes, ${id}` }
+    const turns = Math.floor(sent.length / spellings.length)
+    const after = Array.from({ length: turns }, (_, index) => [answer, { role: 'user', content: `b${index}` }])
+    const messages = [{ role: 'user', content: 'a', ...spelling }, ...after.flat()]
+    sent.push(messages)
+    const body = JSON.stringify({ model: 'm', temperature: sent.length, messages })
+    await fetch(chatRequest.url, { method: 'POST', headers: { 'session-id': id }, body })
+  }
+  // Each session begins with another spelling, and then gets each of them.
+  for (const [index, spelling] of spellings.entries()) await send(`s${index}`, spelling)
+  for (const spelling of spellings) for (const index of spellings.keys()) await send(`s${index}`, spelling)
+  await fetch.close()
+  const { sessions } = await listSessions(store)
+  expect(sessions).toHaveLength(spellings.length)
+  for (const { id } of sessions) {
+    const session = await openSession(store, id)
+    for (const note of session.notes()) {
+      if (note.type !== 'receipt') continue
+      const { parameters } = detailsOf(note, session) as { parameters: { temperature?: number } }
+      const messages = sent[Number(parameters.temperature) - 1]
+      const read = parseRequestBody(apiOf(chatRequest) as Api, JSON.stringify({ messages }), chatRequest)
+      expect(await sentMessages(store, session, note)).toEqual(isLeft(read) ? undefined : read.right.messages)
+    }
+  }
+})
+
+it('the folder and the name of a client are recorded in their form', () => {
+  const header = (name: string): string | undefined => (name === 'session-id' ? secret : undefined)
+  const secret = 'sk-ant-api03-abcdefghijklmnopqrstuvwxyz'
+  const request = { ...chatRequest, folder: `/home/${secret}`, header }
+  for (const content of [true, false]) {
+    const reader = new RequestReader(formsOf({ redact: true, content }))
+    const read = readBy(reader, request, { model: secret, messages: [] })
+    if (isLeft(read)) throw new Error(read.left)
+    const { folder, client, model } = reader.recorded(read.right)
+    expect([folder, client, model].join(' ')).not.toContain('abcdefghijklmnop')
+    expect(folder === undefined).toBe(!content)
+  }
 })
 
 it('settings that are as before are changed once', () => {

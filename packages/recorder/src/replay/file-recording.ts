@@ -237,7 +237,7 @@ class FileRecording {
       ...(status !== undefined &&
         (isStream
           ? { stream: streamOf(text) }
-          : isList && Array.isArray(body)
+          : isList && Array.isArray(body) && status < 400
             ? { stream: streamOf(body.map((event: Json) => `data: ${JSON.stringify(event)}\n\n`).join('')) }
             : { body: redactedJson(unwrapped(body), redact) })),
       ...(error !== undefined && { error: redact(error) }),

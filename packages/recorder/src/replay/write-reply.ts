@@ -30,7 +30,7 @@ export const writeReply = (reply: WholeReply, request: ReplayRequest): WrittenRe
   const body = bodyOf(reply, api.name)
   if (!stream || status >= 400 || (typeof body === 'string' && reply.events === undefined)) {
     const isText = typeof body === 'string'
-    const whole = isText ? body : JSON.stringify(wrapped(body, url))
+    const whole = isText ? body : JSON.stringify(status >= 400 ? body : wrapped(body, url)) // an error has no envelope
     const text = cut === undefined ? whole : whole.slice(0, Math.ceil(whole.length / 2)) // a part of a body is no JSON
     return {
       status,
@@ -66,6 +66,7 @@ const madeEvents = (
   body: Wire | null,
   { api, countsTokens }: ReplayRequest,
 ): readonly StreamEvent[] => {
+  if (Array.isArray(body)) return body.map((chunk: Json) => ({ data: JSON.stringify(chunk) }))
   const { event, cut, isOpen } = reply
   const isCut = cut !== undefined || event !== undefined || isOpen === true
   const { error, ...content } = body ?? {}

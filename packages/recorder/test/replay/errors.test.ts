@@ -1,5 +1,8 @@
-/** Errors whose bodies are no JSON of the API, such as those of gateways, come back from a session as they were. */
-import { expect, it } from 'vitest'
+/** Errors come back as they were: from a session, and from a file; those of gateways, whose bodies are no JSON of the API, too. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, vi } from 'vitest'
 import { listSessions, memoryStore } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
 import { replayingFetch } from '@indelible/recorder/replay'
@@ -45,3 +48,85 @@ it.each(errors.flatMap((error) => requests.map((request) => ({ error, request })
     await replay.close()
   },
 )
+
+const gemini = 'https://x.googleapis.com/v1beta/models/m:streamGenerateContent'
+const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+const error = { code: 429, message: 'Resource has been exhausted', status: 'RESOURCE_EXHAUSTED' }
+
+/** What a replay gives from a session, and from a file, for a call that was answered with this body. */
+const replayed = async (
+  url: string,
+  body: object,
+  answer: () => Response,
+): Promise<readonly { readonly status: number; readonly text: string }[]> => {
+  const init = { method: 'POST', body: JSON.stringify(body) }
+  const store = memoryStore()
+  const recording = recordingFetch({ store, fetch: async () => answer() })
+  await (await recording(url, init)).text()
+  await recording.close()
+  vi.stubEnv('CI', '')
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-errors-'))
+  const file = join(folder, 'calls.json')
+  const toFile = replayingFetch({ file, onMiss: 'record', fetch: async () => answer() })
+  await (await toFile(url, init)).text()
+  await toFile.close()
+  const sessions = (await listSessions(store)).sessions.map(({ id }) => id)
+  const replies: { readonly status: number; readonly text: string }[] = []
+  for (const replay of [replayingFetch({ store, sessions }), replayingFetch({ file })]) {
+    const response = await replay(url, init)
+    replies.push({ status: response.status, text: await response.text() })
+    await replay.close()
+  }
+  rmSync(folder, { recursive: true })
+  vi.unstubAllEnvs()
+  return replies
+}
+
+it.each([
+  ['a list of an error', 429, [{ error }]],
+  ['a list of an error, as an answer', 200, [{ error }]],
+  ['an empty list', 500, []],
+  ['an empty list, as an answer', 200, []],
+  ['a list of a text', 400, ['bad']],
+])("Gemini's stream of %s, status %d, comes back as it was", async (_, status, list) => {
+  for (const reply of await replayed(gemini, { contents }, () => Response.json(list, { status })))
+    expect({ status: reply.status, list: JSON.parse(reply.text) as unknown }).toEqual({ status, list })
+})
+
+it.each(['generateContent', 'streamGenerateContent', 'streamGenerateContent?alt=sse'])(
+  'an error of Code Assist has no envelope: %s',
+  async (method) => {
+    const body = { model: 'm', request: { contents } }
+    const url = `https://cloudcode-pa.googleapis.com/v1internal:${method}`
+    for (const reply of await replayed(url, body, () => Response.json({ error }, { status: 429 })))
+      expect(JSON.parse(reply.text)).toEqual({ error })
+  },
+)
+
+const most = 2 ** 16
+it.each([
+  ['a page', 'text/html', `<p>${'é'.repeat(most)}</p>`, `<p>${'é'.repeat(most - 3)}`],
+  [
+    'JSON without a sentence',
+    'application/json',
+    JSON.stringify({ detail: 'd'.repeat(most) }),
+    `{"detail":"${'d'.repeat(most - 11)}`,
+  ],
+  [
+    'JSON with a sentence',
+    'application/json',
+    JSON.stringify({ error: { message: 'too long', detail: 'd'.repeat(most) } }),
+    '{"error":{"message":"too long"}}',
+  ],
+])('of a long error, a session has the sentence or the beginning, a file all: %s', async (_, type, text, kept) => {
+  const headers = { 'content-type': type }
+  const bodies = [
+    ['https://api.openai.com/v1/chat/completions', { model: 'm', messages }],
+    [gemini.replace('stream', '').replace('Generate', 'generate'), { contents }],
+  ] as const
+  for (const [url, body] of bodies) {
+    const [ofSession, ofFile] = await replayed(url, body, () => new Response(text, { status: 502, headers }))
+    expect(ofSession).toEqual({ status: 502, text: kept })
+    expect(ofFile).toEqual({ status: 502, text })
+  }
+})
