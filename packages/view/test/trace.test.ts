@@ -8,6 +8,7 @@ import { assistant, createSession, forkSession, memoryStore, toolCall, toolResul
 import { sqliteStore } from 'indelible/store/sqlite'
 import { traceOf } from '../src/server/trace.ts'
 import { withSubAgents } from './agents.ts'
+import { provider, type Chat } from './page/recorded.ts'
 
 it('a trace has each sub-agent below the call that started it, in any order of their files', async () => {
   const store = memoryStore()
@@ -82,7 +83,8 @@ it('recorded sessions of one client: the prompt shows which call started which; 
   expect(below.agents.map(({ id }) => id)).toEqual(['second', 'third'])
 })
 it('a recorded sub-agent that begins with the history of its parent is in the trace, with its own calls only', async () => {
-  const store = memoryStore()
+  let now = 0
+  const store = memoryStore({ now: () => ++now })
   const look = 'Look at the rules of the calendar, one by one.'
   const lead = await createSession(store, {
     id: 'lead',
@@ -122,6 +124,26 @@ it('a recorded sub-agent that begins with the history of its parent is in the tr
     ['reader', 0, 1, [4]],
     ['second reader', 0, 2, []],
     ['below', 1, undefined, []],
+  ])
+})
+it('a sub-agent whose requests begin with those of its parent is recorded as a fork, and is in the trace', async () => {
+  const store = memoryStore()
+  const { fetch, clientOf, close } = await provider(store, () => ({ input: 100, cached: 0 }))
+  const messages: Chat = [{ role: 'user', content: 'Why does it fail?' }]
+  const ask = async (client: string, more: string): Promise<void> => {
+    if (more !== '') messages.push({ role: 'user', content: more })
+    const answer = await clientOf(client).chat.completions.create({ model: 'gpt-5.5', messages })
+    messages.push(answer.choices[0]?.message as Chat[number])
+    await fetch.settled()
+  }
+  await ask('lead', '')
+  await ask('helper', 'Look at the rules, and report.')
+  await close()
+  const lead = fetch.summary().sessions[0] ?? ''
+  const { agents } = await traceOf(store, lead)
+  expect(agents.map(({ parent, title }) => [parent, title])).toEqual([
+    [undefined, 'Why does it fail?'],
+    [0, expect.stringMatching(/rules/)],
   ])
 })
 it('a session that can not be read is named, and the others are traced', async () => {

@@ -48,8 +48,10 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
     const { session: of, tools, words, started, ended, unreadable } = read[index] as ReadAgent
     const found = parents[index]
     const parent = found?.agent ?? byId.get(declared.get(of.id)) ?? 0
+    // A fork has the title of the session that it was forked from.
+    const title = index > 0 && of.forkedFrom !== undefined && words !== '' ? undefined : titleOf(of)
     agents.push({
-      ...{ id: of.id, title: titleOf(of) ?? (words === '' ? of.id : words) },
+      ...{ id: of.id, title: title ?? (words === '' ? of.id : words) },
       tools: tools.map(({ tool }) => tool),
       ...(index > 0 && { parent: places.get(parent) ?? 0, ...present({ call: found?.call }) }),
       ...present({ started, ended, unreadable }),
