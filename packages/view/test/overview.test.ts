@@ -59,6 +59,7 @@ it('an overview counts erased messages, own and shared with a fork', async () =>
 
 it('first words come from a person, without /commands, program text and tags', () => {
   const first = (...texts: readonly string[]): string => firstWordsOf(texts.map((text) => user(text)))
+  expect(first('"Read the file \\u2022 na\\u00efve\\nThen go on."')).toBe('Read the file • naïve\nThen go on.')
   expect(first('/model', 'Fix the build.')).toBe('Fix the build.')
   expect(
     first('# AGENTS.md instructions\n\nBe brief.', '<environment_context>\nlinux\n</environment_context>', 'Fix it.'),

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { assistant, createSession, memoryStore, toolCall, toolResult, user } from 'indelible'
+import { assistant, createSession, forkSession, memoryStore, toolCall, toolResult, user, type Message } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { traceOf } from '../src/server/trace.ts'
 import { withSubAgents } from './agents.ts'
+import { provider, type Chat } from './page/recorded.ts'
 
 it('a trace has each sub-agent below the call that started it, in any order of their files', async () => {
   const store = memoryStore()
@@ -41,6 +42,13 @@ it("a sub-agent's trace has its own sub-agents only", async () => {
   await withSubAgents(store)
   const { agents } = await traceOf(store, 'main.agent-a22')
   expect(agents.map(({ id }) => id)).toEqual(['main.agent-a22'])
+  const above = await traceOf(store, 'main.agent-a11')
+  expect(above.agents.map(({ id, parent, call }) => [id, parent, call])).toEqual([
+    ['main.agent-a11', undefined, undefined],
+    ['main.agent-a22', 0, 1],
+  ])
+  const beside = await traceOf(store, 'main.agent-a33')
+  expect(beside.agents.map(({ id }) => id)).toEqual(['main.agent-a33'])
 })
 it('recorded sessions of one client: the prompt shows which call started which; others stand at the end of the first', async () => {
   let now = 0
@@ -73,6 +81,70 @@ it('recorded sessions of one client: the prompt shows which call started which; 
   ])
   const below = await traceOf(store, 'second')
   expect(below.agents.map(({ id }) => id)).toEqual(['second', 'third'])
+})
+it('a recorded sub-agent that begins with the history of its parent is in the trace, with its own calls only', async () => {
+  let now = 0
+  const store = memoryStore({ now: () => ++now })
+  const look = 'Look at the rules of the calendar, one by one.'
+  const lead = await createSession(store, {
+    id: 'lead',
+    metadata: { client: 'thread-1', recorder: {} },
+    messages: [
+      user('Why does it fail?'),
+      assistant(toolCall('c1', 'shell', '{"command":"ls"}')),
+      toolResult('c1', 'year.ts'),
+    ],
+  })
+  const fork = async (id: string, client: string, from: string, own: Message[]): Promise<void> => {
+    const forked = await forkSession(store, from, { id, metadata: { client, recorder: {} } })
+    await forked.append(own)
+    await forked.close()
+  }
+  await fork('reader', 'thread-2', 'lead', [
+    user(look),
+    assistant(toolCall('r1', 'shell', '{"command":"cat rules.ts"}')),
+  ])
+  await fork('second reader', 'thread-3', 'lead', [user('And this is another prompt.')])
+  await fork('below', 'thread-4', 'reader', [user('One level more.')])
+  await fork('rewound', 'thread-1', 'lead', [user('No, begin again.')])
+  await lead.append([
+    assistant(
+      toolCall('c2', 'spawn_agent', JSON.stringify({ message: look })),
+      toolCall('c3', 'spawn_agent', JSON.stringify({ message: 'a text that the sub-agent was not sent' })),
+    ),
+    toolResult('c2', 'done'),
+    toolResult('c3', '{"agent_id":"thread-3"}'),
+  ])
+  await lead.close()
+  const { agents } = await traceOf(store, 'lead')
+  expect(
+    agents.map(({ id, parent, call, tools }) => [id, parent, call, tools.map(({ position }) => position)]),
+  ).toEqual([
+    ['lead', undefined, undefined, [1, 3, 3]],
+    ['reader', 0, 1, [4]],
+    ['second reader', 0, 2, []],
+    ['below', 1, undefined, []],
+  ])
+})
+it('a sub-agent whose requests begin with those of its parent is recorded as a fork, and is in the trace', async () => {
+  const store = memoryStore()
+  const { fetch, clientOf, close } = await provider(store, () => ({ input: 100, cached: 0 }))
+  const messages: Chat = [{ role: 'user', content: 'Why does it fail?' }]
+  const ask = async (client: string, more: string): Promise<void> => {
+    if (more !== '') messages.push({ role: 'user', content: more })
+    const answer = await clientOf(client).chat.completions.create({ model: 'gpt-5.5', messages })
+    messages.push(answer.choices[0]?.message as Chat[number])
+    await fetch.settled()
+  }
+  await ask('lead', '')
+  await ask('helper', 'Look at the rules, and report.')
+  await close()
+  const lead = fetch.summary().sessions[0] ?? ''
+  const { agents } = await traceOf(store, lead)
+  expect(agents.map(({ parent, title }) => [parent, title])).toEqual([
+    [undefined, 'Why does it fail?'],
+    [0, expect.stringMatching(/rules/)],
+  ])
 })
 it('a session that can not be read is named, and the others are traced', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-trace-'))

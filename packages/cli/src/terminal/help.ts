@@ -38,7 +38,17 @@ export const firstHelp = (commands: readonly Command[], columns: number = mostCo
   ),
 ]
 
-const firstCommands: ReadonlySet<string> = new Set(['import', 'record', 'list', 'search', 'show', 'view', 'continue'])
+const firstCommands: ReadonlySet<string> = new Set([
+  'import',
+  'record',
+  'keep',
+  'list',
+  'search',
+  'show',
+  'spend',
+  'view',
+  'continue',
+])
 
 /** A name and its meaning, side by side; on a narrow terminal, one below the other. */
 const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {

@@ -330,11 +330,12 @@ const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
 
 /** The colours and marks that are there. */
 const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Parameters<typeof Legend>[0]['marks'] => {
+  const hasNew = figures.some(({ parts }) => parts.has('new'))
   const marks: readonly (readonly [isThere: boolean, mark: VNode, words: string])[] = [
     ...barCauses.map(
       (cause) =>
         [
-          figures.some(({ parts }) => parts.has(cause)),
+          figures.some(({ parts }) => parts.has(cause)) && !(hasNew && asNew.has(cause)),
           <i class="level" style={colourOf(cause)} />,
           causeTexts[cause],
         ] as const,
@@ -352,6 +353,9 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
   ]
   return marks.flatMap(([isThere, mark, words]) => (isThere ? [[mark, words] as const] : []))
 }
+
+/** Causes with the colour of new content: the legend names a colour once. */
+const asNew: ReadonlySet<(typeof barCauses)[number]> = new Set(['first', 'agent'])
 
 const colourOf = (cause: (typeof barCauses)[number]): { readonly background: string } => ({
   background: `var(--cause-${cause})`,

@@ -14,6 +14,7 @@ import { hrefOf, type Route } from './route.ts'
 import { countText, groupedNumber, oneLine, sentence, visibleText, tokensText } from './format-text.ts'
 import type { SessionList, ViewedSession } from '../../src/protocol.ts'
 import { allSessions, type Source } from './source.ts'
+import { useSubAgents } from './sub-agents.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
 import { firstWordsOf, parentIdOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
@@ -66,6 +67,7 @@ export const SessionView = ({
   readonly record: SessionRecord
   readonly at: number | undefined
 }): VNode => {
+  useSubAgents(record)
   const only = useSignal<Filter>('all')
   const words = useSignal('')
   const field = useRef<HTMLInputElement>(null)

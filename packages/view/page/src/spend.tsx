@@ -177,7 +177,7 @@ const Dearest = ({ call }: { readonly call: ViewedSpentCall }): VNode => {
       >
         Call {groupedNumber(number)}
       </a>{' '}
-      of {oneLine(name, 80)}: {dollarsText(cost)}. {sentence(why)}
+      of {oneLine(name, 80).replace(/[.:]$/, '')}: {dollarsText(cost)}. {sentence(why)}
     </li>
   )
 }
@@ -204,7 +204,7 @@ const Days = ({ rows, measure }: { readonly rows: readonly SpendingRow[]; readon
       </p>
       {/* oxlint-disable jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-static-element-interactions -- the arrow keys move between days */}
       <div
-        class="day-bars"
+        class={`day-bars${days.length > 60 ? '' : ' few'}`}
         style={{ width: widthOf(days.length) }}
         tabIndex={0}
         role="group"

@@ -13,6 +13,7 @@ import { isOpen, toggle } from './folding.ts'
 import { plainText } from './filter.ts'
 import { hrefOf } from './route.ts'
 import { Hits } from './search-hits.tsx'
+import { subAgents } from './sub-agents.ts'
 import { oneLine, spanText, visibleText, sizeText } from './format-text.ts'
 
 export const Call = ({
@@ -35,6 +36,7 @@ export const Call = ({
   const given = argumentsOf(part)
   const failed = result?.part.isError === true
   const open = isOpen(name)
+  const agent = subAgents.value.get(part)
   return (
     <div class={`call${failed ? ' failed' : ''}${open ? ' open' : ''}`}>
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
@@ -54,6 +56,11 @@ export const Call = ({
           {took === undefined ? '' : ` · ${spanText(took)}`}
         </span>
       </button>
+      {agent === undefined ? null : (
+        <a class="call-agent" href={hrefOf({ view: 'session', id: agent.id })} dir="auto">
+          Sub-agent: {oneLine(agent.title, 100)}
+        </a>
+      )}
       {open ? (
         <div class="call-body">
           <Arguments part={part} given={given} />

@@ -2,6 +2,7 @@
 import { isLeft, isObject, parseJson, present } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { readRange } from 'indelible/session'
+import type { ForkPoint } from 'indelible/internal/session'
 import type { Store, StoredRow } from 'indelible/store'
 import { reasonOf } from 'indelible/internal/task'
 import { sourceTimeOf } from '@indelible/transcripts'
@@ -24,13 +25,21 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
   const some = [session, ...relatives.slice(0, mostAgents)]
   const read: ReadAgent[] = []
   for (let from = 0; from < some.length; from += sessionsAtOnce)
-    for (const agent of await Promise.all(some.slice(from, from + sessionsAtOnce).map((one) => agentOf(store, one))))
+    for (const agent of await Promise.all(
+      some
+        .slice(from, from + sessionsAtOnce)
+        .map((one) => agentOf(store, one, one === session ? 0 : (one.forkedFrom?.at ?? 0))),
+    ))
       read.push(agent)
   const parents = parentsIn(read)
-  const isFirst = !relatives.some((one) => !declared.has(one.id) && one.created < session.created)
+  const isFirst = !relatives.some(
+    ({ id: of, created, metadata }) =>
+      !declared.has(of) && created < session.created && metadata['client'] === session.metadata['client'],
+  )
   const kept = read.flatMap((agent, index) => {
-    const isPart = index === 0 || declared.has(agent.session.id) || parents[index] !== undefined || isFirst
-    return isPart ? [index] : []
+    const { id: of, metadata } = agent.session
+    const isOfFirst = isFirst && isText(metadata['client']) && metadata['client'] === session.metadata['client']
+    return declared.has(of) || isBelow(parents, index, 0) || isOfFirst ? [index] : []
   })
   const places = new Map(kept.map((from, to) => [from, to]))
   const byId = new Map(kept.map((index) => [read[index]?.session.id, index]))
@@ -39,8 +48,10 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
     const { session: of, tools, words, started, ended, unreadable } = read[index] as ReadAgent
     const found = parents[index]
     const parent = found?.agent ?? byId.get(declared.get(of.id)) ?? 0
+    // A fork has the title of the session that it was forked from.
+    const title = index > 0 && of.forkedFrom !== undefined && words !== '' ? undefined : titleOf(of)
     agents.push({
-      ...{ id: of.id, title: titleOf(of) ?? (words === '' ? of.id : words) },
+      ...{ id: of.id, title: title ?? (words === '' ? of.id : words) },
       tools: tools.map(({ tool }) => tool),
       ...(index > 0 && { parent: places.get(parent) ?? 0, ...present({ call: found?.call }) }),
       ...present({ started, ended, unreadable }),
@@ -51,6 +62,8 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
 
 /** The most sessions to read at the same time: they are in memory whole. */
 const sessionsAtOnce = 8
+
+const isText = (value: unknown): value is string => typeof value === 'string'
 
 interface Relatives {
   /** The sessions that may be sub-agents of a session, in the order of their creation. */
@@ -69,7 +82,11 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
     after = page.next
   }
   const byName = new Map(all.toReversed().flatMap((one) => namesOf(one).map((name) => [name, one.id] as const)))
-  const children = Map.groupBy(all, (one) => byName.get(parentIdOf(one) ?? '') ?? '')
+  const byId = new Map(all.map((one) => [one.id, one]))
+  const parentOf = (one: ViewedSession): string =>
+    byName.get(parentIdOf(one) ?? '') ??
+    (isSubAgentFork(one, byId.get(one.forkedFrom?.id ?? '')) ? one.forkedFrom.id : '')
+  const children = Map.groupBy(all, parentOf)
   const declared = new Map<string, string>()
   const queue = [root.id]
   for (const parent of queue)
@@ -79,11 +96,24 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
         queue.push(id)
       }
   const client = root.metadata['client']
+  // Files of a program name the first session, also those of sub-agents that a sub-agent started.
+  const first = parentIdOf(root)
   const isRelative = ({ id, metadata, forkedFrom }: ViewedSession): boolean =>
     declared.has(id) ||
-    (id !== root.id && typeof client === 'string' && metadata['client'] === client && forkedFrom === undefined)
+    (id !== root.id && first !== undefined && parentIdOf({ id, metadata }) === first) ||
+    (id !== root.id && isText(client) && metadata['client'] === client && forkedFrom === undefined)
   return { relatives: all.filter(isRelative).toSorted((a, b) => a.created - b.created), declared }
 }
+
+/** Whether a recorded session begins with another client's conversation, as a sub-agent with its parent's history does. */
+const isSubAgentFork = (
+  one: ViewedSession,
+  parent: ViewedSession | undefined,
+): one is ViewedSession & { readonly forkedFrom: ForkPoint } =>
+  one.forkedFrom !== undefined &&
+  isText(one.metadata['client']) &&
+  isText(parent?.metadata['client']) &&
+  one.metadata['client'] !== parent.metadata['client']
 
 interface ReadTool {
   readonly tool: TracedTool
@@ -101,9 +131,10 @@ interface ReadAgent extends Pick<TracedAgent, 'started' | 'ended' | 'unreadable'
   readonly tools: readonly ReadTool[]
 }
 
-const agentOf = async (store: Store, session: ViewedSession): Promise<ReadAgent> => {
+/** A session from its message `from` on: of a sub-agent that began as a fork, its own messages. */
+const agentOf = async (store: Store, session: ViewedSession, from: number): Promise<ReadAgent> => {
   try {
-    const { view, times } = await readRange(store, session.id)
+    const { view, times } = await readRange(store, session.id, from)
     const notes = session.head.size === session.len ? [] : await store.read(session.id, { only: 'note' })
     const isImported = isObject(session.metadata['from'])
     const placed = view.toArray().map((message, index): PlacedMessage => {
@@ -116,7 +147,7 @@ const agentOf = async (store: Store, session: ViewedSession): Promise<ReadAgent>
       session,
       words: firstWordsOf(view.slice(0, 12)).replaceAll(/\s+/g, ' ').slice(0, mostWords),
       prompt: first === undefined ? '' : textOf(first.message).slice(0, longestPrompt).trim(),
-      tools: toolsIn(placed, notes, session.metadata['recorder'] !== undefined),
+      tools: toolsIn(placed, from, notes, session.metadata['recorder'] !== undefined),
       ...present({ started: known[0], ended: known.at(-1) }),
     }
   } catch (cause) {
@@ -134,9 +165,10 @@ interface PlacedMessage {
   readonly at: number | undefined
 }
 
-/** The tool calls of messages. Of a recorded session, the next request shows when their results were there. */
+/** The tool calls of messages, whose first one has the position `from`. Of a recorded session, the next request shows when their results were there. */
 const toolsIn = (
   placed: readonly PlacedMessage[],
+  from: number,
   notes: readonly StoredRow[],
   isRecorded: boolean,
 ): readonly ReadTool[] => {
@@ -144,7 +176,7 @@ const toolsIn = (
   const tools: ReadTool[] = []
   const open = new Map<string, number>()
   let next = 0
-  for (const [position, { message, at }] of placed.entries())
+  for (const [index, { message, at }] of placed.entries())
     for (const part of message.content) {
       if (part.type === 'tool_call') {
         while (next < requests.length && (requests[next] as number) <= (at ?? 0)) next++
@@ -153,20 +185,20 @@ const toolsIn = (
         open.set(part.id, tools.length)
         tools.push({
           tool: {
-            ...{ position, name: part.name, gist: callGist(part.arguments), state: 'open' },
+            ...{ position: from + index, name: part.name, gist: callGist(part.arguments), state: 'open' },
             ...present({ at: begun, took: begun !== undefined && request !== undefined ? request - begun : undefined }),
           },
           ...{ prompts: textsIn(part.arguments), result: '' },
         })
       } else if (part.type === 'tool_result') {
-        const index = open.get(part.callId)
-        const read = index === undefined ? undefined : tools[index]
-        if (index === undefined || read === undefined) continue
+        const call = open.get(part.callId)
+        const read = call === undefined ? undefined : tools[call]
+        if (call === undefined || read === undefined) continue
         open.delete(part.callId)
         const { state: _, took, ...tool } = read.tool
         const isTimed = tool.at !== undefined && at !== undefined && !isRecorded && at >= tool.at
         const text = part.content.flatMap((piece) => (piece.type === 'text' ? piece.text : [])).join('\n')
-        tools[index] = {
+        tools[call] = {
           tool: {
             ...tool,
             ...present({ took: isTimed ? at - (tool.at ?? at) : took }),
@@ -214,21 +246,36 @@ interface Parent {
   readonly call: number
 }
 
+/** Whether an agent is another one, or is started by one below it. */
+const isBelow = (parents: readonly (Parent | undefined)[], index: number, other: number): boolean => {
+  const seen = new Set<number>()
+  for (let at: number | undefined = index; at !== undefined && !seen.has(at); at = parents[at]?.agent) {
+    if (at === other) return true
+    seen.add(at)
+  }
+  return false
+}
+
 /** The calls that started agents, by the agents' indexes. The first agent has none. Cost: O(texts of calls · agents) */
 const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[] => {
-  const byName = new Map(agents.flatMap(({ session }, index) => namesOf(session).map((name) => [name, index] as const)))
+  const byName = new Map(
+    agents.flatMap(({ session }, index) => {
+      const { client } = session.forkedFrom === undefined ? {} : session.metadata // the program's id of a recorded sub-agent
+      return [...namesOf(session), ...(typeof client === 'string' ? [client] : [])].map(
+        (name) => [name, index] as const,
+      )
+    }),
+  )
   const found: (Parent | undefined)[] = agents.map(() => undefined)
   const taken = new Set<ReadTool>()
-  const isBelow = (index: number, other: number): boolean => {
-    const seen = new Set<number>()
-    for (let at: number | undefined = index; at !== undefined && !seen.has(at); at = found[at]?.agent) {
-      if (at === other) return true
-      seen.add(at)
-    }
-    return false
-  }
   const take = (child: number | undefined, agent: number, call: number, tool: ReadTool): void => {
-    if (child === undefined || child === 0 || found[child] !== undefined || taken.has(tool) || isBelow(agent, child))
+    if (
+      child === undefined ||
+      child === 0 ||
+      found[child] !== undefined ||
+      taken.has(tool) ||
+      isBelow(found, agent, child)
+    )
       return
     found[child] = { agent, call }
     taken.add(tool)

@@ -129,6 +129,7 @@ const plainOf = (text: string): string =>
         .trim()
         .replace(/^["\\]+|["\\]+$/g, '')
         .replaceAll('\\n', '\n')
+        .replaceAll(/\\u([\da-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
     : text
   ).trim()
 

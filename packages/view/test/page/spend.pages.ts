@@ -1,6 +1,7 @@
 /** What all sessions cost: the sums of `indelible spend`, by day and cause, and the calls that cost most. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
+import { createSession, user } from 'indelible'
 import { addStore, Spending } from '@indelible/view/internal'
 import { withSubAgents } from '../agents.ts'
 import { axeFindings, looking, type Looking } from './browser.ts'
@@ -60,6 +61,28 @@ describe('the costs of all sessions', () => {
       .getByText(/with calls \(UTC\)/)
       .waitFor()
     await page.close()
+  })
+  it('have a bar for a lone day of many months, as wide as can be seen', async () => {
+    const far = await createSession(here.store, { id: 'far', messages: [user('a question')] })
+    await far.note({
+      type: 'receipt',
+      len: 1,
+      contextDigest: '0'.repeat(64),
+      model: 'claude-opus-4-5',
+      usage: { input: 400_000, output: 50 },
+      details: { at: Date.now() - 280 * 86_400_000 },
+    })
+    await far.close()
+    for (const width of [390, 1440]) {
+      const page = await opened(width)
+      const bars = page.locator('.day-bar')
+      await bars.nth(280).waitFor()
+      expect((await bars.nth(0).locator('i').first().boundingBox())?.width).toBeGreaterThanOrEqual(2)
+      const { x = 0, width: wide = 0 } = (await bars.last().boundingBox()) ?? {}
+      expect(x + wide).toBeLessThanOrEqual(width) // all days are in sight
+      await page.close()
+    }
+    await here.store.remove('far')
   })
   it('lead from a call that cost most to what it saw, or to its answer', async () => {
     const page = await opened()

@@ -81,6 +81,20 @@ describe('the trace of a session', () => {
     await page.locator('#m0').getByText('Add a test for leap years').waitFor()
     await page.close()
   })
+  it('is where a call in the conversation leads: to the session of its sub-agent', async () => {
+    const page = await here.at('#/s/main')
+    const links = page.locator('.call-agent')
+    await links.nth(1).waitFor()
+    expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+      '#/s/main.agent-a33',
+      '#/s/main.agent-a11',
+    ])
+    await links.nth(1).click()
+    await page.locator('.call-agent').getByText('Sub-agent: Read the file with the rules').click()
+    await page.locator('#m0').getByText('Read the file with the rules').waitFor()
+    expect(await page.locator('.call-agent').count()).toBe(0)
+    await page.close()
+  })
   it.each([
     [1280, false],
     [390, true],
