@@ -1,6 +1,6 @@
 /** Chunks of Gemini that are not as its reference says: nothing throws, nothing stalls, and nothing is lost without a word. */
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { decodeResponse, gemini, joinResponses } from 'indelible/codecs/gemini'
 import { memoryStore, openSession, textOf } from 'indelible'
 import { createRecorder } from '@indelible/recorder'
@@ -217,4 +217,19 @@ describe('Gemini: provider bytes', () => {
     expect(notices).toEqual([])
     expect(recorder.summary()).toMatchObject({ calls: 2, lost: 0 })
   })
+})
+
+it('the results of many calls are paired with a few comparisons each', () => {
+  const count = 600
+  const parts = (kind: string, id: string, more: object) =>
+    Array.from({ length: count }, (_, index) => ({ [kind]: { id: `${id}${index}`, name: 'f', ...more } }))
+  const comparisons = vi.spyOn(RegExp.prototype, 'test')
+  const decoded = gemini.decode([
+    { role: 'model', parts: parts('functionCall', 'call', { args: {} }) },
+    { role: 'user', parts: parts('functionResponse', 'other', { response: { output: 'x' } }) },
+  ])
+  const made = comparisons.mock.calls.length
+  comparisons.mockRestore()
+  expect(decoded).toMatchObject({ right: { messages: [{ role: 'assistant' }, { role: 'tool' }] } })
+  expect(made).toBeLessThan(20 * count)
 })

@@ -23,11 +23,21 @@ export const nextMadeId = (messages: Sequence<Message>): number => {
   return made
 }
 
+/** A call that has no result yet. */
+interface OpenCall {
+  readonly id: string
+  readonly name: string
+}
+
 /** Assigns ids while a conversation is read. */
 export class CallReader {
   #made: number
-  /** The calls of the model's last turn that have no result yet. */
-  #open: { readonly id: string; readonly name: string }[] = []
+  /** The calls of the model's last turn that have no result yet, in order. */
+  #open = new Set<OpenCall>()
+  /** The same by id and by name, and by name those whose ids were generated; answered calls may still be among them. */
+  #byId: CallQueues = new Map()
+  #byName: CallQueues = new Map()
+  #madeByName: CallQueues = new Map()
 
   /** @param before the number of earlier calls without an id */
   constructor(before: number) {
@@ -36,27 +46,60 @@ export class CallReader {
 
   copy(): CallReader {
     const same = new CallReader(this.#made)
-    same.#open = [...this.#open]
+    for (const call of this.#open) same.#add(call)
     return same
   }
 
   /** Starts a model turn: earlier calls no longer wait for results. */
   turn(): void {
-    this.#open = []
+    this.#open = new Set()
+    this.#byId = new Map()
+    this.#byName = new Map()
+    this.#madeByName = new Map()
   }
 
   call(id: string | undefined, name: string): string {
     const known = id ?? madeId(this.#made++)
-    this.#open.push({ id: known, name })
+    this.#add({ id: known, name })
     return known
   }
 
-  /** The id of a result's call: the waiting call with its id; if either has none, the first waiting call with that name. */
+  /**
+   * The id of a result's call: the waiting call with its id; if either has none, the first waiting call with that name.
+   *
+   * Cost    O(1), amortized
+   */
   result(id: string | undefined, name: string | undefined): string {
-    const own = this.#open.findIndex((call) => call.id === id)
-    const at =
-      own !== -1 ? own : this.#open.findIndex((call) => call.name === name && (id === undefined || isMadeId(call.id)))
-    const [found] = at === -1 ? [] : this.#open.splice(at, 1)
-    return found?.id ?? id ?? madeId(this.#made++)
+    const found = this.#first(this.#byId, id) ?? this.#first(id === undefined ? this.#byName : this.#madeByName, name)
+    if (found === undefined) return id ?? madeId(this.#made++)
+    this.#open.delete(found)
+    return found.id
   }
+
+  #add(call: OpenCall): void {
+    this.#open.add(call)
+    push(this.#byId, call.id, call)
+    push(this.#byName, call.name, call)
+    if (isMadeId(call.id)) push(this.#madeByName, call.name, call)
+  }
+
+  /** The first waiting call of a queue. Answered calls before it leave the queue. */
+  #first(queues: CallQueues, key: string | undefined): OpenCall | undefined {
+    const queue = key === undefined ? undefined : queues.get(key)
+    if (queue === undefined) return undefined
+    for (; queue.next < queue.calls.length; queue.next++) {
+      const call = queue.calls[queue.next] as OpenCall
+      if (this.#open.has(call)) return call
+    }
+    return undefined
+  }
+}
+
+/** Calls by a key, in order; those before `next` are answered. */
+type CallQueues = Map<string, { readonly calls: OpenCall[]; next: number }>
+
+const push = (queues: CallQueues, key: string, call: OpenCall): void => {
+  const queue = queues.get(key)
+  if (queue === undefined) queues.set(key, { calls: [call], next: 0 })
+  else queue.calls.push(call)
 }
