@@ -17,6 +17,7 @@ import {
 import { placeNote, rangeDigest, type Note } from '../../src/notes/internal.ts'
 import {
   deriveContext,
+  estimateTokens,
   prepareSummaries,
   pricesOf,
   recall,
@@ -458,4 +459,39 @@ const wrong: readonly (readonly [of: string, call: () => unknown])[] = [
 it.each(wrong)('a wrong argument is a TypeError: %s', (said, call) => {
   expect(call).toThrow(TypeError)
   expect(call).toThrow(said)
+})
+
+describe('pins that do not fit', () => {
+  const talk = (length: number): View<Message> =>
+    recordOf(
+      Array.from({ length }, (_, index) =>
+        index % 2 === 0 ? user(`Question ${index} of the user`) : assistant(`Answer ${index}, a little longer`),
+      ),
+    )
+  const noted = (type: 'pin' | 'unpin', count: number, place: number, step = 1): readonly Note[] =>
+    Array.from({ length: count }, (_, index) => {
+      const note: Note = { type, position: index * step }
+      placeNote(note, place)
+      return note
+    })
+
+  it.each([4000, 9000])('are planned once, not at every message: budget %i', (budget) => {
+    const length = 1600
+    let calls = 0
+    const estimate = (message: Message): number => {
+      calls += 1
+      return estimateTokens(message)
+    }
+    const notes = noted('pin', Math.floor(length / 3), length, 3)
+    const derived = deriveContext(talk(length), { budget, notes, estimate })
+    expect(derived).toMatchObject({ left: { _tag: 'MinimumDoesNotFit', budget } })
+    expect(calls).toBeLessThan(20 * length)
+  })
+
+  it('no longer count after they are unpinned', () => {
+    const view = talk(300)
+    const notes = [...noted('pin', 200, 200), ...noted('unpin', 200, 250)]
+    expect(deriveContext(view.slice(0, 249), { budget: 900, notes })).toMatchObject({ _tag: 'Left' })
+    expect(derive(view, { budget: 900, notes }).provenance).toContain('shortened')
+  })
 })

@@ -28,7 +28,7 @@ export interface ReadNotes {
   /** How many notes were read, and the last of them. */
   count: number
   last: Note | undefined
-  readonly kinds: { readonly note: Note; readonly place: number }[]
+  readonly kinds: { readonly note: Extract<Note, { type: 'page' | 'pin' | 'unpin' }>; readonly place: number }[]
   readonly summaries: { readonly note: SummaryNote; readonly place: number }[]
   /** What calls of the model took, by the provider's count and by the estimate. */
   readonly counts: Count[]

@@ -7,8 +7,9 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
-import type { PageKind } from '../../pages/index.ts'
+import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
+import { countWhile } from '../../sequence/index.ts'
 import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
@@ -23,10 +24,12 @@ import {
   ruleKinds,
   summariesIn,
   tokensIn,
+  tokensOfRules,
   type Facts,
   type Limits,
   type RecordToRender,
   type RenderedRange,
+  type RuleTokens,
 } from './render.ts'
 import { indexAbove } from './size.ts'
 
@@ -92,6 +95,28 @@ export interface Epoch {
 interface Unfit {
   readonly needed: number
   readonly shown: readonly Shown[]
+  readonly floor: Floor
+}
+
+/** What no epoch goes below that starts after a failed one, until a note about one of these pages follows. */
+interface Floor {
+  /** The place of that note; for `least`, of one about any page before it. */
+  readonly until: number
+  readonly leastUntil: number
+  /** What rules take, outlined, if everything is one range. */
+  readonly least: RuleTokens
+  /** The tokens of all rules, not outlined. */
+  readonly full: number
+  /** The tokens of ranges that may stay as they are; undefined if there are none. */
+  readonly ranges: number | undefined
+  /** What rules take from the beginning and after those ranges: outlined, and in full. */
+  readonly outlined: RulesBefore
+  readonly whole: RulesBefore
+}
+
+interface RulesBefore {
+  readonly anew: RuleTokens
+  readonly added: RuleTokens
 }
 
 /** The tokens for messages if the provider counts more or less than was estimated. */
@@ -137,6 +162,7 @@ const callableFrom = (view: View<Message>, index: number): number | undefined =>
 export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
   const { view } = planning
   let epoch = from
+  let floor: Floor | undefined
   while (epoch.next < view.length) {
     const group = groupAt(view, epoch.next)
     if (group.isOpen) break
@@ -144,8 +170,10 @@ export const followEpochs = (planning: Planning, from: Epoch): Epoch => {
     epoch.next = group.to
     epoch.last = view.at(group.to - 1) as Message
     if ((epoch.sums.at(-1) as number) <= epoch.high || epoch.last.role === 'assistant') continue
+    if (floor !== undefined && isBelow(planning, floor, group.to)) continue
     const next = epochFrom(planning, epoch, group.to)
     // If not even the least fits here, it may fit later: a smaller message may be the question then.
+    floor = 'needed' in next ? next.floor : undefined
     epoch = 'needed' in next ? { ...epoch, high: -1 } : next
   }
   return epoch
@@ -222,7 +250,7 @@ export const epochFrom = (
 
   const cutRecent: Shown[] = []
   for (const group of groupsIn(view, recentAt, start))
-    cutRecent.push(...cutGroup(planning, group, facts, Math.max(64, (room * shape.largest) / 4)))
+    cutRecent.push(...cutGroup(planning, group, facts, leastOfGroup(room)))
   const least: Limits = { ...noLines, question: 200, kept: 0 }
   const limits = facts.keepLevels.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
   for (const limit of limits) {
@@ -232,14 +260,95 @@ export const epochFrom = (
   }
 
   const whole = { from: 0, to: start, linesFrom: firstLineIndex(planning, start) }
-  let needed: Unfit = { needed: Infinity, shown: [] }
+  let needed = Infinity
+  let shown: readonly Shown[] = []
   for (const limit of limits) {
     const all = renderRange(planning, facts, whole, limit)
     if (all.tokens <= room) return newEpoch(planning, { ...next, ranges: [all] }, [])
-    needed = { needed: all.tokens, shown: all.shown }
+    needed = all.tokens
+    shown = all.shown
   }
-  return needed
+  return { needed, shown, floor: floorOf(planning, facts, before.ranges, { start, to: recentAt, full: rules }) }
 }
+
+/** The floor after a failed epoch: the rules before its newest messages stay, and so do markers between them with nothing else. */
+const floorOf = (
+  planning: Planning,
+  facts: Facts,
+  ranges: readonly RenderedRange[],
+  { start, to, full }: { readonly start: number; readonly to: number; readonly full: number },
+): Floor => {
+  const { view, notes, keep } = planning
+  const [before, position] = [view.positionAt(to) as number, view.positionAt(start) as number]
+  let until = Infinity
+  let leastUntil = Infinity
+  for (const { note, place } of notes.kinds)
+    if (place >= position && note.position < position) {
+      leastUntil = Math.min(leastUntil, place)
+      if (note.position < before) until = Math.min(until, place)
+    }
+  const onlyRules = { ...facts, questions: [], keepLevels: new Map<number, ResidencyLevel>() }
+  // What a function keeps may differ the next time, so that no marker is certain.
+  const others = typeof keep === 'function' ? undefined : [...facts.questions, ...facts.keepLevels.keys()]
+  others?.sort((a, b) => a - b)
+  const isCertain = (first: number, end: number): boolean => {
+    if (others === undefined) return false
+    const at = countWhile(others.length, (index) => (others[index] as number) < first)
+    return at === others.length || groupStart(view, others[at] as number) >= end
+  }
+  let taken = 0
+  for (const { tokens } of ranges) taken += tokens
+  const end = ranges.at(-1)?.to ?? 0
+  const rulesBefore = (isOutlined: boolean): RulesBefore => {
+    const anew = tokensOfRules(planning, onlyRules, { from: 0, to }, isOutlined, isCertain)
+    return {
+      anew,
+      added: end === 0 ? anew : tokensOfRules(planning, onlyRules, { from: end, to }, isOutlined, isCertain),
+    }
+  }
+  return {
+    until,
+    leastUntil,
+    least: tokensOfRules(planning, onlyRules, { from: 0, to: start }, true, isCertain),
+    full,
+    ranges: ranges.length === 0 ? undefined : taken,
+    outlined: rulesBefore(true),
+    whole: rulesBefore(false),
+  }
+}
+
+/** Whether no epoch that starts at an index can fit: each of the five in {@link epochFrom} is ruled out. */
+const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
+  const { view, notes, budget, reserved, count } = planning
+  const { full, ranges, outlined, whole } = floor
+  const position = view.positionAt(start) as number
+  if (position > floor.until) return false
+  const room = roomOf(planning, factorAt(notes, position, budget + reserved))
+  const growth = growthOf(budget, room)
+  const older = outlined.anew.marked
+  const least = position > floor.leastUntil ? older : floor.least.marked
+  if (least <= room || older <= room - growth / 4) return false
+  const exceeds = ({ anew, added }: RulesBefore): boolean =>
+    isAbove(anew, room - growth / 2, room - growth * 0.75) &&
+    (ranges === undefined || isAbove(added, room - growth - ranges, room - growth - ranges))
+  if (!exceeds(outlined) || (full <= room * shape.rules && !exceeds(whole))) return false
+  // The newest messages that are not cut.
+  let taken = older
+  for (let from = recentFrom(planning, start); taken <= room && from < start;) {
+    const { shown, to } = groupAt(view, from)
+    const tokens = tokensIn(shown, count)
+    if (tokens <= leastOfGroup(room)) taken += tokens
+    from = to
+  }
+  return taken > room
+}
+
+/** What a group of the newest messages may take in the least epoch. */
+const leastOfGroup = (room: number): number => Math.max(64, (room * shape.largest) / 4)
+
+/** Whether rules take more than a limit, if a range that may take so many tokens has no lines. */
+const isAbove = ({ rules, marked, expected }: RuleTokens, limit: number, range: number): boolean =>
+  rules > limit || (expected >= range && marked > limit)
 
 /** Whether there is a new summary of messages that were shortened without it. */
 const hasNewSummary = (

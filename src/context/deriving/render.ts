@@ -130,6 +130,37 @@ export const renderRange = (
   return { from: range.from, to: range.to, shown, tokens: tokensIn(shown, count) }
 }
 
+/** What rules take in a part of a record, wherever an epoch starts after it. */
+export interface RuleTokens {
+  /** The rules alone, and with the markers between them. */
+  readonly rules: number
+  readonly marked: number
+  /** What a renderer expects that they take: above its limit, it writes no lines. */
+  readonly expected: number
+}
+
+/** The tokens of rules in a range, and of those markers between them that are certain. */
+export const tokensOfRules = (
+  record: RecordToRender,
+  onlyRules: Facts,
+  range: { readonly from: number; readonly to: number },
+  outlinesRules: boolean,
+  isCertain: (from: number, to: number) => boolean,
+): RuleTokens => {
+  const { count } = record
+  const blocks = mustStay(record, onlyRules, range, { range: 0, lines: 0, outlinesRules, question: 0, kept: 0 })
+  let rules = 0
+  let markers = 0
+  let end: number | undefined
+  for (const { from, to, shown } of blocks.sort(byStart)) {
+    rules += tokensIn(shown, count)
+    if (end !== undefined && end < from && isCertain(end, from))
+      markers += tokensIn([markerOf(record, end, from, [], [])], count)
+    end = to
+  }
+  return { rules, marked: rules + markers, expected: rules + markerTokens * (1 + blocks.length) }
+}
+
 /** About the tokens of a marker without lines. */
 const markerTokens = 50
 
