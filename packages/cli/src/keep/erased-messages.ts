@@ -69,16 +69,13 @@ const stubDigests = (
 }
 
 /** Of a message and the one before it, and of it and the next one. */
-const pairDigests = (messages: readonly Message[], position: number, secrets: readonly string[]): readonly string[] => {
-  const digests: string[] = []
-  for (const first of [position - 1, position]) {
+const pairDigests = (messages: readonly Message[], position: number, secrets: readonly string[]): readonly string[] =>
+  [position - 1, position].flatMap((first) => {
     const pair = [messages[first], messages[first + 1]]
     const texts = pair.map((message) => (message === undefined || isErased(message) ? [] : textsOf(message)))
-    if (texts.every((each) => each.length > 0) && JSON.stringify(texts).length >= shortestPair)
-      digests.push(...digestsOf([position - first, pair.map((message) => message?.role), texts], secrets))
-  }
-  return digests
-}
+    if (texts.some((each) => each.length === 0) || JSON.stringify(texts).length < shortestPair) return []
+    return digestsOf([position - first, pair.map((message) => message?.role), texts], secrets)
+  })
 
 /** Without the data of a format: another program writes other data with the same texts. */
 const textsOf = ({ content }: Message): readonly string[] => {

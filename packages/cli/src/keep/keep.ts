@@ -174,7 +174,7 @@ const userName = ({ env }: Terminal): string => {
   try {
     return userInfo().username
   } catch {
-    return env['USER'] || env['LOGNAME'] || `user-${process.getuid?.()}`
+    return env['USER'] || env['LOGNAME'] || `user-${statSync(homeOf(env), { throwIfNoEntry: false })?.uid ?? 'unknown'}`
   }
 }
 
