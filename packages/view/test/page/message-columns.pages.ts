@@ -247,7 +247,7 @@ describe('at 390 pixels wide', () => {
       const figures = link.querySelector('.receipt-figures') as HTMLElement
       return getComputedStyle(figures, '::before').content
     })
-    expect(between).toBe('" · "')
+    expect(between).toMatch(/^" ·\s"$/) // what follows may not be broken off
     await page.close()
   })
 })
