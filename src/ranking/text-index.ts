@@ -23,7 +23,7 @@ export interface RankedText {
 /**
  * The best texts for a query among the first `length`, best first.
  *
- * @param textAt a text again, to find its words as they stand in it
+ * @param textAt returns the text at an index, to find its words as they are written
  */
 export const rankTexts = (
   index: TextIndex,

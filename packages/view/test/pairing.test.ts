@@ -1,4 +1,4 @@
-/** Which messages of two sessions stand beside each other. */
+/** How the messages of two sessions are paired. */
 import { expect, it } from 'vitest'
 import * as fc from 'fast-check'
 import { pairsOf, type Compared } from '../page/src/pairing.ts'

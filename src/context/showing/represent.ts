@@ -1,5 +1,5 @@
 /**
- * Representations: a recorded message with its long texts cut, and the markers that stand for hidden messages and say how to read
+ * Representations: a recorded message with its long texts cut, and the markers that replace hidden messages and say how to read
  * them. They are pure functions of the messages and their positions, so the same record gives the same bytes. A marker has no
  * recorded content of its own, so it can have the user's role, which every provider accepts anywhere.
  *

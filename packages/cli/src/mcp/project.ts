@@ -53,7 +53,7 @@ const mainWorktree = (folder: string): string => {
   return listed !== '' && realPath(resolve(entry, listed)) === file ? dirname(repository) : folder
 }
 
-/** The text of a file; empty if it is none, a long one, or unreadable. */
+/** The text of a file. Empty if the path is no file, or if the file is 8 KiB or longer or can't be read. */
 const shortText = (path: string): string => {
   try {
     const stats = statSync(path)

@@ -1,4 +1,4 @@
-/** Which messages of two sessions stand beside each other: the same ones, and between them those that are most alike. */
+/** Pairs the messages of two sessions for display: equal messages first, then the most similar ones between them. */
 import { diffArrays } from 'diff'
 
 /** A message to compare. */
@@ -11,7 +11,7 @@ export interface Compared {
   readonly isErased: boolean
 }
 
-/** Messages that stand beside each other: the same, or what one has in place of the other. */
+/** Two messages that are shown side by side. One is undefined if only one session has a message there. */
 export interface Pair {
   readonly a: number | undefined
   readonly b: number | undefined
@@ -98,7 +98,7 @@ const alike = (own: readonly Compared[], other: readonly Compared[]): readonly B
   return pairs
 }
 
-/** Two messages of one role stand beside each other even without a word in common. */
+/** The similarity of two messages of the same role that have no word in common: they are still paired. */
 const leastLikeness = 0.1
 
 const wordsIn = ({ text }: Compared): ReadonlySet<string> => new Set(text.slice(0, 4000).split(/[^\p{L}\p{N}]+/u))

@@ -51,7 +51,7 @@ export const timeScale = (busy: readonly Span[], around: Span | undefined): Scal
     }
     const pause = pauses[low - 1]
     if (pause === undefined) return 0
-    // Within a pause, a time stands at most the rest of the pause before its end.
+    // A time within a pause is drawn before the end of the pause, by the time that is left of it.
     return at >= pause.to ? pause.less : Math.max(pauses[low - 2]?.less ?? 0, pause.less - (pause.to - at))
   }
   const length = end - first.from - less
