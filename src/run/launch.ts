@@ -27,7 +27,7 @@ import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
 import { askHandler } from './ask-handler.ts'
-import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
+import type { DecisionByToken, Decisions, OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import { checkedInstructions, type Prompt } from './prompt.ts'
 import type { RunResult } from './result.ts'
@@ -133,7 +133,7 @@ export interface Start {
   readonly callIds?: Iterable<string> | undefined
   /** A step to continue first. */
   readonly open?: OpenAnswer | undefined
-  readonly decisions?: Decisions | undefined
+  readonly decisions?: DecisionByToken | undefined
   /** Handlers called before the caller's. */
   readonly handlers?: readonly RunHandler[]
 }
@@ -235,12 +235,8 @@ export const launchRun = <F extends TurnFault>(
     for (const handler of handlers) void notify(handler, told)
     void channel.push(told, true)
   }
-  const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
-    new Loop(
-      { ...settings, seq, view, callIds, open, decisions: decisionsOf(decisions), handlers: [...first, ...handlers] },
-      control,
-      channel,
-    )
+  const loopOf = ({ view, callIds = [], open, decisions = new Map(), handlers: first = [] }: Start): Loop =>
+    new Loop({ ...settings, seq, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
   const known = typeof begin === 'function' ? undefined : loopOf(begin)
   const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream

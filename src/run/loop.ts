@@ -34,12 +34,11 @@ import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
-  approvedBy,
-  denialOf,
-  resultGivenFor,
+  denialText,
   viewDigestOf,
   withDecision,
-  type Decisions,
+  type Decision,
+  type DecisionByToken,
   type OpenAnswer,
   type WaitingCall,
 } from './open-answer.ts'
@@ -77,7 +76,7 @@ interface LoopOptions {
   readonly calls: CallWriter | undefined
   /** A step left open by another run. */
   readonly open: OpenAnswer | undefined
-  readonly decisions: Decisions
+  readonly decisions: DecisionByToken
   readonly handlers: readonly RunHandler[]
   readonly clock: Clock
 }
@@ -531,15 +530,14 @@ export class Loop {
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
       const token = this.#tokenOf(call)
-      const { decisions } = this.#options
-      const denial = this.#open && denialOf(token, decisions, this.#wasStarted(call))
-      if (denial !== undefined) return withDecision(errorResult(call, denial), token, decisions)
-      const given = this.#open && resultGivenFor(token, decisions)
-      if (given !== undefined) return withDecision(givenResult(call, given.output), token, decisions)
+      const decision = this.#decisionOn(token)
+      if (decision?.type === 'denied')
+        return withDecision(errorResult(call, denialText(decision.reason, this.#wasStarted(call))), token, decision)
+      if (decision?.type === 'answered') return withDecision(givenResult(call, decision.output), token, decision)
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
       await this.#emit({ type: 'tool_call_start', step, call })
       if (signal.aborted) return this.#notRun(call, reasonOf(signal.reason))
-      return withDecision(await this.#invoke(call), token, decisions)
+      return withDecision(await this.#invoke(call, decision?.arguments), token, decision)
     }
     const queue = todo.values()
     let stopped: unknown
@@ -589,8 +587,8 @@ export class Loop {
     return inOrder()
   }
 
-  async #invoke(made: ToolCallPart): Promise<ToolResultPart> {
-    const changed = this.#open && approvedBy(this.#tokenOf(made), this.#options.decisions)?.arguments
+  /** @param changed the arguments of the approval, in place of the model's */
+  async #invoke(made: ToolCallPart, changed: JsonObject | undefined): Promise<ToolResultPart> {
     const call = changed === undefined ? made : Object.freeze({ ...made, arguments: JSON.stringify(changed) })
     const { tools, clock, calls } = this.#options
     const record: Parameters<typeof invokeRecorded>[4] =
@@ -612,6 +610,11 @@ export class Loop {
     )
   }
 
+  /** Decisions are about the calls of an open step only. */
+  #decisionOn(token: string): Decision | undefined {
+    return this.#open && this.#options.decisions.get(token)
+  }
+
   #tokenOf(call: ToolCallPart): string {
     const known = this.#open?.calls.find(({ id }) => id === call.id)
     return known?.approval ?? approvalOf(this.#open?.step ?? this.#deltaId, call)
@@ -619,14 +622,11 @@ export class Loop {
 
   /** Whether a call waits for approval: its tool requires it or a dead run had started it, and there is no decision. */
   async #waits(call: ToolCallPart): Promise<boolean> {
-    const { decisions, tools } = this.#options
+    const { tools } = this.#options
     const { id } = call
-    if (this.#open !== undefined) {
-      const token = this.#tokenOf(call)
-      if (denialOf(token, decisions) !== undefined || resultGivenFor(token, decisions) !== undefined) return false
-      if (approvedBy(token, decisions) !== undefined) return isRunElsewhere(call, tools)
-      if (this.#open.calls.some((waiting) => waiting.id === id)) return true
-    }
+    const decision = this.#decisionOn(this.#tokenOf(call))
+    if (decision !== undefined) return decision.type === 'approved' && isRunElsewhere(call, tools)
+    if (this.#open?.calls.some((waiting) => waiting.id === id) === true) return true
     return waitsForApproval(call, tools, this.#control.signal)
   }
 

@@ -73,30 +73,45 @@ export const approvalOf = (step: string, { id, name, arguments: input }: ToolCal
 export const withApproval = (step: string, call: ToolCallPart, needs: WaitingCall['needs']): WaitingCall =>
   Object.freeze({ ...call, approval: approvalOf(step, call), needs })
 
-/** A copy of decisions. Throws a TypeError for values that are not tokens; call ids may not be unique. */
-export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions): Required<Decisions> => {
-  const token = (name: string, given: unknown): void => {
-    if (typeof given !== 'string' || !given.startsWith(prefix))
-      throw new TypeError(
-        `${name} takes the token of a waiting call (result.open.calls[…].approval), not ${JSON.stringify(given)}`,
-      )
+/** What was decided about a call. */
+export type Decision =
+  | { readonly type: 'approved'; readonly arguments?: JsonObject }
+  | { readonly type: 'denied'; readonly reason?: string }
+  | { readonly type: 'answered'; readonly output: unknown }
+
+/** The decisions by the tokens of their calls. */
+export type DecisionByToken = ReadonlyMap<string, Decision>
+
+/** A copy of decisions. Of several about one call a denial counts first. Throws a TypeError for values that are not tokens. */
+export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions): DecisionByToken => {
+  const decided = new Map<string, Decision>()
+  const add = (name: keyof Decisions, given: readonly unknown[], type: Decision['type']): void => {
+    for (const one of given) {
+      const { approval, ...fields } = isObject(one)
+        ? ownFields(one)
+        : { approval: type === 'answered' ? undefined : one }
+      if (typeof approval !== 'string' || !approval.startsWith(prefix))
+        throw new TypeError(
+          `${name} takes the token of a waiting call (result.open.calls[…].approval), not ${JSON.stringify(approval)}`,
+        )
+      decided.set(approval, { ...fields, type } as Decision)
+    }
   }
-  for (const one of approve) token('approve', typeof one === 'object' ? one?.approval : one)
-  for (const one of results) token('results', (Object(one) as Partial<CallResult>).approval)
-  for (const one of deny) token('deny', typeof one === 'object' ? one?.approval : one)
-  return { approve: [...approve], deny: [...deny], results: [...results] }
+  add('approve', approve, 'approved')
+  add('results', results, 'answered')
+  add('deny', deny, 'denied')
+  return decided
 }
 
 /**
  * A result with the decision about its call in `meta.indelible`: as `approval`; or as `answered`, the token, if others gave
  * the result. The same result if nobody decided.
  */
-export const withDecision = (result: ToolResultPart, token: string, decisions: Decisions): ToolResultPart => {
-  if (resultGivenFor(token, decisions) !== undefined) return withMeta(result, { answered: token })
-  const denied = decisions.deny?.find((denial) => (typeof denial === 'string' ? denial : denial.approval) === token)
-  if (denied === undefined && approvedBy(token, decisions) === undefined) return result
-  const reason = typeof denied === 'object' ? denied.reason : undefined
-  return withMeta(result, { approval: { id: token, approved: denied === undefined, ...present({ reason }) } })
+export const withDecision = (result: ToolResultPart, token: string, decision: Decision | undefined): ToolResultPart => {
+  if (decision === undefined) return result
+  if (decision.type === 'answered') return withMeta(result, { answered: token })
+  const reason = decision.type === 'denied' ? decision.reason : undefined
+  return withMeta(result, { approval: { id: token, approved: decision.type === 'approved', ...present({ reason }) } })
 }
 
 const withMeta = (result: ToolResultPart, decision: JsonObject): ToolResultPart =>
@@ -114,12 +129,8 @@ export const recordedDecision = (result: ToolResultPart): string | undefined => 
 export const viewDigestOf = (view: Sequence<Message>): string => rangeDigest(Array.from(view, sortKeys))
 
 /** Throws a TypeError if `open` is not from a result or belongs to another view, or if decisions come without it. */
-export const checkOpen = (
-  open: OpenAnswer | undefined,
-  view: Sequence<Message>,
-  { approve = [], deny = [], results = [] }: Decisions,
-): void => {
-  if (open === undefined && approve.length + deny.length + results.length > 0)
+export const checkOpen = (open: OpenAnswer | undefined, view: Sequence<Message>, decisions: DecisionByToken): void => {
+  if (open === undefined && decisions.size > 0)
     throw new TypeError(
       'run: `approve`, `deny` and `results` are decisions about the calls of `open`; pass result.open too',
     )
@@ -129,9 +140,7 @@ export const checkOpen = (
     ...open.calls.map(({ approval }) => approval),
     ...callsOf(open.response.message).map((call) => approvalOf(open.step, call)),
   ])
-  const other = [...approve, ...deny, ...results]
-    .map((one) => (typeof one === 'string' ? one : one.approval))
-    .find((token) => !known.has(token))
+  const other = [...decisions.keys()].find((token) => !known.has(token))
   if (other !== undefined) throw new TypeError(`run: ${other} is the token of no call of \`open\`; nothing was run`)
   if (open.viewDigest !== viewDigestOf(view))
     throw new TypeError(
@@ -161,26 +170,14 @@ export const checkStep = (call: string, open: OpenAnswer): void => {
     )
 }
 
-/** The approval of a call; undefined if there is none. */
-export const approvedBy = (token: string, { approve = [] }: Decisions): Approval | undefined => {
-  const found = approve.find((one) => (typeof one === 'string' ? one : one.approval) === token)
-  return typeof found === 'string' ? { approval: found } : found
-}
-
-/** The result that others gave for a call. */
-export const resultGivenFor = (token: string, { results = [] }: Decisions): CallResult | undefined =>
-  results.find(({ approval }) => approval === token)
-
 /**
- * The text for the model about a denied call; undefined if it was not denied.
+ * The text for the model about a denied call.
  *
  * @param wasStarted whether a dead run had started it
  */
-export const denialOf = (token: string, { deny = [] }: Decisions, wasStarted = false): string | undefined => {
-  const found = deny.find((one) => (typeof one === 'string' ? one : one.approval) === token)
-  if (found === undefined) return undefined
-  const reason = typeof found === 'object' && found.reason !== undefined ? ` Reason: ${found.reason}` : ''
+export const denialText = (reason: string | undefined, wasStarted: boolean): string => {
+  const why = reason === undefined ? '' : ` Reason: ${reason}`
   return wasStarted
-    ? `Not run again: this call was denied.${reason}\n${interruptedTool}`
-    : `Not run: this call was denied.${reason}`
+    ? `Not run again: this call was denied.${why}\n${interruptedTool}`
+    : `Not run: this call was denied.${why}`
 }

@@ -5,7 +5,7 @@ import { user, type Message } from '../message/index.ts'
 import { decodeThread, type ThreadItem } from '../thread/index.ts'
 import { runFaultText, type RunFailure } from './fault.ts'
 import { continueOnce } from './continue-once.ts'
-import { checkOpen } from './open-answer.ts'
+import { checkOpen, decisionsOf } from './open-answer.ts'
 import { settingNames, launchRun, type RunOptions, type RunStream } from './launch.ts'
 
 /** The options of a run on a text, or on the items of a thread, in place of a view. */
@@ -39,9 +39,10 @@ export const run = (given: RunOptions | InputRunOptions): RunStream<RunFailure> 
     throw new TypeError('run: pass either `view` or `input`, not both')
   const view = input === undefined ? options.view : messagesOf(input)
   checkView(view)
-  checkOpen(open, view, options)
+  const decisions = decisionsOf(options)
+  checkOpen(open, view, decisions)
   const handlers = open === undefined ? [] : [continueOnce(open)]
-  return launchRun<never>(options, { view, callIds, open, decisions: options, handlers }, runFaultText)
+  return launchRun<never>(options, { view, callIds, open, decisions, handlers }, runFaultText)
 }
 
 /** The messages of a text or of items. Throws a TypeError for an item that has no message. */

@@ -23,7 +23,7 @@ import {
   recordedDecision,
   viewDigestOf,
   withApproval,
-  type Decisions,
+  type DecisionByToken,
   type OpenAnswer,
   type WaitingCall,
 } from './open-answer.ts'
@@ -47,7 +47,7 @@ export type UnfinishedPolicy = UnfinishedChoice | ((call: ToolCallPart, tool: To
 export interface Continuation {
   readonly tools: readonly Tool[]
   readonly unfinished: UnfinishedPolicy
-  readonly decisions: Decisions
+  readonly decisions: DecisionByToken
 }
 
 /** Messages and notes to append together. */
@@ -250,7 +250,7 @@ export const waitingStep = (session: SessionReader): OpenAnswer | undefined => {
   const last = pending(session).steps.at(-1)
   if (last === undefined) return undefined
   const input = inputOfStep(session.notes(), last.step)
-  const open = waitingStepOf(session, { tools: [], unfinished: 'tell', decisions: {} }, input)
+  const open = waitingStepOf(session, { tools: [], unfinished: 'tell', decisions: new Map() }, input)
   return open === undefined || open.calls.length === 0 ? undefined : open
 }
 
@@ -263,18 +263,10 @@ export const unknownTokens = (
   { decisions, ...continuation }: Continuation,
   input: Input | undefined,
 ): readonly string[] => {
-  const { approve = [], deny = [], results = [] } = decisions
-  const tokenOf = (one: string | { readonly approval: string }): string =>
-    typeof one === 'string' ? one : one.approval
-  const asked = [
-    ...approve.map((one) => ({ token: tokenOf(one), decided: 'approved' })),
-    ...deny.map((one) => ({ token: tokenOf(one), decided: 'denied' })),
-    ...results.map((one) => ({ token: tokenOf(one), decided: 'answered' })),
-  ]
-  if (asked.length === 0) return []
+  if (decisions.size === 0) return []
   if (isCancelled(session)) return [] // the result says so
   const waiting = new Set(
-    waitingStepOf(session, { ...continuation, decisions: {} }, input)?.calls.map(({ approval }) => approval),
+    waitingStepOf(session, { ...continuation, decisions }, input)?.calls.map(({ approval }) => approval),
   )
   const step = pending(session).steps.at(-1)
   if (step?.answer !== undefined)
@@ -283,12 +275,12 @@ export const unknownTokens = (
       for (let starts = startsOf(session, step, call); starts > 0; starts--)
         waiting.add(approvalOf(`${step.step} ${starts}`, call)) // as in `continuationOf`
     }
-  const late = asked.filter(({ token }) => !waiting.has(token))
+  const late = [...decisions].filter(([token]) => !waiting.has(token))
   if (late.length === 0) return []
   const recorded = new Set<string | undefined>()
   for (const { content } of session.conversation())
     for (const part of content) if (part.type === 'tool_result') recorded.add(recordedDecision(part))
-  return late.filter(({ token, decided }) => !recorded.has(`${decided} ${token}`)).map(({ token }) => token)
+  return late.filter(([token, { type }]) => !recorded.has(`${type} ${token}`)).map(([token]) => token)
 }
 
 /**
@@ -319,14 +311,14 @@ const continuationOf = (
   step: OpenStep,
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
-  decisions: Decisions,
+  decisions: DecisionByToken,
   copied?: number,
-): { readonly open: OpenAnswer; readonly decisions: Decisions } => {
+): { readonly open: OpenAnswer; readonly decisions: DecisionByToken } => {
   const answer = step.answer as Message // set: see `stepToContinue`
   const results = [...step.results.values()]
   const waiting: WaitingCall[] = []
   const started: string[] = []
-  const retried: string[] = []
+  const decided = new Map(decisions)
   for (const call of callsOf(answer)) {
     if (step.results.has(call.id)) continue
     if (!step.started.has(call.id)) {
@@ -340,7 +332,8 @@ const continuationOf = (
       waiting.push(withApproval(`${step.step} ${startsOf(session, step, call)}`, call, needsOf(step, call)))
       started.push(call.id)
     } else if (chosen === 'retry' && tool?.idempotent === true) {
-      retried.push(approvalOf(step.step, call))
+      const token = approvalOf(step.step, call)
+      if (!decided.has(token)) decided.set(token, { type: 'approved' })
       started.push(call.id)
     } else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))
   }
@@ -352,5 +345,5 @@ const continuationOf = (
     calls: waiting,
     started,
   }
-  return { open, decisions: { ...decisions, approve: [...(decisions.approve ?? []), ...retried] } }
+  return { open, decisions: decided }
 }

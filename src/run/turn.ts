@@ -125,7 +125,7 @@ export const runSettings = (
   const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
   const derive = { notes: () => session.notes(), ...options.derive }
   const settings = ownFields({ receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) })
-  return { settings, continuation: { tools, unfinished, decisions: {} } }
+  return { settings, continuation: { tools, unfinished, decisions: new Map() } }
 }
 
 /** The input as a message. Throws a TypeError if it is not a user's message. */
