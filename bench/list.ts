@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSession, memoryStore, user, type Store } from 'indelible'
 import { listSessions } from 'indelible/session'
-import { readUsage } from 'indelible/internal/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine } from './measure.ts'
 
@@ -93,7 +92,7 @@ const benchedTokens = async (name: string, store: Store): Promise<void> => {
     })
   }
   await spent(read, async () => {
-    for (const id of ids) await readUsage(store, id)
+    for (const id of ids) await store.read(id, { only: 'note' })
   })
   console.log(
     `\n${name}, ${count} sessions by tokens, processor time: a page of 20 ${median(page)} ms, all in pages of 1,000 ${median(all)} ms; the receipts of each ${median(read)} ms`,

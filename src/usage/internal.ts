@@ -7,11 +7,13 @@ export {
   lineEvidence,
   packCalls,
   ReceiptCalls,
+  receiptCalls,
   summedCalls,
   unpackCalls,
   type LineChange,
   type PackedCalls,
 } from './session-calls.ts'
+export { hasAnswer, hasFailed } from './receipt.ts'
 export { keepSums, SumsReader, type SummedSession } from './kept-sums.ts'
 export {
   knownPrices,

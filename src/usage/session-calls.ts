@@ -2,9 +2,9 @@
 import { isArray, isObject, ownField, ownFields, present, type JsonObject } from '../json/index.ts'
 import type { ReceiptNote } from '../notes/internal.ts'
 import type { SessionInfo } from '../session/index.ts'
-import { hasFailed, receiptIn, usesOf } from '../session/internal.ts'
 import type { StoredRow } from '../store/index.ts'
 import type { Evidence, UsageCall } from './call.ts'
+import { hasFailed, receiptIn } from './receipt.ts'
 
 /**
  * Calls in few characters, as an imported session's metadata has them: of each call the position of its answer (-1 without one),
@@ -140,19 +140,34 @@ const filedCalls = ({ forkedFrom, metadata }: SessionInfo): readonly UsageCall[]
   return isObject(calls) ? unpackCalls(calls) : summedCalls(from)
 }
 
-/** Sums of calls that a file gives by model and day, or in total. */
-export const summedCalls = (origin: unknown): readonly UsageCall[] =>
-  usesOf(origin).flatMap(({ model = '', day, calls, usage, long, undercounted }) =>
-    usage === undefined
-      ? []
-      : [
-          {
-            ...{ model, usage, calls },
-            ...present({ day, isLong: long }),
-            ...(undercounted !== undefined && { isUndercounted: true }),
-          },
-        ],
-  )
+/**
+ * Sums of calls that a file gives by model and day, or in total.
+ *
+ * @param origin the origin of a transcript; for an imported session, `from` of its metadata
+ */
+export const summedCalls = (origin: unknown): readonly UsageCall[] => {
+  if (!isObject(origin)) return []
+  const { uses, usage, models, ended } = origin
+  const listed = isArray(uses) ? uses : [usage]
+  const only = isArray(models) && models.length === 1 ? models[0] : undefined
+  const end = isArray(uses) || typeof ended !== 'string' ? undefined : ended.slice(0, 10)
+  return listed.flatMap((each): readonly UsageCall[] => {
+    if (!isObject(each) || typeof each['input'] !== 'number' || typeof each['output'] !== 'number') return []
+    const { input, output, calls, long, undercounted } = each
+    const [model, day] = [each['model'] ?? only, each['day'] ?? end]
+    const cached = ['cacheRead', 'cacheWrite', 'cacheWriteHour'].filter((name) => typeof each[name] === 'number')
+    return [
+      {
+        model: typeof model === 'string' ? model : '',
+        usage: { input, output, ...Object.fromEntries(cached.map((name) => [name, each[name]])) },
+        calls: typeof calls === 'number' ? calls : 0,
+        ...(typeof day === 'string' && { day }),
+        ...(long === true && { isLong: true }),
+        ...(typeof undercounted === 'number' && { isUndercounted: true }),
+      },
+    ]
+  })
+}
 
 /**
  * The calls of a session, in order.
@@ -169,7 +184,11 @@ interface ReadReceipt {
   readonly parameters: JsonObject | undefined
 }
 
-const receiptCalls = ({ forkedFrom, created }: SessionInfo, notes: readonly StoredRow[]): readonly UsageCall[] => {
+/** The calls of its receipts, in order. */
+export const receiptCalls = (
+  { forkedFrom, created }: SessionInfo,
+  notes: readonly StoredRow[],
+): readonly UsageCall[] => {
   const receipts = new ReceiptCalls()
   const calls: UsageCall[] = []
   for (const [index, row] of notes.entries()) {

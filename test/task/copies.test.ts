@@ -39,7 +39,6 @@ import { growRefTree, type MessageRef, type RefTree } from '@indelible/workflows
 import { refsOfTree } from '../../packages/workflows/src/refs/tree.ts'
 import { searchStore } from 'indelible/search'
 import { createFork, eraseMessages, findMessages, proveEntry, proveGrowth } from 'indelible/session'
-import { readUsage } from '../../src/session/internal.ts'
 import { blockCache, cachedBlocks, keyValueBlocks, type Row } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
 import { changeEverything } from '../../packages/testing/src/check.ts'
@@ -138,10 +137,6 @@ const sessions: { readonly [name: string]: Case } = {
   proveGrowth: of(
     (world) => [head(world)],
     ({ store }, from) => proveGrowth(store, 's', from),
-  ),
-  readUsage: of(
-    () => [{ own: true }],
-    ({ store }, options) => readUsage(store, 's', options),
   ),
   'session.append': of(
     () => [[message(), message()], { page: ['plan', 'plan'] as const, operation: 'op' }],

@@ -72,7 +72,7 @@ import {
   proveGrowth,
   readRange,
 } from 'indelible/session'
-import { appendRows, appendWithBlocks, readUsage } from '../../src/session/internal.ts'
+import { appendRows, appendWithBlocks } from '../../src/session/internal.ts'
 import { keyValueBlocks, removeBlocks, verifyLog } from 'indelible/store'
 import { consistencyPath, inclusionPath, isRecorded, rangeAt } from '../../src/store/internal.ts'
 import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from '@indelible/encryption'
@@ -148,7 +148,6 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   },
   readSession: async () => [readSession(memoryStore(), 'none')],
   proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
-  readUsage: async () => [readUsage(memoryStore(), 'none')],
   explainUsage: async () => [explainUsage(memoryStore(), 'none')],
   keepSums: async () => [keepSums(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],

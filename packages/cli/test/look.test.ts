@@ -6,7 +6,6 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, forkSession, memoryStore, user, type Message } from 'indelible'
 import { checkGrowth, proveGrowth } from 'indelible/session'
-import { readUsage } from '../../../src/session/internal.ts'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { Outputs } from '../../../test/outputs.ts'
 import { runCommand } from './command-run.ts'
@@ -496,11 +495,6 @@ describe('spend', () => {
       'no session has token counts of its calls\n',
       'x: has no token counts of its calls\n',
     ])
-  })
-  it('readUsage is empty without recorded usage', async () => {
-    const memory = memoryStore()
-    await createSession(memory, { id: 'x' })
-    expect(await readUsage(memory, 'x')).toEqual([])
   })
 })
 

@@ -16,7 +16,7 @@ import {
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { digestOf, type BlockId } from 'indelible/internal/proof'
-import { hasFailed } from 'indelible/internal/session'
+import { hasFailed } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
 import type { RecordedAnswer } from './answer.ts'
 import type { Api, RecordedApi } from './apis/index.ts'

@@ -1,10 +1,14 @@
 /** What the recorder says at its end, and what its sessions say afterwards: the same figures. */
 import { describe, expect, it } from 'vitest'
-import { memoryStore } from 'indelible'
+import { memoryStore, type Store } from 'indelible'
 import { usageDollars } from '../../../src/prices/internal.ts'
 import { createRecorder } from '@indelible/recorder'
-import { readUsage } from '../../../src/session/internal.ts'
+import { describeSession } from 'indelible/session'
+import { callsIn } from '../../../src/usage/internal.ts'
 import { Tally } from '../src/summary.ts'
+
+const usesIn = async (store: Store) =>
+  callsIn(await describeSession(store, 's'), await store.read('s', { only: 'note' }))
 
 describe('the figures of recorded calls', () => {
   it('match the sessions: calls, failures, tokens, costs', async () => {
@@ -32,11 +36,11 @@ describe('the figures of recorded calls', () => {
     await call(200, answer(undefined))
     for (let time = 0; time < 3; time++) await call(500, '{}') // what they have alike stands in one receipt
     await call(200, answer(5).slice(0, 20)) // broken off
-    const uses = await readUsage(store, 's')
+    const uses = await usesIn(store)
     const dollars = uses.map(({ model, usage }) => (usage === undefined ? 0 : usageDollars(model, usage)))
     const summary = recorder.summary()
     expect(summary).toMatchObject({ calls: 9, failed: 4, silent: 1, unpriced: 1, lost: 0 })
-    expect([uses.length, uses.reduce((sum, { failed }) => sum + failed, 0)]).toEqual([9, 4])
+    expect([uses.length, uses.filter(({ isFailed }) => isFailed === true).length]).toEqual([9, 4])
     expect(uses.reduce((sum, { usage }) => sum + (usage?.input ?? 0), 0)).toBe(summary.usage.input)
     expect(dollars.filter((one) => one === undefined)).toHaveLength(1)
     expect(summary.dollars).toBeCloseTo(
@@ -117,12 +121,12 @@ it('a call without an answer is counted apart, and makes no figure uncertain; a 
     observed?.end()
     await recorder.settled()
   }
-  const uses = await readUsage(store, 's')
-  expect(uses.map(({ calls, failed, undercounted = 0 }) => [calls, failed, undercounted])).toEqual([
-    [1, 0, 0],
-    [0, 1, 0],
-    [0, 1, 0],
-    [1, 1, 1],
+  const uses = await usesIn(store)
+  expect(uses.map((use) => [use.usage !== undefined, use.isFailed === true, use.isUndercounted === true])).toEqual([
+    [true, false, false],
+    [false, true, false],
+    [false, true, false],
+    [true, true, true],
   ])
 })
 

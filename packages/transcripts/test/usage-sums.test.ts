@@ -1,7 +1,7 @@
 /** The tokens and dollars of each program's calls, beside sums by hand: of what its file counts, each call is counted once. */
 import { expect, it } from 'vitest'
 import { usageDollars } from 'indelible/internal/prices'
-import { usesOf } from 'indelible/internal/session'
+import { summedCalls } from 'indelible/internal/usage'
 import { readTranscript } from '@indelible/transcripts'
 import { orThrow, type Message } from 'indelible'
 import { callUsageOf } from '@indelible/transcripts/internal'
@@ -257,14 +257,20 @@ const answersOf = (messages: readonly Message[]): number => {
 
 it.each(rows)('%s (%s)', (_, __, file, [calls, input, output], dollars, answers) => {
   const { messages, origin } = orThrow(readTranscript(file))
-  const uses = usesOf(origin)
+  const uses = summedCalls(origin)
   const sum = (of: (use: (typeof uses)[number]) => number): number => uses.reduce((total, use) => total + of(use), 0)
   const known = (model: string | undefined, usage: (typeof uses)[number]['usage'], count: number): number =>
     usage === undefined ? 0 : (usageDollars(model, usage, count) ?? 0)
   expect({
-    tokens: [sum((use) => use.calls), sum(({ usage }) => usage?.input ?? 0), sum(({ usage }) => usage?.output ?? 0)],
+    tokens: [
+      sum(({ calls = 0 }) => calls),
+      sum(({ usage }) => usage?.input ?? 0),
+      sum(({ usage }) => usage?.output ?? 0),
+    ],
     dollars:
-      Math.round(sum(({ model, usage, calls: count, long }) => known(model, usage, long ? 1 : count)) * 1e6) / 1e6,
+      Math.round(
+        sum(({ model, usage, calls: count = 0, isLong }) => known(model, usage, isLong === true ? 1 : count)) * 1e6,
+      ) / 1e6,
     days: uses.map((use) => use.day ?? day),
     answers: answersOf(messages),
   }).toEqual({

@@ -1,7 +1,7 @@
 /** `show --calls` and `stats` count the same calls of an imported session: what one lists and what is beside it are the sums of the other. */
 import { expect, it } from 'vitest'
 import { orThrow } from 'indelible'
-import { usesOf } from 'indelible/internal/session'
+import { summedCalls } from 'indelible/internal/usage'
 import { exportOf, readTranscript } from '@indelible/transcripts'
 import { figuresOf, otherCallsOf } from '../src/calls/call-figures.ts'
 import { callsOf, type CallRecord } from '../src/calls/model-calls.ts'
@@ -28,14 +28,14 @@ it.each(Object.entries(files))('%s', (_, file) => {
   const figures = figuresOf(record, callsOf(record))
   const listed = figures.filter(({ isShared, isCounted }) => isCounted && !isShared)
   const others = otherCallsOf(record, figures)
-  const uses = transcript.format === 'indelible' ? [] : usesOf(metadata['from'])
+  const uses = transcript.format === 'indelible' ? [] : summedCalls(metadata['from'])
   const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0)
   expect([
     listed.length + others.calls,
     sum(listed, ({ input }) => input) + others.usage.input,
     sum(listed, ({ output }) => output) + others.usage.output,
   ]).toEqual([
-    sum(uses, ({ calls }) => calls),
+    sum(uses, ({ calls = 0 }) => calls),
     sum(uses, ({ usage }) => usage?.input ?? 0),
     sum(uses, ({ usage }) => usage?.output ?? 0),
   ])

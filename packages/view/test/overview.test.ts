@@ -122,10 +122,10 @@ it('the project is the folder that a file names, longer where others end alike',
 })
 
 it('what calls cost is at least that of the counted ones where another was answered', () => {
-  const call = { source: 'receipt', model: 'gpt-5.4', calls: 1, failed: 0 } as const
+  const call = { model: 'gpt-5.4' }
   const counted = { ...call, usage: { input: 100_000, output: 0 } }
   expect(spendingOf([counted, call])).toEqual({ input: 100_000, output: 0, dollars: 0.25, undercounted: true })
-  expect(spendingOf([counted, { ...call, failed: 1 }])).toEqual({ input: 100_000, output: 0, dollars: 0.25 })
+  expect(spendingOf([counted, { ...call, isFailed: true }])).toEqual({ input: 100_000, output: 0, dollars: 0.25 })
 })
 
 it('a list shows its first 100 sessions at once, and then up to 1,000 at a time', async () => {

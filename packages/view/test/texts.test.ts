@@ -1,6 +1,6 @@
 /** The words of figures, changes and requests: each at the values where they change. */
 import { describe, expect, it } from 'vitest'
-import type { CallUse } from 'indelible/internal/session'
+import type { UsageCall } from 'indelible/usage'
 import { activityOf, claudeAgentText, placeText, spendingOf, titleOf } from '../src/texts/about.ts'
 import { changedParts } from '../src/calls/changed-parts.ts'
 import {
@@ -192,15 +192,15 @@ describe('a session in words', () => {
   })
   it('has the sums of the calls that somebody counted', () => {
     const usage = { input: 10, output: 1 }
-    const use = (more: object) => ({ model: 'nobody-knows', calls: 2, usage, ...more }) as unknown as CallUse
+    const use = (more: object) => ({ model: 'nobody-knows', calls: 2, usage, ...more }) as unknown as UsageCall
     expect(spendingOf([])).toEqual({ input: 0, output: 0 })
-    expect(spendingOf([use({}), use({ calls: 0 }), use({ usage: undefined })])).toEqual({
+    expect(spendingOf([use({}), use({ calls: 0 }), use({ usage: undefined, isFailed: true })])).toEqual({
       input: 20,
       output: 2,
       unpriced: 3,
     })
     expect(spendingOf([use({ calls: 1 })])).toEqual({ input: 10, output: 1, unpriced: 1 })
-    expect(spendingOf([use({ model: 'gpt-5.5', undercounted: true })])).toEqual({
+    expect(spendingOf([use({ model: 'gpt-5.5', isUndercounted: true })])).toEqual({
       input: 10,
       output: 1,
       undercounted: true,

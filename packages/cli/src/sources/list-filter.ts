@@ -1,7 +1,7 @@
 /** The option `--where` of lists: filters sessions by their fields. */
 import { isLeft, isObject, type Json } from 'indelible/internal/json'
 import type { SessionInfo } from 'indelible/session'
-import { readUsage } from 'indelible/internal/session'
+import { callsIn } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
 import { Misuse, type Call, type Terminal } from '../terminal/command.ts'
 import { activityOf, workFolderOf, importedFrom, titleOf, tokensOf } from '@indelible/view/internal'
@@ -49,8 +49,8 @@ export const filterOf = (values: Call['values']): ListFilter => {
 
 /** The models of a session's calls; empty if they can't be read. Cost: O(notes). */
 export const modelsOf = async (store: Store, info: SessionInfo): Promise<readonly string[]> => {
-  const uses = await readUsage(store, info)()
-  return isLeft(uses) ? [] : uses.right.flatMap(({ model }) => model ?? [])
+  const notes = await store.read(info.id, { only: 'note' })()
+  return isLeft(notes) ? [] : callsIn(info, notes.right).flatMap(({ model }) => (model === '' ? [] : model))
 }
 
 /** The sessions of a store that pass every `--where`. Cost: that of a list of all sessions. */

@@ -1,5 +1,5 @@
 /** The figures of a record's calls, worked out once, and what the file of an imported session counts. */
-import { usesOf } from 'indelible/internal/session'
+import { summedCalls } from 'indelible/internal/usage'
 import { spendingOf } from '../../src/texts/about.ts'
 import { figuresOf, isOwn, type CallFigures, type CallSums } from '../../src/calls/call-figures.ts'
 import { callsOf, type NoteAtRow } from '../../src/calls/model-calls.ts'
@@ -64,7 +64,7 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
   })
   // A file's figures are of all of it: a fork has a part.
   const { input, output, dollars, unpriced, undercounted } = spendingOf([
-    ...(forkedFrom === undefined ? usesOf(metadata['from']) : []),
+    ...(forkedFrom === undefined ? summedCalls(metadata['from']) : []),
     ...receipts,
   ])
   return { tokens: input + output, cost: costText(dollars, unpriced, undercounted) }
@@ -78,12 +78,12 @@ export const sumsOfFile = (
   'calls' | 'input' | 'cached' | 'output' | 'dollars' | 'unpriced' | 'isUndercounted' | 'uncounted'
 > => {
   const { forkedFrom, metadata } = record.info.value
-  const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
+  const uses = forkedFrom === undefined ? summedCalls(metadata['from']) : []
   return {
     ...{ dollars: undefined, unpriced: 0, ...spendingOf(uses) },
     uncounted: 0,
-    isUndercounted: uses.some(({ undercounted }) => undercounted !== undefined),
-    calls: uses.reduce((sum, { calls }) => sum + calls, 0),
+    isUndercounted: uses.some(({ isUndercounted }) => isUndercounted === true),
+    calls: uses.reduce((sum, { calls = 0 }) => sum + calls, 0),
     cached: uses.reduce((sum, { usage }) => sum + (usage?.cacheRead ?? 0), 0),
   }
 }

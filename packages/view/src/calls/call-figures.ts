@@ -1,8 +1,16 @@
 /** What each recorded call was sent, what of it was not cached and why, and what it cost. */
 import { isObject, present } from 'indelible/internal/json'
 import type { Usage } from 'indelible/internal/notes'
-import { hasAnswer, hasFailed, usesOf } from 'indelible/internal/session'
-import { breakIn, ReceiptCalls, unpackCalls, UsageExplainer, type UsageCause } from 'indelible/internal/usage'
+import {
+  breakIn,
+  hasAnswer,
+  hasFailed,
+  ReceiptCalls,
+  summedCalls,
+  unpackCalls,
+  UsageExplainer,
+  type UsageCause,
+} from 'indelible/internal/usage'
 import type { ExplainedCall, UsageCall } from 'indelible/usage'
 import { detailsOf, type CallDetails } from '@indelible/recorder'
 import type { CallUsage } from '@indelible/transcripts/internal'
@@ -245,7 +253,7 @@ export const otherCallsOf = (
     rest.cacheRead += sign * cacheRead
     rest.output += sign * output
   }
-  for (const { calls, usage } of forkedFrom === undefined ? usesOf(metadata['from']) : [])
+  for (const { calls = 0, usage } of forkedFrom === undefined ? summedCalls(metadata['from']) : [])
     if (usage !== undefined) add(calls, usage, 1)
   for (const { imported, isShared, isCounted, input, cached, output } of figures)
     if (imported !== undefined && !isShared && isCounted) add(1, { input, cacheRead: cached ?? 0, output }, -1)

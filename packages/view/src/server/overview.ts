@@ -1,8 +1,7 @@
 /** The details of a session in a list: first words, models, tokens, cost, and state. */
 import { isArray, isLeft, present } from 'indelible/internal/json'
 import { describeSession, readRange, type SessionInfo } from 'indelible/session'
-import { usesIn } from 'indelible/internal/session'
-import { breakIn, callsIn, explainCalls } from 'indelible/internal/usage'
+import { breakIn, callsIn, explainCalls, receiptCalls, summedCalls } from 'indelible/internal/usage'
 import type { Store, StoredRow } from 'indelible/store'
 import { ledgerContent, type LedgerContent, type Erasure } from 'indelible/internal/store'
 import { reasonOf } from 'indelible/internal/task'
@@ -124,14 +123,17 @@ type Spending = Omit<Overview, 'id' | 'words'>
 
 /** The calls of a session, from its receipts and its imported file. */
 const callsOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
-  const uses = usesIn(info, notes)
-  const { models: named } = importedFrom(info)
-  const models = new Set(uses.flatMap(({ model }) => model ?? []))
+  const imported = importedFrom(info)
+  const receipts = receiptCalls(info, notes)
+  // A file's figures cover the whole session. A fork has only part of it, and gets none.
+  const uses = info.forkedFrom === undefined ? [...summedCalls(imported), ...receipts] : receipts
+  const { models: named } = imported
+  const models = new Set(uses.flatMap(({ model }) => (model === '' ? [] : model)))
   return {
     models: models.size > 0 || !isArray(named) ? [...models] : named.filter((model) => typeof model === 'string'),
     ...spendingOf(uses),
     ...breaksIn(info, notes),
-    ...(info.forkedFrom !== undefined && { own: spendingOf(usesIn(info, notes, { own: true })) }),
+    ...(info.forkedFrom !== undefined && { own: spendingOf(receipts.filter(({ isShared }) => isShared !== true)) }),
   }
 }
 

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { usageDollars } from 'indelible/internal/prices'
 import type { SessionInfo } from 'indelible/session'
-import { usesOf, type CallUse } from 'indelible/internal/session'
+import type { UsageCall } from 'indelible/usage'
+import { dayOf, summedCalls } from 'indelible/internal/usage'
 import type { Overview } from '../protocol.ts'
 
 /** The information from an imported session's file. */
@@ -58,7 +59,7 @@ export const tokensOf = ({
   forkedFrom,
   metadata,
 }: Pick<SessionInfo, 'tokens' | 'forkedFrom' | 'metadata'>): number | undefined => {
-  const uses = forkedFrom === undefined ? usesOf(metadata['from']) : []
+  const uses = forkedFrom === undefined ? summedCalls(metadata['from']) : []
   if (tokens === undefined && uses.length === 0) return undefined
   return uses.reduce((sum, { usage }) => sum + (usage?.input ?? 0) + (usage?.output ?? 0), tokens ?? 0)
 }
@@ -95,10 +96,11 @@ export const placeText = ({
 type Spending = Pick<Overview, 'input' | 'output' | 'dollars' | 'unpriced' | 'undercounted'>
 
 /** The tokens and US dollars of calls; no dollars if no price is known. */
-export const spendingOf = (uses: readonly CallUse[]): Spending => {
-  const counted = uses.flatMap(({ model, calls, long, day, usage }) =>
-    usage === undefined ? [] : [{ model, calls: long === true ? 1 : calls, count: calls, day, usage }],
-  )
+export const spendingOf = (uses: readonly UsageCall[]): Spending => {
+  const counted = uses.flatMap((use) => {
+    const { model, calls: count = 1, isLong, usage } = use
+    return usage === undefined ? [] : [{ model, calls: isLong === true ? 1 : count, count, day: dayOf(use), usage }]
+  })
   const sum = (of: (use: (typeof counted)[number]) => number): number => counted.reduce((all, use) => all + of(use), 0)
   const isPriced = ({ model, usage, calls, day }: (typeof counted)[number]): boolean =>
     usageDollars(model, usage, calls, day) !== undefined
@@ -106,7 +108,7 @@ export const spendingOf = (uses: readonly CallUse[]): Spending => {
   return {
     input: sum(({ usage }) => usage.input),
     output: sum(({ usage }) => usage.output),
-    ...(uses.some((use) => use.undercounted !== undefined || (use.usage === undefined && use.calls > use.failed)) && {
+    ...(uses.some((use) => use.isUndercounted === true || (use.usage === undefined && use.isFailed !== true)) && {
       undercounted: true as const,
     }),
     ...(counted.some(isPriced) && {
