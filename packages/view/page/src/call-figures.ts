@@ -1,4 +1,5 @@
 /** The figures of a record's calls, worked out once, and what the file of an imported session counts. */
+import { present } from 'indelible/internal/json'
 import { summedCalls } from 'indelible/internal/usage'
 import { spendingOf } from '../../src/texts/about.ts'
 import { figuresOf, isOwn, type CallFigures, type CallSums } from '../../src/calls/call-figures.ts'
@@ -59,8 +60,8 @@ export const spentOf = (record: SessionRecord): { readonly tokens: number; reado
   const { byReceipt } = figuresIn(record)
   const receipts = record.notes.flatMap((placed) => {
     if (placed.note.type !== 'receipt' || !isOwn(record, placed)) return []
-    const failed = byReceipt.get(placed.index)?.failed === undefined ? 0 : 1
-    return [{ ...placed.note, source: 'receipt' as const, calls: 1, failed }]
+    const { model, usage } = placed.note
+    return [present({ model, usage, isFailed: byReceipt.get(placed.index)?.failed !== undefined })]
   })
   // A file's figures are of all of it: a fork has a part.
   const { input, output, dollars, unpriced, undercounted } = spendingOf([
