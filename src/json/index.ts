@@ -37,6 +37,7 @@ export {
   textOrEmpty,
   Unexpected,
 } from './reading.ts'
+export { plainOf, revivePlain, type Tag } from './plain.ts'
 export { present } from './present.ts'
 export { checkArgument, optionsOf, type OptionNames } from './options.ts'
 export { endOfString, jsonIn, jsonOrText, parseJson, type JsonTextProblem } from './text.ts'

@@ -2,7 +2,10 @@
  * Converts program values to JSON data and back. Values that JSON can't express are tagged with
  * their path, so that a value comes back deeply equal.
  */
-import { base64Of, bytesOfBase64, define, formatPath, type Json, type Path } from './index.ts'
+import { base64Of, bytesOfBase64 } from './base64.ts'
+import type { Json } from './json.ts'
+import { define } from './own.ts'
+import { formatPath, type Path } from './path.ts'
 
 /** The path and kind of a value that JSON can't express, with its text if the JSON value does not have it. */
 export type Tag = readonly [path: Path, kind: TagKind, text?: string]

@@ -21,7 +21,7 @@ import {
   textOfJson,
   type Json,
 } from '../../src/json/index.ts'
-import { plainOf, revivePlain } from '../../src/json/internal.ts'
+import { plainOf, revivePlain } from '../../src/json/index.ts'
 import { changedBy } from '../pollution.ts'
 
 const value = { role: 'user', content: [{ a: 1 }, [], null, 'x'], list: [[1], [2, [3]]], deep: { page: { b: true } } }

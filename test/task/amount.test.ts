@@ -1,6 +1,6 @@
 /** The numbers that options give. */
 import { expect, it } from 'vitest'
-import { amount, choice } from '../../src/task/internal.ts'
+import { amount, choice } from '../../src/task/index.ts'
 
 const wanted = { unit: 'bytes', least: 1, most: 10, whole: true } as const
 

@@ -2,7 +2,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { callbackFaultText, consequenceOf, isConsequence } from '../../src/task/fault.ts'
-import { callCallback, FaultError, sentencesOf } from '../../src/task/internal.ts'
+import { callCallback, FaultError, sentencesOf } from '../../src/task/index.ts'
 import { thrownFault } from '../../src/task/task.ts'
 
 it("a callback's exception is a fault with its name, and another answer is its value", () => {

@@ -1,7 +1,7 @@
 /** Operations in steps: the first fault ends them. */
 import { left, right } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { fail, need, taskOf, taskOfSteps, untilFault } from '../../src/task/internal.ts'
+import { fail, need, taskOf, taskOfSteps, untilFault } from '../../src/task/index.ts'
 
 it('steps return their value, or the first fault of a task, a promise or an Either', async () => {
   const done: string[] = []

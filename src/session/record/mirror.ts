@@ -1,6 +1,6 @@
 /** A session's record in memory: the stored rows up to a head. It never has a row that the store lacks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
+import { isLeft, left, right, type JsonObject, type Immutable } from '../../json/index.ts'
 import { createHistory, omitRanges, type History, type Range, type View } from '../../history/index.ts'
 import { appendText } from '../../history/internal.ts'
 import { emptyRange, grow, type BlockId, type CompactRange, type Hash } from '../../proof/internal.ts'
@@ -26,7 +26,6 @@ import {
 import { headOf, rangeAt, readEncrypted, rowLeaf, sliceRows, Slices, withoutKeys } from '../../store/internal.ts'
 import { FaultError } from '../../task/index.ts'
 import { sessionFaultText } from '../fault.ts'
-import type { Immutable } from '../../json/internal.ts'
 
 /** A log row that was altered after its append. */
 export interface DamagedRow {

@@ -1,7 +1,7 @@
 /** The append methods of a session handle. Each call is one step of its writer. */
 import { callCallback, FaultError, type CallbackThrew, type Task } from '../../task/index.ts'
 import { blockIdOf } from '../../proof/internal.ts'
-import { isLeft, isObject, left, optionsOf, ownField, ownFields, right } from '../../json/index.ts'
+import { isLeft, isObject, left, optionsOf, ownField, ownFields, right, type Immutable } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/internal.ts'
@@ -39,7 +39,6 @@ import { sessionTask, type WriteFault } from '../fault.ts'
 import { partsOf } from '../record/store-of.ts'
 import type { WriteAnswer, Continues, AppendedMessages, Step, StepRows } from '../record/step.ts'
 import type { Writer } from './writer.ts'
-import type { Immutable } from '../../json/internal.ts'
 
 type AppendInput = Parameters<Session['append']>[0]
 

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { History } from '../../history/index.ts'
 import { linkedHistory, type LinkedHistory } from '../../history/internal.ts'
-import { isLeft, left, NotJson, right } from '../../json/index.ts'
+import { isLeft, left, NotJson, right, type Immutable } from '../../json/index.ts'
 import { decodeMessage, type Message, type MessageFault } from '../../message/index.ts'
 import { messageFaultText } from '../../message/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
@@ -13,7 +13,6 @@ import type { Mirror } from '../record/mirror.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Step, StepRows } from '../record/step.ts'
 import type { Writer, WriterHistory } from './writer.ts'
-import type { Immutable } from '../../json/internal.ts'
 
 /** The most messages in one append to the store. */
 const mostMessages = 1000
