@@ -71,7 +71,7 @@ export {
   finderOf,
   makeFinder,
 } from './port/find-texts.ts'
-export { cancelled, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
+export { atOnce, cancelled, inSlices, nextTurn, sliceBytes, sliceRows, Slices } from './port/slices.ts'
 export { type Format, type FoundFormat, formatFault } from './port/format.ts'
 export { storeOf } from './rules/handle.ts'
 export { hashedBlock } from './port/hashed-block.ts'

@@ -1,4 +1,5 @@
 /** A session behind another framework's interface: opened on first use, created on first change. */
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { isLeft, jsonEqual, ownFields, sortKeys, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
 import { foldPage, noPages, type PinNote } from '../../notes/internal.ts'
 import { listMessages } from '../record/rows.ts'
@@ -166,7 +167,7 @@ export const removeMarked = async (store: Store, id: string, mark: SessionMark):
 export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
   const id = parts.map(encodePart).join('/')
   if (id.length <= 255) return id
-  return `${parts[0]}/#${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+  return `${parts[0]}/#${bytesToHex(hash(utf8Of(id)))}`
 }
 
 /** Percent-encodes a part. A lone surrogate has no UTF-8 encoding, so it is written as # and its code. */

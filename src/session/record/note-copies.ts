@@ -2,7 +2,7 @@
 import type { View } from '../../history/index.ts'
 import { base64Of, isArray, isLeft, isObject, joinBytes, ownFields, parseJson, utf8Of } from '../../json/index.ts'
 import { countWhile } from '../../sequence/index.ts'
-import { contentsOf, isProgramName, makeFinder } from '../../store/internal.ts'
+import { atOnce, contentsOf, isProgramName, makeFinder } from '../../store/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { isMark, type Note } from '../../notes/internal.ts'
 import { callIdsIn, stepIdOf, type EndedStep } from './journal.ts'
@@ -227,15 +227,8 @@ export const notesThatRepeat = (
   positions: readonly number[],
   notes: readonly Note[],
 ): ReadonlySet<number> => {
-  const subject = resultOf(subjectOf(messages, positions, { ended: [], inputs: new Map(), files: false }))
-  return new Set(resultOf(copiesIn(notes, subject, none)))
-}
-
-const resultOf = <T>(steps: Generator<number, T>): T => {
-  for (;;) {
-    const step = steps.next()
-    if (step.done === true) return step.value
-  }
+  const subject = atOnce(subjectOf(messages, positions, { ended: [], inputs: new Map(), files: false }))
+  return new Set(atOnce(copiesIn(notes, subject, none)))
 }
 
 const isCopyInNote = (

@@ -1,4 +1,5 @@
 /** Turns messages and notes into rows, with the memory update to apply once they are stored; and adds a time to rows. */
+import { bytesToHex, randomBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../../history/index.ts'
 import { describe, isArray, isLeft, isObject, left, ownField, ownFields, right, utf8Of } from '../../json/index.ts'
@@ -16,8 +17,6 @@ import { journalFault } from './journal.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages } from '../session.ts'
 import type { RecordedEntry, StepRows } from './step.ts'
-
-declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
 /** The messages of an append, and the page kind of each, as far as the caller has named it. */
 interface Listed {
@@ -303,5 +302,4 @@ export const stamp = (
 
 const noBlocks: readonly never[] = Object.freeze([])
 
-const newSalt = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+const newSalt = (): string => bytesToHex(randomBytes(16))

@@ -23,7 +23,7 @@ import type { Leases } from './leases.ts'
 import { headIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
 import { packedColumns, unpack, type Packed } from './packed.ts'
-import { rewriteFile } from './thread.ts'
+import { fileOf, rewriteFile } from './thread.ts'
 import { emptyLog, untilDone } from './open.ts'
 import { prepareAllOnce } from './prepared.ts'
 import { Needles } from './needles.ts'
@@ -254,9 +254,7 @@ export class Eraser {
 
   /** Returns false while other readers prevent it. */
   async #clean(needles: Needles | undefined): Promise<Either<StoreFault, boolean>> {
-    const { file } = this.#db.prepare("select file from pragma_database_list where name = 'main'").get() as {
-      readonly file: string
-    }
+    const file = fileOf(this.#db)
     const rewrite = rewriteOnce(this.#db)
     const emptied = await this.#outside(needles === undefined ? rewrite : () => emptyLog(this.#db))
     if (isLeft(emptied) || !emptied.right) return emptied

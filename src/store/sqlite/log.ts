@@ -9,7 +9,7 @@ import type { LogInfo } from '../port/store.ts'
 import type { Head } from '../port/row.ts'
 import { countIn } from '../port/row-tokens.ts'
 import { rangeOf } from '../port/tree.ts'
-import { prepareOnce, type Prepared } from './prepared.ts'
+import { prepareInBigints, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export interface LogRow {
@@ -34,14 +34,8 @@ export type RawLog = Readonly<Record<string, unknown>>
 export const selectLogs = (from = 'log'): string =>
   `select key, scope, id, segment, size, entries, tokens, peaks, root, appended, created, used, sized, meta, changes as version, sum, meta_sum from ${from}`
 
-export const selectLog = (db: DatabaseSync, condition: string, from?: string): Prepared => {
-  const select = prepareOnce(db, `${selectLogs(from)} ${condition}`)
-  return () => {
-    const statement = select()
-    statement.setReadBigInts(true)
-    return statement
-  }
-}
+export const selectLog = (db: DatabaseSync, condition: string, from?: string): Prepared =>
+  prepareInBigints(db, `${selectLogs(from)} ${condition}`)
 
 /** The head and segment of a log. Throws Damaged. */
 export const logIn = (raw: RawLog): LogRow => {

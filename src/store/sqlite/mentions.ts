@@ -3,7 +3,7 @@
  * found, and added again from the row's text.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { prepareAllOnce, prepareOnce, type Prepared } from './prepared.ts'
+import { prepareAllOnce, prepareInBigints, type Prepared } from './prepared.ts'
 
 /** A row that names blocks, with the number of those that it mentions. */
 interface NamingRow {
@@ -51,14 +51,7 @@ export const restoreMention = (
 }
 
 export const prepareMentions = (db: DatabaseSync): Statements => {
-  const inBigints = (text: string): Prepared => {
-    const prepared = prepareOnce(db, text)
-    return () => {
-      const statement = prepared()
-      statement.setReadBigInts(true) // a damaged number may be too large for a JavaScript number
-      return statement
-    }
-  }
+  const inBigints = (text: string): Prepared => prepareInBigints(db, text)
   return {
     naming: inBigints(
       `select n.id, n.blocks, (select count(*) from mention where mention.row = n.id) as mentions

@@ -8,6 +8,17 @@ export const prepareOnce = (db: DatabaseSync, text: string): Prepared => {
   return () => (statement ??= db.prepare(text))
 }
 
+/** Like `prepareOnce`, with all integers as bigints: some, as those of a damaged file, are too large for a number. */
+export const prepareInBigints = (db: DatabaseSync, text: string): Prepared => {
+  let statement: StatementSync | undefined
+  return () => {
+    if (statement !== undefined) return statement
+    statement = db.prepare(text)
+    statement.setReadBigInts(true)
+    return statement
+  }
+}
+
 /** Like `prepareOnce`, for several statements by name. */
 export const prepareAllOnce = <Name extends string>(
   db: DatabaseSync,

@@ -10,6 +10,9 @@ import { prepareAllOnce } from './prepared.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
 
+/** The largest position that fits into a row id. */
+export const lastPosition = 4294967295
+
 /** A range of positions, and the segment with their rows. */
 export interface Stretch {
   readonly segment: number

@@ -34,8 +34,8 @@ import type { Blocks } from './blocks.ts'
 import { codeOf, corrupt } from './fault.ts'
 import { logIn } from './log.ts'
 import { damageIn, type Logs } from './logs.ts'
-import { prepareAllOnce, prepareOnce, type Prepared } from './prepared.ts'
-import type { Rows, Stretch } from './rows.ts'
+import { prepareAllOnce, prepareInBigints } from './prepared.ts'
+import { lastPosition, type Rows, type Stretch } from './rows.ts'
 import type { Scopes } from './scopes.ts'
 import type { Writer } from './writer.ts'
 
@@ -292,15 +292,14 @@ export class Search implements IndexDriver {
     const behind = count ? this.#behind() : 0
     if (scope === -1) return { rows: [], behind } // the scope does not exist
     const match = matchText(this.#hasOneScope() ? all : [...all, { term: scopeTerm(scope) }], none)
-    const isTimed = since !== undefined || until !== undefined
-    const statement = isTimed ? this.#statements.findInTime() : this.#statements.find()
-    const time = { since: since ?? Number.MIN_SAFE_INTEGER, until: until ?? Number.MAX_SAFE_INTEGER }
+    const time = timeOf(since, until)
+    const statement = time === undefined ? this.#statements.find() : this.#statements.findInTime()
     const places: RowCursor[] = []
     for (const { segment, from, to } of ranges) {
       const last = idOf(segment, to) - 1n
       const limited = before === undefined ? last : minOf(last, idOf(before.segment, before.position) - 1n)
       const asked = { match, low: idOf(segment, from), high: limited, most: limit + 1 - places.length }
-      places.push(...(statement.all({ ...asked, ...(isTimed && time) }) as unknown as readonly RowCursor[]))
+      places.push(...(statement.all({ ...asked, ...time }) as unknown as readonly RowCursor[]))
       if (places.length > limit) break
     }
     const shown = places.slice(0, limit)
@@ -323,15 +322,14 @@ export class Search implements IndexDriver {
   ): readonly number[] {
     const wanted = this.#hasOneScope() ? all : [...all, { term: scopeTerm(scope) }]
     const match = [`(${terms.map(termText).join(' OR ')})`, ...wanted.map(termText)].join(' AND ')
-    const isTimed = since !== undefined || until !== undefined
-    const statement = isTimed ? this.#statements.placesInTime() : this.#statements.places()
-    const time = { since: since ?? Number.MIN_SAFE_INTEGER, until: until ?? Number.MAX_SAFE_INTEGER }
+    const time = timeOf(since, until)
+    const statement = time === undefined ? this.#statements.places() : this.#statements.placesInTime()
     const found: number[] = []
     for (const { segment, from, to } of ranges) {
       const limit = Math.min(Number.MAX_SAFE_INTEGER, most - found.length / 2)
       if (limit <= 0) break
       const range = { match, low: idOf(segment, from), high: idOf(segment, to) - 1n, most: limit }
-      const { segments, positions } = statement.get({ ...range, ...(isTimed && time) }) as {
+      const { segments, positions } = statement.get({ ...range, ...time }) as {
         readonly segments: string
         readonly positions: string
       }
@@ -458,7 +456,9 @@ export class Search implements IndexDriver {
   }
 }
 
-const lastPosition = 4294967295
+/** The parameters of a time range; undefined if there is none. */
+const timeOf = (since = Number.MIN_SAFE_INTEGER, until = Number.MAX_SAFE_INTEGER) =>
+  since === Number.MIN_SAFE_INTEGER && until === Number.MAX_SAFE_INTEGER ? undefined : { since, until }
 
 const wholeRange: Stretch = { segment: 0, from: 0, to: Number.MAX_SAFE_INTEGER }
 
@@ -514,9 +514,7 @@ const isTable = "select instr(sql, 'contentless_delete') > 0 as current from sql
 export const forgetRow = (db: DatabaseSync, segment: number, position: number): boolean => {
   if (db.prepare(isTable).get() === undefined) return false
   if (!hasFullText(db)) throw new Error(`the row is in a search index, and ${noFullText.reason}; nothing was erased`)
-  const statement = db.prepare('delete from search where rowid = ?')
-  statement.setReadBigInts(true) // FTS5 has rows of its own with larger ids
-  const { changes } = statement.run(idOf(segment, position))
+  const { changes } = prepareInBigints(db, 'delete from search where rowid = ?')().run(idOf(segment, position))
   db.exec(resetLastId)
   return changes > 0n
 }
@@ -538,15 +536,6 @@ const statements = (db: DatabaseSync) => {
   const place = 'select search.rowid >> 32 as segment, search.rowid & 4294967295 as position from search'
   const range = 'search match :match and search.rowid between :low and :high'
   const lists = 'select json_group_array(id >> 32) as segments, json_group_array(id & 4294967295) as positions from'
-  /** A statement whose ids may be larger than a number can hold. */
-  const withLargeIds = (text: string): Prepared => {
-    const statement = prepareOnce(db, text)
-    let isSet = false
-    return () => {
-      if (!isSet) statement().setReadBigInts((isSet = true))
-      return statement()
-    }
-  }
   const prepared = prepareAllOnce(db, {
     schema: 'pragma schema_version',
     version: 'pragma data_version',
@@ -578,7 +567,8 @@ const statements = (db: DatabaseSync) => {
   })
   return {
     ...prepared,
-    add: withLargeIds('insert into search (rowid, terms) values (?, ?)'),
-    forget: withLargeIds('delete from search where rowid between ? and ?'),
+    // FTS5 has rows of its own with ids that no number can hold.
+    add: prepareInBigints(db, 'insert into search (rowid, terms) values (?, ?)'),
+    forget: prepareInBigints(db, 'delete from search where rowid between ? and ?'),
   }
 }

@@ -12,13 +12,10 @@ import type { StoreFault } from '../fault.ts'
 import { nextTurn } from '../port/slices.ts'
 import { namingPiece, namingRowsAfter, prepareMentions, restoreMention } from './mentions.ts'
 import { prepareAllOnce } from './prepared.ts'
-import type { Base, Rows } from './rows.ts'
+import { lastPosition, type Base, type Rows } from './rows.ts'
 import type { Search } from './search.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
-
-/** The largest position that fits into a row id. */
-const lastPosition = 4294967295
 
 /** The number of rows that one transaction deletes. */
 const piece = 256

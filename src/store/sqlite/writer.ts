@@ -14,6 +14,7 @@ import type { OnNotice } from '../port/notice.ts'
 import { busy, codeOf, faultOf, full, locked } from './fault.ts'
 import { readersOf } from './long-reads.ts'
 import { logLimit, patiently, rollBack } from './open.ts'
+import { fileOf } from './thread.ts'
 
 interface Job {
   readonly work: () => Either<StoreFault, unknown>
@@ -80,10 +81,7 @@ export class Writer {
     this.#db = db
     this.#options = options
     // The real path of the file: the given path may be a link, and the log is beside its target.
-    const { file } = db.prepare("select file from pragma_database_list where name = 'main'").get() as {
-      readonly file: string
-    }
-    this.#walPath = `${file}-wal`
+    this.#walPath = `${fileOf(db)}-wal`
     this.#begin = db.prepare('begin immediate')
     this.#end = db.prepare('commit')
     this.#file = fileAt(options.path)
