@@ -80,19 +80,15 @@ const barsOf = (figures: readonly CallFigures[], beside: readonly SessionBeside[
   return [...bars, ...beside.slice(next).map((session): Bar => ({ type: 'beside', session }))]
 }
 
-const Bars = ({
-  record,
-  figures,
-  beside,
-  fault,
-  here,
-}: {
+interface BarsProps {
   readonly record: SessionRecord
   readonly figures: readonly CallFigures[]
   readonly beside: readonly SessionBeside[]
   readonly fault: string | undefined
   readonly here: number | undefined
-}): VNode => {
+}
+
+const Bars = ({ record, figures, beside, fault, here }: BarsProps): VNode => {
   const sums = useMemo(() => sumsOf(figures), [figures])
   const bars = useMemo(() => barsOf(figures, beside), [figures, beside])
   const most = useMemo(() => figures.reduce((most, { input }) => Math.max(most, input), 1), [figures])
@@ -201,15 +197,7 @@ const hintAtHidden = ({ scrollLeft, scrollWidth, clientWidth, classList }: HTMLE
   classList.toggle('hidden-after', left > 1)
 }
 
-const CallBar = ({
-  record,
-  bar,
-  most,
-  isDearest,
-  isHere,
-  within,
-  point,
-}: {
+interface CallBarProps {
   readonly record: SessionRecord
   readonly bar: Extract<Bar, { readonly type: 'calls' }>
   readonly most: number
@@ -217,7 +205,9 @@ const CallBar = ({
   readonly isHere: boolean
   readonly within: boolean
   readonly point: object
-}): VNode => {
+}
+
+const CallBar = ({ record, bar, most, isDearest, isHere, within, point }: CallBarProps): VNode => {
   const { shown, of } = bar
   const states = [
     isDearest ? ' dearest' : '',
@@ -276,16 +266,14 @@ const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonl
   )
 }
 
-/** The call that is looked at, and the way to the one that cost most. */
-const SelectedCall = ({
-  record,
-  sums: { dearest, unpriced },
-  bar,
-}: {
+interface SelectedCallProps {
   readonly record: SessionRecord
   readonly sums: CallSums
   readonly bar: Bar | undefined
-}): VNode => {
+}
+
+/** The call that is looked at, and the way to the one that cost most. */
+const SelectedCall = ({ record, sums: { dearest, unpriced }, bar }: SelectedCallProps): VNode => {
   const isCall = bar?.type === 'calls'
   const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
   return (

@@ -28,16 +28,14 @@ const split = (key: string): readonly [string, string] => {
   return [key.slice(0, end), key.slice(end + 1)]
 }
 
-/** A text of code, cut where it is long until somebody asks for the rest. */
-export const Code = ({
-  text,
-  language,
-  label = 'code',
-}: {
+interface CodeProps {
   readonly text: string
   readonly language?: string | undefined
   readonly label?: string
-}): VNode => {
+}
+
+/** A text of code, cut where it is long until somebody asks for the rest. */
+export const Code = ({ text, language, label = 'code' }: CodeProps): VNode => {
   const [all, setAll] = useState(false)
   const cut = all ? text.length : endOf(text)
   const part = cut < text.length ? text.slice(0, cut) : text

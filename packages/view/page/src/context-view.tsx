@@ -110,15 +110,13 @@ const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call,
 const showCall = (record: SessionRecord, index: number): void =>
   replaceRoute({ view: 'saw', id: record.id, call: index + 1 })
 
-const OneCall = ({
-  record,
-  calls,
-  index,
-}: {
+interface OneCallProps {
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly index: number
-}): VNode => {
+}
+
+const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
   const policy = useSignal<string>(call.receipt === undefined ? 'paged' : sentPolicy)
@@ -298,18 +296,7 @@ const OneCall = ({
   )
 }
 
-const ShownMessages = ({
-  record,
-  call,
-  context,
-  earlier,
-  epochFrom,
-  policy,
-  beforeName,
-  chosen,
-  choose,
-  children,
-}: {
+interface ShownMessagesProps {
   readonly record: SessionRecord
   readonly call: ModelCall
   readonly context: ShownContext
@@ -324,7 +311,20 @@ const ShownMessages = ({
   readonly chosen: number | undefined
   readonly choose: (position: number | undefined) => void
   readonly children: ComponentChildren
-}): VNode => {
+}
+
+const ShownMessages = ({
+  record,
+  call,
+  context,
+  earlier,
+  epochFrom,
+  policy,
+  beforeName,
+  chosen,
+  choose,
+  children,
+}: ShownMessagesProps): VNode => {
   const { derived, messages, prefix } = context
   const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
   const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
@@ -507,15 +507,13 @@ const madeOf = (messages: readonly ContextMessage[], len: number): string => {
   ].join(' ')
 }
 
-const Figure = ({
-  name,
-  value,
-  of,
-}: {
+interface FigureProps {
   readonly name: string
   readonly value: string
   readonly of?: string | undefined
-}): VNode => (
+}
+
+const Figure = ({ name, value, of }: FigureProps): VNode => (
   <div>
     <dt>{name}</dt>
     <dd>
@@ -528,14 +526,7 @@ const Figure = ({
 const prefixEnd = (messages: readonly ContextMessage[]): number =>
   messages.reduce((end, { source }) => Math.max(end, recordedRange(source)?.to ?? 0), 0)
 
-const SentMessages = ({
-  record,
-  saw: { message, source },
-  index,
-  tokens,
-  cached,
-  reason,
-}: {
+interface SentMessagesProps {
   readonly record: SessionRecord
   readonly saw: ContextMessage
   readonly index: number
@@ -543,7 +534,16 @@ const SentMessages = ({
   readonly cached: boolean
   /** Undefined where it is sent as it was recorded, as most are. */
   readonly reason: (position: number) => string | undefined
-}): VNode => {
+}
+
+const SentMessages = ({
+  record,
+  saw: { message, source },
+  index,
+  tokens,
+  cached,
+  reason,
+}: SentMessagesProps): VNode => {
   const original = useSignal(false)
   const [from, to] = rangeOf(source)
   const why = from === undefined ? 'not in the record' : reason(from)
@@ -627,18 +627,15 @@ const levelWords = (source: ContextSource | { readonly type: 'foreign' }): strin
 const lastOf = (sums: readonly (number | null)[]): number | undefined =>
   sums.findLast((value) => value !== null) ?? undefined
 
-/** Tokens, cost and money of all calls, by each policy. */
-const Comparison = ({
-  record,
-  calls,
-  budget,
-  index,
-}: {
+interface ComparisonProps {
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly budget: number
   readonly index: number
-}): VNode => {
+}
+
+/** Tokens, cost and money of all calls, by each policy. */
+const Comparison = ({ record, calls, budget, index }: ComparisonProps): VNode => {
   const open = useSignal(false)
   const series = useSignal<readonly Series[]>([])
   const done = useSignal(0)

@@ -31,15 +31,13 @@ import { useTitle } from './title.ts'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { markChanges } from './word-changes.ts'
 
-export const ForksView = ({
-  source,
-  a,
-  b,
-}: {
+interface ForksViewProps {
   readonly source: Source
   readonly a: string
   readonly b: string
-}): VNode => {
+}
+
+export const ForksView = ({ source, a, b }: ForksViewProps): VNode => {
   const { value: infos, fault } = useLoaded(
     async () => (b === '' ? undefined : Promise.all([source.session(a), source.session(b)])),
     [a, b],
@@ -285,18 +283,15 @@ const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: 
   )
 }
 
-const Side = ({
-  record,
-  position,
-  name,
-  marks = false,
-}: {
+interface SideProps {
   readonly record: SessionRecord
   readonly position: number | undefined
   readonly name: string
   /** Whether to mark the words in which it differs from the side before it. */
   readonly marks?: boolean
-}): VNode => {
+}
+
+const Side = ({ record, position, name, marks = false }: SideProps): VNode => {
   const cell = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { current: after } = cell

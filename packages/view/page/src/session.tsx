@@ -126,19 +126,16 @@ export const SessionView = ({
   )
 }
 
-/** The head of every view of a session. */
-export const SessionHead = ({
-  record,
-  here,
-  at,
-  children,
-}: {
+interface SessionHeadProps {
   readonly record: SessionRecord
   readonly here: Route
   /** The message that is looked at. */
   readonly at: number | undefined
   readonly children?: ComponentChildren
-}): VNode => {
+}
+
+/** The head of every view of a session. */
+export const SessionHead = ({ record, here, at, children }: SessionHeadProps): VNode => {
   const info = record.info.value
   const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
   const live = record.live.value
@@ -250,15 +247,13 @@ export const nameOf = (record: SessionRecord): string => {
   return oneLine(firstWordsOf(record.entries.slice(0, 12).map(({ message }) => message)), 80) || title
 }
 
-const Tab = ({
-  to,
-  here,
-  children,
-}: {
+interface TabProps {
   readonly to: Route
   readonly here: Route
   readonly children: ComponentChildren
-}): VNode => (
+}
+
+const Tab = ({ to, here, children }: TabProps): VNode => (
   <a href={hrefOf(to.view === here.view ? here : to)} aria-current={to.view === here.view ? 'page' : undefined}>
     {children}
   </a>

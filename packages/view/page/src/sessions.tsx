@@ -107,15 +107,13 @@ interface Choices {
 const words = signal('')
 const kept = { top: 0 }
 
-const Choice = <T,>({
-  label,
-  choices,
-  value,
-}: {
+interface ChoiceProps<T> {
   readonly label: string
   readonly choices: readonly (readonly [T, string])[]
   readonly value: Signal<T>
-}): VNode => (
+}
+
+const Choice = <T,>({ label, choices, value }: ChoiceProps<T>): VNode => (
   <select
     aria-label={label}
     value={String(value.value)}
@@ -130,18 +128,15 @@ const Choice = <T,>({
   </select>
 )
 
-/** A choice among values that occur, and any. Nothing if there is no choice. */
-const ValueChoice = ({
-  label,
-  any,
-  values,
-  value,
-}: {
+interface ValueChoiceProps {
   readonly label: string
   readonly any: string
   readonly values: readonly string[]
   readonly value: Signal<string>
-}): VNode | null => {
+}
+
+/** A choice among values that occur, and any. Nothing if there is no choice. */
+const ValueChoice = ({ label, any, values, value }: ValueChoiceProps): VNode | null => {
   const all = [...new Set(value.value === '' ? values : [value.value, ...values])].toSorted()
   if (all.length < 2 && value.value === '') return null
   return (
@@ -149,18 +144,15 @@ const ValueChoice = ({
   )
 }
 
-export const Sessions = ({
-  source,
-  list,
-  place,
-  fault,
-}: {
+interface SessionsProps {
   readonly source: Source
   readonly list: SessionList
   readonly place: string
   /** Why not all of them could be read. */
   readonly fault: string | undefined
-}): VNode => {
+}
+
+export const Sessions = ({ source, list, place, fault }: SessionsProps): VNode => {
   const { order, arrangement, period, cost, model, host } = (madeChoices ??= makeChoices())
   const isFiltered = [period.value !== Infinity, cost.value > 0, model.value !== '', host.value !== '']
   const filters = isFiltered.filter(Boolean).length
@@ -508,13 +500,7 @@ const markedText = ({ text, marks }: FoundMessage): ComponentChildren => {
   return [...pieces, visibleText(text.slice(at))]
 }
 
-const SessionRow = ({
-  row: { session, depth },
-  overview,
-  created,
-  isAlike,
-  project,
-}: {
+interface SessionRowProps {
   readonly row: Row
   readonly overview: Overview | undefined
   readonly created: boolean
@@ -522,7 +508,9 @@ const SessionRow = ({
   readonly isAlike: boolean
   /** Empty if it is not known. */
   readonly project: string
-}): VNode => {
+}
+
+const SessionRow = ({ row: { session, depth }, overview, created, isAlike, project }: SessionRowProps): VNode => {
   const title = titleOf(session)
   const time = created ? session.created : activityOf(session)
   const words = overview?.words ?? ''

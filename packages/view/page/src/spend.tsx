@@ -284,21 +284,16 @@ const summaryOf = (days: readonly ChartDay[], undated: number, { text }: Measure
 /** The most rows of a table before the rest is shown as one. */
 const mostRows = 12
 
-const Table = ({
-  title,
-  name,
-  rows,
-  measure,
-  total,
-  texts = {},
-}: {
+interface TableProps {
   readonly title: string
   readonly name: string
   readonly rows: readonly SpendingRow[]
   readonly measure: Measure
   readonly total: SpendingSum
   readonly texts?: { readonly [key: string]: string }
-}): VNode => {
+}
+
+const Table = ({ title, name, rows, measure, total, texts = {} }: TableProps): VNode => {
   const isWhole = useSignal(false)
   const all = measure.of(total)
   const sorted = useMemo(() => rows.toSorted((a, b) => measure.of(b.sum) - measure.of(a.sum)), [rows, measure])

@@ -13,14 +13,7 @@ import { searchWords } from './search-hits.tsx'
 import { countText, dayText, groupedNumber, oneLine } from './format-text.ts'
 import { useVirtual } from './virtual.ts'
 
-export const Timeline = ({
-  record,
-  only,
-  words,
-  at,
-  search,
-  jumpTo,
-}: {
+interface TimelineProps {
   readonly record: SessionRecord
   readonly only: Filter
   readonly words: string
@@ -29,7 +22,9 @@ export const Timeline = ({
   /** The message that the address names. */
   readonly at: number | undefined
   readonly search: () => void
-}): VNode => {
+}
+
+export const Timeline = ({ record, only, words, at, search, jumpTo }: TimelineProps): VNode => {
   const scroller = useRef<HTMLDivElement>(null)
   const version = record.version.value
   const positions = useMemo(() => positionsOf(record, only, ''), [record, version, only])

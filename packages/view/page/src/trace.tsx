@@ -139,14 +139,7 @@ const Tree = ({ record, trace }: { readonly record: SessionRecord; readonly trac
   )
 }
 
-const AgentLine = ({
-  agent,
-  depth,
-  scale,
-  isOpen,
-  toggle,
-  overview,
-}: {
+interface AgentLineProps {
   readonly agent: TracedAgent
   readonly depth: number
   readonly scale: Scale
@@ -154,7 +147,9 @@ const AgentLine = ({
   /** Absent if there is nothing below it. */
   readonly toggle: (() => void) | undefined
   readonly overview: Overview | undefined
-}): VNode => {
+}
+
+const AgentLine = ({ agent, depth, scale, isOpen, toggle, overview }: AgentLineProps): VNode => {
   const { id, title, started, ended, tools, unreadable } = agent
   const { models = [], input = 0, output = 0, dollars, unpriced, undercounted } = { ...overview, ...overview?.own }
   const facts = [
@@ -194,17 +189,14 @@ const AgentLine = ({
   )
 }
 
-const ToolLine = ({
-  id,
-  tool: { position, name, gist, at, took, state },
-  depth,
-  scale,
-}: {
+interface ToolLineProps {
   readonly id: string
   readonly tool: TracedTool
   readonly depth: number
   readonly scale: Scale
-}): VNode => (
+}
+
+const ToolLine = ({ id, tool: { position, name, gist, at, took, state }, depth, scale }: ToolLineProps): VNode => (
   <>
     <a
       class="traced-name"
@@ -224,15 +216,13 @@ const ToolLine = ({
 /** The deepest levels share an indent: names keep their space. */
 const indentOf = (depth: number): string => `${1.5 * Math.min(depth, 8)}rem`
 
-const Bar = ({
-  span,
-  scale,
-  kind,
-}: {
+interface BarProps {
   readonly span: Span | undefined
   readonly scale: Scale
   readonly kind: string
-}): VNode => {
+}
+
+const Bar = ({ span, scale, kind }: BarProps): VNode => {
   if (span === undefined || scale.length === 0) return <span class="trace-bar" />
   const [from, to] = [scale.placeOf(span.from), scale.placeOf(span.to)]
   return (
