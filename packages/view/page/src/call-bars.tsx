@@ -18,7 +18,16 @@ import type { SessionRecord } from './record.ts'
 import { Facts, Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
-import { atLeast, compactNumber, dollarsText, groupedNumber, oneLine, sentence, tokensText } from './format-text.ts'
+import {
+  atLeast,
+  compactNumber,
+  dollarsText,
+  dotted,
+  groupedNumber,
+  oneLine,
+  sentence,
+  tokensText,
+} from './format-text.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -291,7 +300,7 @@ const SelectedCall = ({ record, sums: { dearest, unpriced }, bar }: SelectedCall
 /** A bar in words. */
 const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
   const { number, model, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, why } = shown
-  const facts = [
+  const facts = dotted(
     of.length === 1
       ? `Call ${groupedNumber(number)}`
       : `Calls ${groupedNumber(of[0]?.number ?? 0)}–${groupedNumber(of.at(-1)?.number ?? 0)}, most in call ${groupedNumber(number)}`,
@@ -303,18 +312,16 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
     repeats === undefined ? [] : `repeats call ${groupedNumber(repeats)}`,
-  ]
-  return `${facts.flat().join(' · ')}. ${why}`.trim()
+  )
+  return `${facts}. ${why}`.trim()
 }
 
 const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
-  [
+  dotted(
     `${isFork ? 'A fork starts here' : 'Another session of the same client starts here, such as a sub-agent'}: ${oneLine(title, 80)}`,
     input === 0 ? [] : `${tokensText(input)} in`,
     cost,
-  ]
-    .flat()
-    .join(' · ')
+  )
 
 /** The colours and marks that are there. */
 const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Parameters<typeof Legend>[0]['marks'] => {

@@ -5,6 +5,7 @@ import dockerfile from 'highlight.js/lib/languages/dockerfile'
 import { common, createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { Copy } from './copy.tsx'
 import { memo } from './memo.ts'
 import { sizeText } from './format-text.ts'
@@ -46,9 +47,9 @@ export const Code = ({ text, language, label = 'code' }: CodeProps): VNode => {
         <code>{highlighted(part, language)}</code>
       </pre>
       {cut < text.length || all ? (
-        <button type="button" class="more" onClick={() => setAll(!all)}>
+        <Button class="more" onClick={() => setAll(!all)}>
           {all ? 'Show less' : `Show all ${sizeText(text.length)}`}
-        </button>
+        </Button>
       ) : null}
     </div>
   )

@@ -2,6 +2,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
@@ -42,15 +43,13 @@ export const BesideChoice = ({
 }): VNode => (
   <span class="beside-choice" role="group" aria-label="what stands beside it">
     {choices.map(([value, words]) => (
-      <button
-        type="button"
-        class="plain"
+      <Button
         aria-pressed={besideIn(record) === value}
         disabled={value === 'call' && !hasBefore}
         onClick={() => (chosen.value = { of: record.id, beside: value })}
       >
         {words}
-      </button>
+      </Button>
     ))}
   </span>
 )
@@ -123,9 +122,9 @@ const RestRow = ({ record, context, pair, sent }: RestRowProps): VNode => {
         {pair.type === 'same'
           ? countText(count, 'unchanged message')
           : `${countText(count, 'message')} of the record not ${sent}`}{' '}
-        <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+        <Button class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           {open.value ? 'Hide' : 'Show'}
-        </button>
+        </Button>
       </p>
       {open.value ? <Rest record={record} context={context} pair={pair} /> : null}
     </div>
@@ -266,9 +265,9 @@ const Rest = ({ record, context, pair: { type, from, to } }: RestProps): VNode =
         </div>
       ))}
       {rest > 0 ? (
-        <button type="button" class="more" onClick={() => (most.value += 5 * mostMessagesShown)}>
+        <Button class="more" onClick={() => (most.value += 5 * mostMessagesShown)}>
           {countText(rest, 'more message')}
-        </button>
+        </Button>
       ) : null}
     </div>
   )
@@ -298,9 +297,9 @@ const PiecesOfText = ({
         )}
       </pre>
       {pieces.some((piece) => piece.state === 'left-out') ? (
-        <button type="button" class="more" onClick={() => (all.value = !all.value)}>
+        <Button class="more" onClick={() => (all.value = !all.value)}>
           {all.value ? 'Show less' : 'Show unchanged text'}
-        </button>
+        </Button>
       ) : null}
     </>
   )

@@ -2,6 +2,7 @@
 import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import { Button, Choice, SearchField } from './controls.tsx'
 import { CallBars } from './call-bars.tsx'
 import { spentOf } from './call-figures.ts'
 import { Export } from './export.tsx'
@@ -18,6 +19,7 @@ import { useSubAgents } from './sub-agents.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
 import { firstWordsOf, parentIdOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
+import { Back } from './view-head.tsx'
 import { Verified } from './verification.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
@@ -76,26 +78,11 @@ export const SessionView = ({
     <SourceContext.Provider value={record.source}>
       <SessionHead record={record} here={{ view: 'session', id: record.id, at }} at={at}>
         <div class="tools" role="search">
-          <input
-            ref={field}
-            type="search"
-            placeholder="Search this session"
-            aria-label="search this session"
-            value={words.value}
-            onInput={(event) => (words.value = event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') jumpTo.current(event.shiftKey ? -1 : 1)
-            }}
+          <SearchField
+            {...{ label: 'search this session', placeholder: 'Search this session', words, field }}
+            onKeyDown={(event) => event.key === 'Enter' && jumpTo.current(event.shiftKey ? -1 : 1)}
           />
-          <select
-            aria-label="show"
-            value={only.value}
-            onChange={(event) => (only.value = event.currentTarget.value as Filter)}
-          >
-            {choices.map(([value, text]) => (
-              <option value={value}>{text}</option>
-            ))}
-          </select>
+          <Choice label="show" choices={choices} value={only} />
           <Export
             record={record}
             filtered={
@@ -151,11 +138,7 @@ export const SessionHead = ({ record, here, at, children }: SessionHeadProps): V
   return (
     <header class="top">
       <div class="top-line">
-        {exported ? null : (
-          <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
-            ←
-          </a>
-        )}
+        {exported ? null : <Back to={{ view: 'sessions' }} label="all sessions" />}
         <h1 title={info.id} dir="auto">
           {visibleText(title)}
         </h1>
@@ -232,9 +215,9 @@ export const LiveProblem = ({ record }: { readonly record: SessionRecord }): VNo
             ? `${sentence(fault)} The page tries again.`
             : sentence(fault)}{' '}
       {live === 'replaced' || live === 'fault' ? (
-        <button type="button" class="more" onClick={openAgain}>
+        <Button class="more" onClick={openAgain}>
           {live === 'fault' ? 'Read it again' : 'Show the new one'}
-        </button>
+        </Button>
       ) : null}
     </p>
   )
