@@ -2,7 +2,8 @@
 import type { ModelPrices } from 'indelible/context'
 import { policies } from '@indelible/view/internal'
 import { replay, type Replay } from './replay.ts'
-import { createHistory, type View } from 'indelible/history'
+import type { View } from 'indelible/history'
+import { viewWithPages } from '../sources/input.ts'
 import type { Message } from 'indelible/message'
 import type { PageKind } from 'indelible/pages'
 import { costCounter, type CallCosts } from './costs.ts'
@@ -31,7 +32,7 @@ export const runJob = (view: View<Message>, job: CompareJob, onProgress: (done: 
   const policy = policies.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model } = job
-  const costs = costCounter({ model })
+  const costs = costCounter(model)
   const measured = replay(view, { budget, policy, prices: costs.prices, onProgress, onAnswer: costs.add })
   return { ...measured, ...costs.sum() }
 }
@@ -41,8 +42,4 @@ export const toSentConversation = (view: View<Message>): SentConversation => ({
   pages: [...view.pages],
 })
 
-export const viewOf = ({ messages, pages }: SentConversation): View<Message> => {
-  const history = createHistory<Message>()
-  messages.forEach((message, position) => history.append(message, pages[position]))
-  return history.view()
-}
+export const viewOf = ({ messages, pages }: SentConversation): View<Message> => viewWithPages(messages, pages)
