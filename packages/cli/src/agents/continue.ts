@@ -18,6 +18,7 @@ import {
   type Call,
   type Command,
   type Terminal,
+  wordOf,
 } from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
 import { conversationIn, nameOf, pickOf, readTranscriptFile, unreadable } from '../sources/input.ts'
@@ -70,8 +71,7 @@ opencode must be, because it imports the session itself.`,
     const { values, positionals, terminal } = call
     const [name, ...more] = positionals
     if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
-    const given = values['in']
-    if (given !== undefined && !isProgram(given)) throw new Misuse(`--in takes one of ${names}, not "${String(given)}"`)
+    const given = wordOf('--in', values['in'], nativePrograms, undefined)
     const found = await findConversation(name, call)
     const program = given ?? found.program
     if (program === undefined)
@@ -214,11 +214,8 @@ const fitToBudget = (
   return derived.right.messages
 }
 
-const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' => {
-  if (given === undefined) return program === to && isOwnProvider ? 'own' : 'text'
-  if (given === 'own' || given === 'text' || given === 'omit') return given
-  throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
-}
+const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' =>
+  wordOf('--reasoning', given, ['own', 'text', 'omit'], program === to && isOwnProvider ? 'own' : 'text')
 
 /** A recorded folder, if it is one of this machine that a command line can name. */
 const folderHere = (folder: string | undefined): string | undefined => {
