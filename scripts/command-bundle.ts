@@ -43,7 +43,6 @@ const options: BundleOptions = {
   programs: {
     main: 'packages/cli/src/main.ts',
     'record-thread': 'packages/cli/src/record/record-thread.ts',
-    'compare-thread': 'packages/cli/src/compare/compare-thread.ts',
   },
   folder: join(root, 'packages/cli/dist/bin'),
   plugins: [tableOfData],

@@ -11,7 +11,6 @@ import { root } from '../scripts/run.ts'
 /** Their files; their names differ. */
 export const programs = [
   'packages/cli/src/record/record-thread.ts',
-  'packages/cli/src/compare/compare-thread.ts',
   'packages/ai-sdk/test/ai-sdk-process.ts',
   'packages/openai-agents/test/openai-agents-process.ts',
   'packages/cli/test/command-thread.ts',

@@ -1,19 +1,12 @@
 /** `indelible context --compare` as a person runs it. */
 import { mkdtempSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../../scripts/run.ts'
-import { createHistory } from 'indelible/history'
-import { assistant, toolCall, toolResult, user, type Message } from 'indelible/message'
 import { tokensOf } from '../src/terminal/command.ts'
-import { runJob } from '../src/compare/job.ts'
 import { widthOf } from '../src/terminal/screen.ts'
-import { programUrl } from '../../../test/programs.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
-import type * as threads from './threads.ts'
-
-const { resultsOf } = (await import(programUrl('packages/cli/test/threads.ts'))) as typeof threads
 
 const example = join(root, 'examples/coding-agent.json')
 
@@ -142,29 +135,8 @@ describe('indelible context --compare', () => {
   })
 })
 
-describe('the threads of a comparison', () => {
-  it('give the same results as a sequential comparison, and report progress', async () => {
-    const history = createHistory<Message>()
-    for (let index = 0; index < 60; index++) {
-      history.append(user(`Question ${index}: ${'what about it? '.repeat(index % 7)}`))
-      history.append({ role: 'assistant', content: [toolCall(`c${index}`, 'look', { at: index % 9 })] })
-      history.append(toolResult(`c${index}`, `line ${index % 9}\n`.repeat(20)))
-      history.append(assistant(`Answer ${index}.`))
-    }
-    const view = history.view()
-    // More than there are threads: a thread's end begins the next.
-    const jobs = Array.from({ length: availableParallelism() + 1 }, (_, index) => ({
-      policy: index % 2 === 0 ? 'paged' : 'window',
-      budget: 1500 + 100 * index,
-    }))
-    const told: number[] = []
-    const replays = []
-    for await (const replay of resultsOf(view, jobs, (done) => told.push(done))) replays.push(replay)
-    const timeless = (replay: object): object => ({ ...replay, median: 0, p99: 0 })
-    expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(runJob(view, job, () => undefined))))
-    expect(told.at(-1)).toBe(jobs.length * view.length)
-  })
-  it('report that no budget was reached', () => {
+describe('a comparison', () => {
+  it('reports that no budget was reached', () => {
     expect(indelible(['context', '--compare', example, '--budget', '16k']).stderr).toMatch(/^no budget was reached/)
     expect(indelible(['context', '--compare', example, '--budget', '800']).stderr).toBe('')
   })

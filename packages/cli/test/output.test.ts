@@ -487,7 +487,7 @@ describe('the only output channel', () => {
     }
   })
   it('is not bypassed: no other file of the command uses a stream or writes escape sequences', () => {
-    const threads = ['pool.ts', 'compare-thread.ts', 'recording.ts', 'record-thread.ts']
+    const threads = ['recording.ts', 'record-thread.ts']
     const own = new Set(['main.ts', 'output.ts', 'program.ts', 'process-tree.ts', 'pi-extension.ts', ...threads]) // `program` runs what has the terminal for itself, and `process-tree` ends it; `pi-extension` writes a program of pi
     const files = readdirSync(join(root, 'packages/cli/src'), { recursive: true, encoding: 'utf8' })
     const found = files.flatMap((path) => {

@@ -130,11 +130,11 @@ it('search highlights words on a terminal and fits them into a line', () => {
 
 it.each([
   [['search'], /needs WORDS/],
-  [['search', 'x', '--in', 'y'], /messages, tools or all/],
-  [['search', 'x', '--role', 'y'], /--role takes system/],
+  [['search', 'x', '--in', 'y'], /one of messages, tools, all/],
+  [['search', 'x', '--role', 'y'], /--role takes one of system/],
   [['search', 'x', '--since', 'y'], /takes a time/],
   [['search', 'x', '--since', '5'], /--since takes a time, such as/],
-  [['search', 'x', '--sort', 'y'], /--sort takes relevance or time, not "y"/],
+  [['search', 'x', '--sort', 'y'], /--sort takes one of relevance, time, not "y"/],
   [['search', 'x', '--limit', '0'], /--limit/],
   [['search', '-return'], /no option -r; put words that begin with a dash after --/],
   [['index', 'x'], /no arguments/],

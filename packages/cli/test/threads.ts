@@ -1,3 +1,2 @@
-/** What the command does in threads of its own, without the command: where this is bundled, its threads are, too. */
-export { resultsOf } from '../src/compare/pool.ts'
+/** What the command does in a thread of its own, without the command: where this is bundled, its thread is, too. */
 export { beginRecording, type Recording } from '../src/record/recording.ts'

@@ -10,7 +10,7 @@ export {
   type CallFigures,
 } from './calls/call-figures.ts'
 export { changedParts, type ChangedPart, type UnchangedTools } from './calls/changed-parts.ts'
-export { callsOf, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
+export { callsOf, noteIn, type CallRecord, type ModelCall, type NoteAtRow } from './calls/model-calls.ts'
 export {
   emptySum,
   Spending,
@@ -25,7 +25,7 @@ export { addStore, spendingSession, type AddedSessions, type StoreSpendingOption
 export { comparedTexts, pairsWithCall, type Pair } from './calls/sent-pairs.ts'
 export { sentCall } from './calls/sent-call.ts'
 export { sentRequest, type SentRequest } from './calls/sent-request.ts'
-export { blocksOf, noteIn, sessionOf } from './server/read-view.ts'
+export { blocksOf, sessionOf } from './server/read-view.ts'
 export { damageOf, damageText, missingText, verifyStored, type VerdictFault } from './server/verdict.ts'
 export {
   activityOf,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { deriveContext, estimateTokens } from 'indelible/context'
-import { createHistory, omitRanges, type View } from 'indelible/history'
+import type { View } from 'indelible/history'
 import { faultMessage } from 'indelible'
 import { isLeft, isObject } from 'indelible/internal/json'
 import type { Message, Sequence } from 'indelible/message'
@@ -18,9 +18,10 @@ import {
   type Call,
   type Command,
   type Terminal,
+  wordOf,
 } from '../terminal/command.ts'
 import { isFile, namedConversation } from '../sources/conversation.ts'
-import { nameOf, pickOf, readTranscriptFile, retractedIn, unreadable } from '../sources/input.ts'
+import { conversationIn, nameOf, pickOf, readTranscriptFile, unreadable } from '../sources/input.ts'
 import { findSource, isOfSubAgent, projectFolderOf } from '../sources/machine-sessions.ts'
 import { checkHome, checkInstalled, putNative, resumeCommands, settingsOf } from './native-files.ts'
 import { storeOption } from '../sources/place.ts'
@@ -70,8 +71,7 @@ opencode must be, because it imports the session itself.`,
     const { values, positionals, terminal } = call
     const [name, ...more] = positionals
     if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
-    const given = values['in']
-    if (given !== undefined && !isProgram(given)) throw new Misuse(`--in takes one of ${names}, not "${String(given)}"`)
+    const given = wordOf('--in', values['in'], nativePrograms, undefined)
     const found = await findConversation(name, call)
     const program = given ?? found.program
     if (program === undefined)
@@ -158,7 +158,7 @@ const recentMs = 10_000
 
 const foundInTranscript = (path: string, transcript: Transcript, terminal: Terminal): Found => {
   const title = nameOf(path)
-  const { format, messages, pages, damage, losses, origin } = transcript
+  const { format, damage, losses, origin } = transcript
   terminal.tellDamage(leftOutLines(title, damage))
   terminal.tell(readLossLines(losses, terminal.columns))
   if (isOfSubAgent(transcript))
@@ -167,11 +167,9 @@ const foundInTranscript = (path: string, transcript: Transcript, terminal: Termi
     terminal.tell([
       `${title}: has ${countText(transcript.count - 1, 'other conversation')}, which ${transcript.count === 2 ? 'is' : 'are'} not in the new session; --pick N continues another`,
     ])
-  const history = createHistory<Message>()
-  messages.forEach((message, position) => history.append(message, pages?.[position]))
   const provider = origin.metadata['model_provider']
   return {
-    view: omitRanges(history.view(), retractedIn(transcript)),
+    view: conversationIn(transcript),
     title,
     conversationTitle: origin.title === undefined ? undefined : oneLine(origin.title),
     program: programs[format],
@@ -216,11 +214,8 @@ const fitToBudget = (
   return derived.right.messages
 }
 
-const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' => {
-  if (given === undefined) return program === to && isOwnProvider ? 'own' : 'text'
-  if (given === 'own' || given === 'text' || given === 'omit') return given
-  throw new Misuse(`--reasoning takes own, text or omit, not "${String(given)}"`)
-}
+const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' =>
+  wordOf('--reasoning', given, ['own', 'text', 'omit'], program === to && isOwnProvider ? 'own' : 'text')
 
 /** A recorded folder, if it is one of this machine that a command line can name. */
 const folderHere = (folder: string | undefined): string | undefined => {

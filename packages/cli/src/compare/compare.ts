@@ -4,8 +4,8 @@ import { dollarsText, policies, type ComparedPolicy } from '@indelible/view/inte
 import { Misuse, policyOf, tokensOf, type Call } from '../terminal/command.ts'
 import { namedConversation } from '../sources/conversation.ts'
 import { conversationOfCall } from '../sources/input.ts'
-import type { PricedResult } from './job.ts'
-import { resultsOf } from './pool.ts'
+import { costCounter, type CallCosts } from './costs.ts'
+import { replay, type Replay } from './replay.ts'
 import { countText, fitColumns, groupedNumber, padEnd, padStart } from '../terminal/screen.ts'
 
 export const comparePolicies = async (call: Call): Promise<void> => {
@@ -13,17 +13,20 @@ export const comparePolicies = async (call: Call): Promise<void> => {
   const name = conversationOfCall('context --compare', positionals)
   const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
   const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
-  const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
+  const model = typeof values['model'] === 'string' ? modelOf(values['model']) : undefined
   const { view, title } = await namedConversation(name, call)
-  const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
+  const jobs = budgets.flatMap((budget) => chosen.map((policy) => ({ budget, policy })))
   const bar = terminal.progress('comparing policies', jobs.length * view.length, 'messages')
-  const results = resultsOf(view, jobs, bar.at)
   if (values['json'] !== true) {
     await terminal.print([title, ''])
-    if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
+    if (model !== undefined) await terminal.print([priceLine(String(values['model']), model), ''])
   }
   let [done, fits]: [PricedResult[], boolean] = [[], true]
-  for await (const result of results) {
+  for (const [index, { budget, policy }] of jobs.entries()) {
+    const costs = costCounter(model)
+    const onProgress = (messages: number): void => bar.at(index * view.length + messages)
+    const measured = replay(view, { budget, policy, prices: costs.prices, onProgress, onAnswer: costs.add })
+    const result: PricedResult = { ...measured, ...costs.sum() }
     bar.pause()
     if (result.epochs > 0 || result.unfit > 0) fits = false
     if (values['json'] === true) {
@@ -45,6 +48,8 @@ export const comparePolicies = async (call: Call): Promise<void> => {
       'no budget was reached, so all policies send the whole conversation; compare them with smaller budgets (--budget)',
     ])
 }
+
+type PricedResult = Replay & CallCosts
 
 const modelOf = (name: string): ModelPrices => {
   const found = pricesOf(name)

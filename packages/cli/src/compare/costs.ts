@@ -3,22 +3,12 @@ import { estimateTokens, type DerivedContext, type ModelPrices, type Prices } fr
 import { defaultPrices, ratesAt, unitsOf } from 'indelible/internal/prices'
 import type { Message } from 'indelible/message'
 
-/** A provider's prices and cache. */
-export interface CostOptions {
-  /** The list prices of a model, for `dollars`. */
-  readonly model?: ModelPrices | undefined
-  /** The time of an answer, in milliseconds. Default: `timeIn`. */
-  readonly timeOf?: (answer: Message, position: number) => number | undefined
-  /**
-   * How long the provider's cache lasts after a call, in milliseconds. Default: 300,000,
-   * Anthropic's documented value and OpenAI's minimum.
-   *
-   * Source  platform.claude.com, build-with-claude/prompt-caching, as quoted by others on 2026-11-22
-   */
-  readonly cacheLifetime?: number
-  /** The tokens of tools and system prompt, added to each context. Default: 0. */
-  readonly reserved?: number
-}
+/**
+ * How long a provider's cache lasts after a call, in milliseconds: Anthropic's documented value and OpenAI's minimum.
+ *
+ * Source  platform.claude.com, build-with-claude/prompt-caching, as quoted by others on 2026-11-22
+ */
+const cacheLifetime = 300_000
 
 export interface CallCosts {
   /** In tokens of uncached input. */
@@ -29,23 +19,26 @@ export interface CallCosts {
   readonly expired: number
 }
 
-/** Adds up costs: pass `add` to a replay's `onAnswer`, and `prices` to its option of that name. */
+/**
+ * Adds up costs: pass `add` to a replay's `onAnswer`, and `prices` to its option of that name.
+ *
+ * @param model the list prices of a model, for `dollars`
+ */
 export const costCounter = (
-  options: CostOptions = {},
+  model?: ModelPrices,
 ): {
   readonly prices: Prices
   readonly add: (answer: Message, position: number, context: DerivedContext | undefined) => void
   readonly sum: () => CallCosts
 } => {
-  const { model, timeOf = timeIn, cacheLifetime = 300_000, reserved = 0 } = options
   const prices = model === undefined ? defaultPrices : unitsOf(model)
   const dollars = { input: 0, output: 0 }
-  let [cost, expired, isFirst] = [0, 0, true]
+  let [cost, expired] = [0, 0]
   let last: number | undefined
   return {
     prices,
-    add: (answer, position, context) => {
-      const time = timeOf(answer, position)
+    add: (answer, _position, context) => {
+      const time = timeIn(answer)
       const isExpired = time !== undefined && last !== undefined && time - last > cacheLifetime
       last = time ?? last
       if (isExpired) expired += 1
@@ -53,12 +46,11 @@ export const costCounter = (
       const { tokens, stableTokens } = context
       cost += isExpired ? tokens * prices.fresh : context.cost
       if (model !== undefined) {
-        const cached = isExpired ? 0 : stableTokens + (isFirst ? 0 : reserved)
-        const { cacheRead, cacheWrite, output } = ratesAt(model, tokens + reserved)
-        dollars.input += (cached * cacheRead + (tokens + reserved - cached) * cacheWrite) / 1e6
+        const cached = isExpired ? 0 : stableTokens
+        const { cacheRead, cacheWrite, output } = ratesAt(model, tokens)
+        dollars.input += (cached * cacheRead + (tokens - cached) * cacheWrite) / 1e6
         dollars.output += (estimateTokens(answer) * output) / 1e6
       }
-      isFirst = false
     },
     sum: () => ({ cost, ...(model !== undefined && { dollars }), expired }),
   }

@@ -12,9 +12,7 @@ import { defaultPrices } from 'indelible/internal/prices'
 import type { View } from 'indelible/history'
 import { isLeft, sortKeys } from 'indelible/internal/json'
 import { toolCallsOf, type Message, type ToolCallPart } from 'indelible/message'
-import { foldPages, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
-import type { Sequence } from 'indelible/internal/sequence'
 import { absentRank, judgeOf, rankOf, type ContextFaults } from './judge.ts'
 import { paged, type ComparedPolicy } from '@indelible/view/internal'
 
@@ -24,14 +22,8 @@ interface ReplayOptions {
   readonly budget: Budget
   /** The policy. Default: `paged`. */
   readonly policy?: ComparedPolicy
-  /** The notes of the record. Default: none. */
-  readonly notes?: Sequence<Note>
   /** Token prices. Default: cached tokens at 0.1, others at 1.25. */
   readonly prices?: Prices
-  /** The tokens of the tool definitions. Default: 0. */
-  readonly toolTokens?: number
-  /** The tokens of a system prompt outside the record. Default: 0. */
-  readonly systemTokens?: number
   /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
   /**
@@ -41,12 +33,6 @@ interface ReplayOptions {
    * @param context the context derived before it; undefined if the minimum did not fit
    */
   readonly onAnswer?: (answer: Message, position: number, context: DerivedContext | undefined) => void
-  /**
-   * The clock that times each derive. Default: `performance.now`.
-   *
-   * @returns milliseconds
-   */
-  readonly now?: () => number
   /**
    * Called before each context is derived, to show progress.
    *
@@ -94,22 +80,11 @@ export interface Replay {
  * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
-  const {
-    policy = paged,
-    notes = [],
-    prices = defaultPrices,
-    estimate = estimateTokens,
-    now = () => performance.now(),
-    onProgress,
-    onAnswer,
-  } = options
+  const { budget, policy = paged, prices = defaultPrices, estimate = estimateTokens, onProgress, onAnswer } = options
   const recording = view.toArray()
   const count = memoizeEstimator(estimate)
-  const retagged = foldPages(notes)
-  const kindOf = (index: number): PageKind =>
-    retagged.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)
   const answers = answersIn(recording)
-  const judge = judgeOf(view, kindOf, count)
+  const judge = judgeOf(view, (index) => view.pages.at(index) as PageKind, count)
 
   const faults = {
     bootstrapMissing: 0,
@@ -122,23 +97,15 @@ export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   }
   const times: number[] = []
   let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
-  const { budget, toolTokens = 0, systemTokens = 0 } = options
-  const settings = {
-    budget,
-    toolTokens,
-    systemTokens,
-    ...(options.estimate !== undefined && { estimate }),
-    notes,
-    prices,
-  }
+  const settings = { budget, prices, notes: [], ...(options.estimate !== undefined && { estimate }) }
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
     onProgress?.(position, view.length)
     const seen = view.slice(0, position)
-    const from = now()
+    const from = performance.now()
     const derived = policy.derive(seen, { ...settings, previous })
-    times.push((now() - from) * 1000)
+    times.push((performance.now() - from) * 1000)
     const context = isLeft(derived) ? undefined : derived.right
     onAnswer?.(message, position, context)
     if (context === undefined) {
@@ -164,7 +131,7 @@ export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const sorted = times.toSorted((a, b) => a - b)
   return Object.freeze<Replay>({
     policy: policy.name,
-    budget: previous?.budget ?? usableTokens(options.budget),
+    budget: previous?.budget ?? usableTokens(budget),
     calls: times.length,
     unfit,
     tokens,

@@ -1,9 +1,7 @@
 /** `indelible export FILE`: writes the conversation of a file as a request of another format. */
-import { createHistory, omitRanges } from 'indelible/history'
-import type { Message, Sequence } from 'indelible/message'
 import { exportLines, exportOf, type Transcript } from '@indelible/transcripts'
 import type { Call } from '../terminal/command.ts'
-import { nameOf, pickOf, readTranscriptFile, retractedIn } from '../sources/input.ts'
+import { conversationIn, nameOf, pickOf, readTranscriptFile } from '../sources/input.ts'
 import { writeOut } from '../sources/write-out.ts'
 import { damageLines, lossLines, readLossLines, repairLines } from '../terminal/report.ts'
 import { countText } from '../terminal/screen.ts'
@@ -18,7 +16,7 @@ export const exportFile = async (path: string, to: string, { values, terminal }:
     terminal,
   )
   const { lines, written, repairs, losses } =
-    to === 'indelible' ? toExport(transcript) : writeMessages(conversationOf(transcript), to, transcript.origin.title)
+    to === 'indelible' ? toExport(transcript) : writeMessages(conversationIn(transcript), to, transcript.origin.title)
 
   if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
   else if (to === 'markdown') await terminal.printWhole(lines)
@@ -45,14 +43,6 @@ export const exportFile = async (path: string, to: string, { values, terminal }:
       `${nameOf(path)}: ${countText(transcript.messages.length, 'message')} of ${format}, ${countText(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${countText(damage.length, 'damaged line')}, ${countText(repairs.length, 'repair')}, ${countText(losses.length, 'loss', 'losses')}`,
     ])
   return damage.length > 0 || terminal.hasDamage() ? 1 : 0
-}
-
-/** The messages that were not retracted. */
-const conversationOf = (transcript: Transcript): Sequence<Message> => {
-  const ranges = retractedIn(transcript)
-  return ranges.length === 0
-    ? transcript.messages
-    : omitRanges(createHistory<Message>({ from: transcript.messages }).view(), ranges)
 }
 
 const toExport = (transcript: Transcript): WrittenLines => ({

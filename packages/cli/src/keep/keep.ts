@@ -10,7 +10,7 @@ import { tellLastResult } from './last-result.ts'
 import { scopeOf, storeOption, withKeysOf, withOpened, withStore } from '../sources/place.ts'
 import { redactorIn, reportRedactions } from '../sources/redaction.ts'
 import { defaultStorePath, isAddress, openStore, storeName, storeOptionOf } from '../sources/store.ts'
-import { Misuse, Unreadable, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import { Misuse, Unreadable, wordOf, type Call, type Command, type Terminal } from '../terminal/command.ts'
 import { sizeText } from '../terminal/progress.ts'
 import { countText, oneLine, padEnd, padStart, widestOf } from '../terminal/screen.ts'
 import { keepSessions, type KeepOptions, type ProgramReport } from './keep-store.ts'
@@ -128,9 +128,7 @@ Exit code 1 if something is not kept; it is listed, and the next run tries again
 
 const optionsOf = ({ values, positionals, terminal }: Call): KeepOptions => {
   if (positionals.length > 0) throw new Misuse('keep takes no arguments; "indelible import FILE" stores a file')
-  const only = listOf(values['only'])
-  const unknown = only.find((name) => !programs.includes(name))
-  if (unknown !== undefined) throw new Misuse(`--only takes one of ${programs.join(', ')}, not "${unknown}"`)
+  const only = listOf(values['only']).map((name) => wordOf('--only', name, programs, name))
   const excluded = listOf(values['exclude'])
   const folders = excluded
     .filter((name) => !programs.includes(name))

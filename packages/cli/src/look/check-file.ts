@@ -1,11 +1,10 @@
 /** `indelible show FILE --check`: the format of a recorded conversation, and its problems. */
 import { faultMessage } from 'indelible'
 import { isLeft, present } from 'indelible/internal/json'
-import { createHistory, omitRanges } from 'indelible/history'
-import { mend, settle, type Message, type Sequence } from 'indelible/message'
+import { mend, settle } from 'indelible/message'
 import { Unreadable, type Call } from '../terminal/command.ts'
 import { compareRoot } from '../sources/export-root.ts'
-import { oneFile, pathOf, pickOf, retractedIn, transcriptIn, titleOf } from '../sources/input.ts'
+import { conversationIn, oneFile, pathOf, pickOf, transcriptIn, titleOf } from '../sources/input.ts'
 import { damageLines, originLines, readLossLines } from '../terminal/report.ts'
 import { countText, fitColumns, oneLine, wrapHanging } from '../terminal/screen.ts'
 
@@ -13,9 +12,7 @@ export const checkFile = async ({ values, positionals, terminal }: Call): Promis
   const path = oneFile('show --check', positionals)
   const transcript = await transcriptIn(path, { pick: pickOf(values) }, terminal)
   const { format, messages, notes, damage, losses, count, pick, origin } = transcript
-  const retracted = retractedIn(transcript)
-  const conversation: Sequence<Message> =
-    retracted.length === 0 ? messages : omitRanges(createHistory<Message>({ from: messages }).view(), retracted)
+  const conversation = conversationIn(transcript)
   const settled = settle(conversation)
   const problems = isLeft(settled) ? settled.left.problems : []
   const root = await compareRoot(transcript)

@@ -3,16 +3,14 @@ import { isLeft } from 'indelible/internal/json'
 import { firstWordsOf, projectIn } from '@indelible/view/internal'
 import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
-import { Misuse, wholeNumber, type Call } from '../terminal/command.ts'
+import { wholeNumber, wordOf, type Call } from '../terminal/command.ts'
 import { shortIds } from '../sources/short-ids.ts'
 import { fitColumns, oneLine, padEnd, widestOf } from '../terminal/screen.ts'
 
 export const listMachine = async ({ values, terminal }: Call): Promise<void> => {
   const limit = wholeNumber('--limit', values['limit'], 20, 0)
-  const of = values['of']
-  if (of !== undefined && !programs.includes(String(of)))
-    throw new Misuse(`--of takes one of ${programs.join(', ')}, not "${String(of)}"`)
-  const { found, unread } = await allSources(terminal, of === undefined ? programs : [String(of)])
+  const of = wordOf('--of', values['of'], programs, undefined)
+  const { found, unread } = await allSources(terminal, of === undefined ? programs : [of])
   terminal.tell(unread)
   const listed: SessionSummary[] = []
   let seen = 0

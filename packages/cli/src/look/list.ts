@@ -92,7 +92,7 @@ const listStore = async (call: Call): Promise<void> => {
   const passes = filterOf(values)
   const limit = wholeNumber('--limit', values['limit'], undefined, 0)
   await tellLastResult(call)
-  await withScopes(call, async (scopes, all) => {
+  await withScopes(call, {}, async (scopes, all) => {
     const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
     const found: ListedSession[] = []
     let hasSessions = false

@@ -1,6 +1,6 @@
 /** `indelible search`: finds words in all sessions of a store. `indelible index`: builds an index that speeds it up. */
 import { isLeft, present } from 'indelible/internal/json'
-import { isRole, roles } from 'indelible/internal/message'
+import { roles } from 'indelible/internal/message'
 import {
   dropIndex,
   indexStore,
@@ -11,7 +11,16 @@ import {
   type SessionsFound,
 } from 'indelible/search'
 import type { Store } from 'indelible/store'
-import { Misuse, timeOf, Unreadable, wholeNumber, type Call, type Command, type Terminal } from '../terminal/command.ts'
+import {
+  Misuse,
+  timeOf,
+  Unreadable,
+  wholeNumber,
+  wordOf,
+  type Call,
+  type Command,
+  type Terminal,
+} from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { describeSession } from 'indelible/session'
 import { keyFileOf } from '../sources/store.ts'
@@ -21,7 +30,7 @@ import {
   scopeOf,
   storeOption,
   wholeStoreOption,
-  withBareStore,
+  withStore,
   withScopes,
 } from '../sources/place.ts'
 import { countText, fitColumns, groupedNumber, oneLine, padEnd, widestOf, widthOf } from '../terminal/screen.ts'
@@ -90,7 +99,7 @@ its messages were searched, the exit code is 1.`,
     if (isQuestion && values['sort'] !== undefined)
       throw new Misuse('--sort orders messages, and a question finds sessions')
     const limit = wholeNumber('--limit', values['limit'], isQuestion ? 5 : 20, 1)
-    await withScopes(call, async (scopes, all) => {
+    await withScopes(call, {}, async (scopes, all) => {
       const [first] = scopes
       if (values['index'] === true && first !== undefined) await buildIndex(first.encryption?.bare ?? first, terminal)
       const totals: SearchTotals = {
@@ -436,17 +445,12 @@ const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number =>
 }
 
 const optionsIn = (values: Call['values']): SearchOptions => {
-  const { in: where = 'all', role } = values
-  if (where !== 'messages' && where !== 'tools' && where !== 'all')
-    throw new Misuse(`--in takes messages, tools or all, not "${String(where)}"`)
-  if (role !== undefined && !isRole(role)) throw new Misuse(`--role takes ${roles.join(', ')}, not "${String(role)}"`)
-  const sort = values['sort'] ?? 'relevance'
-  if (sort !== 'relevance' && sort !== 'time') throw new Misuse(`--sort takes relevance or time, not "${String(sort)}"`)
+  const role = wordOf('--role', values['role'], roles, undefined)
   const since = timeOf('--since', values['since'])
   const until = timeOf('--until', values['until'])
   return {
-    sort,
-    in: where,
+    sort: wordOf('--sort', values['sort'], ['relevance', 'time'], 'relevance'),
+    in: wordOf('--in', values['in'], ['messages', 'tools', 'all'], 'all'),
     retracted: values['all'] === true,
     ...present({ role, since, until }),
   }
@@ -475,7 +479,7 @@ messages one by one. Erasing a message also removes it from the index.`,
     if (values['drop'] === true && values['rebuild'] === true)
       throw new Misuse('--drop and --rebuild exclude each other')
     // No keys: encrypted sessions are never indexed.
-    await withBareStore(call, async (store) => {
+    await withStore(call, { bare: true }, async (store) => {
       if (values['drop'] === true) {
         await valueOrUnreadable(dropIndex(store))
         return terminal.print(['the index was removed'])

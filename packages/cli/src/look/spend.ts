@@ -172,7 +172,7 @@ const spendingOf = async (name: string | undefined, call: Call, needs: Needs): P
       await findDearest()
     })
   else
-    await withScopes(call, async (scopes, all) => {
+    await withScopes(call, {}, async (scopes, all) => {
       for (const store of scopes) {
         let bar: Progress | undefined
         const added = await addStore(spending, store, {

@@ -5,14 +5,7 @@ import { describeSession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { mustConfirm, confirm, Misuse, Unreadable, type Call, type Command } from '../terminal/command.ts'
 import { changeKeyFile, keyFileText, openRing, readKeyFile, writeSecret, type KeyFile } from '../sources/key-file.ts'
-import {
-  allScopesOption,
-  valueOrUnreadable,
-  storeOption,
-  withBareScopes,
-  withBareStore,
-  withStore,
-} from '../sources/place.ts'
+import { allScopesOption, valueOrUnreadable, storeOption, withScopes, withStore } from '../sources/place.ts'
 import { countText, oneLine } from '../terminal/screen.ts'
 import { allSessions, wholeId } from '../sources/sessions.ts'
 import { waitForSpools } from '../record/spools.ts'
@@ -100,7 +93,7 @@ const rotate = (call: Call, given: string): Promise<void> =>
     const next = { ...file, keys: [newHostKey(), ...file.keys] }
     const { ring, close } = await openRing(next, call.terminal)
     try {
-      const count = await withBareScopes(call, async (scopes) => {
+      const count = await withScopes(call, { bare: true }, async (scopes) => {
         for (const scope of scopes) await valueOrUnreadable(checkKeys(scope, ring))
         write(next)
         let sum = 0
@@ -122,7 +115,7 @@ const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => 
   await withStore(call, {}, (store) => waitForSpools(store, call, 'nothing was destroyed'))
   const { ring, close } = await openRing(file, terminal)
   try {
-    await withBareStore(call, async (store) => {
+    await withStore(call, { bare: true }, async (store) => {
       await wholeId(store, id, terminal)
       const { encrypted } = await valueOrUnreadable(describeSession(store, id))
       if (!encrypted) throw new Unreadable(`${id}: is not encrypted, so it has no key to destroy; nothing was changed`)

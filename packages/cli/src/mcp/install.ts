@@ -17,7 +17,7 @@ import {
 import { folderOf, piAgentFolder, titleOf } from '../sources/agent-sessions.ts'
 import { homeOf } from '../sources/home.ts'
 import { defaultStorePath, isAddress, storeOptionOf } from '../sources/store.ts'
-import { confirm, Misuse, mustConfirm, Unreadable, type Call, type Terminal } from '../terminal/command.ts'
+import { confirm, Misuse, mustConfirm, Unreadable, wordOf, type Call, type Terminal } from '../terminal/command.ts'
 import { ownProgram, programResult } from '../terminal/program.ts'
 import { shellWord } from '../terminal/screen.ts'
 import { piExtension } from './pi-extension.ts'
@@ -102,9 +102,7 @@ export const installServer = async (call: Call): Promise<void> => {
   const { values, terminal } = call
   const isRemoval = values['uninstall'] !== undefined
   const option = isRemoval ? 'uninstall' : 'install'
-  const program = String(values[option])
-  if (!installable.includes(program))
-    throw new Misuse(`--${option} takes one of ${installable.join(', ')}, not "${program}"`)
+  const program = wordOf(`--${option}`, values[option], installable, '')
   const asks = mustConfirm(`mcp --${option}`, call)
   const argv = isRemoval ? undefined : serverCommand(call)
   if (program === 'claude-code' && !isRemoval && hasClaudePlugin(terminal.env))

@@ -50,7 +50,7 @@ store.`,
     if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
     if (values['all-scopes'] === true && !all) throw new Misuse('verify --all-scopes takes --all')
     const given = sessionToRead('verify', call)
-    await withScopes(call, async (scopes) => {
+    await withScopes(call, {}, async (scopes) => {
       const [store] = scopes
       if (!all && store !== undefined) {
         const id = await sessionOrLatest(store, given, terminal)

@@ -18,7 +18,7 @@ import {
 import type { Lease, Store } from 'indelible/store'
 import { Unreadable, type Call, type Terminal } from '../terminal/command.ts'
 import { claudeAgentText, placeText } from '@indelible/view/internal'
-import { readConversation, type Conversation } from './input.ts'
+import { readConversation, viewWithPages, type Conversation } from './input.ts'
 import { valueOrUnreadable, faultText, withStore } from './place.ts'
 import { damagedMessages, type DamagedMessages } from '../terminal/damaged.ts'
 import { countText } from '../terminal/screen.ts'
@@ -161,10 +161,8 @@ export const storedConversation = async (
   const { pages, rows } = session.at()
   const times: number[] = []
   for (const row of rows()) if (row.kind === 'entry') times.push(row.at)
-  const history = createHistory<Message>()
-  for (const message of session.view()) history.append(message, pages[history.len])
   const notes = session.notes()
-  const [record, retracted] = [history.view(), session.len - session.conversation().length]
+  const [record, retracted] = [viewWithPages(session.view(), pages), session.len - session.conversation().length]
   const left = omittedRanges(session.conversation())
   return {
     session,

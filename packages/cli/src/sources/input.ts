@@ -10,6 +10,7 @@ import { isLeft } from 'indelible/internal/json'
 import { createHistory, omitRanges, type Range, type View } from 'indelible/history'
 import { retractedBy } from 'indelible/internal/notes'
 
+import type { PageKind } from 'indelible/pages'
 import { type Message } from 'indelible/message'
 import {
   readTranscripts,
@@ -83,9 +84,8 @@ export const transcriptIn = async (
   const countedElsewhere = path === '-' ? undefined : await callsOfOriginal(terminal.path(path))
   const allOptions = { ...options, ...(countedElsewhere && { countedElsewhere }) }
   for await (const event of readTranscriptStream(bytesOf(path, terminal), allOptions)) events.push(event)
-  const transcript = assembleTranscript(events)
-  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
-  return path === '-' ? transcript.right : withResultFiles(terminal.path(path), transcript.right)
+  const transcript = readable(path, assembleTranscript(events))
+  return path === '-' ? transcript : withResultFiles(terminal.path(path), transcript)
 }
 
 const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
@@ -103,8 +103,13 @@ const readDatabase = async (path: string, options: TranscriptOptions, terminal: 
     throw new Unreadable(
       `${pathOf(path)}: is a store of sessions, not a conversation; "indelible list --store ${shellWord(path)}" lists them, and --store ${shellWord(path)} with the id of a session names one`,
     )
-  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
-  return transcript.right
+  return readable(path, transcript)
+}
+
+/** What was read of a file. Throws Unreadable with its name. */
+const readable = <T>(path: string, read: Either<TranscriptFault, T>): T => {
+  if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(read.left)}`)
+  return read.right
 }
 
 /** Whether a file is an Indelible store. */
@@ -148,15 +153,10 @@ export const conversationsOf = async (path: string, terminal: Terminal): Promise
   }
   const pieces: Uint8Array[] = []
   for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
-  const valueOf = <T>(read: Either<TranscriptFault, T>): T => {
-    if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(read.left)}`)
-    return read.right
-  }
   const countedElsewhere = isFile ? await callsOfOriginal(terminal.path(path)) : undefined
-  const { count, at } = valueOf(
-    readTranscripts(Buffer.concat(pieces), { ...(countedElsewhere && { countedElsewhere }) }),
-  )
-  return { count, at: async (pick) => valueOf(at(pick)) }
+  const read = readTranscripts(Buffer.concat(pieces), { ...(countedElsewhere && { countedElsewhere }) })
+  const { count, at } = readable(path, read)
+  return { count, at: async (pick) => readable(path, at(pick)) }
 }
 
 /** Whether a file is too large to hold in memory together with its conversation. */
@@ -186,6 +186,20 @@ export interface Conversation {
 export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
   notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
 
+/** Messages as a view, with their page kinds. */
+export const viewWithPages = (
+  messages: Iterable<Message>,
+  pages: readonly (PageKind | undefined)[] = [],
+): View<Message> => {
+  const history = createHistory<Message>()
+  for (const message of messages) history.append(message, pages[history.len])
+  return history.view()
+}
+
+/** The messages of a transcript that were not retracted. */
+export const conversationIn = (transcript: Transcript): View<Message> =>
+  omitRanges(viewWithPages(transcript.messages, transcript.pages), retractedIn(transcript))
+
 /** The conversation in a file, as a history's view. Reports damaged lines. */
 export const readConversation = async (
   path: string,
@@ -195,10 +209,8 @@ export const readConversation = async (
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
   const { messages, pages, moments, damage } = transcript
   terminal.tellDamage(leftOutLines(nameOf(path), damage))
-  const history = createHistory<Message>()
-  messages.forEach((message, position) => history.append(message, pages?.[position]))
   const left = retractedIn(transcript)
-  const view = values['all'] === true ? history.view() : omitRanges(history.view(), left)
+  const view = values['all'] === true ? viewWithPages(messages, pages) : conversationIn(transcript)
   const timeOf = (position: number): number | undefined => moments?.[position]?.at
   return { view, title: titleOf(path, transcript), left, timeOf }
 }

@@ -35,32 +35,29 @@ export const allScopesOption: Command['options'] = {
   'all-scopes': { help: 'the sessions of every scope of the store' },
 }
 
+interface Opening {
+  /** Create a missing store. */
+  readonly make?: boolean
+  /** Without keys, so rows are as stored. */
+  readonly bare?: boolean
+}
+
 /**
  * Run work with the store that `--store` names, or the user's default one, in the scope that
- * `--scope` names, and close the store. A missing store is created only with `make`.
+ * `--scope` names, and close the store.
  */
-export const withStore = async <T>(
-  call: Call,
-  options: { readonly make?: boolean },
-  work: (store: Store) => Promise<T>,
-): Promise<T> => withKeyedStore(call, options, (store) => work(scopeOf(store, call.values['scope'])))
-
-/** The same without keys, so rows are as stored. */
-export const withBareStore = async <T>(call: Call, work: (store: Store) => Promise<T>): Promise<T> =>
-  withWholeStore(call, {}, (store) => work(scopeOf(store, call.values['scope'])))
-
-/** Run work with each selected scope of the store, without keys. */
-export const withBareScopes = async <T>(call: Call, work: (scopes: readonly Store[]) => Promise<T>): Promise<T> =>
-  withWholeStore(call, {}, async (store) => work(await scopesOf(store, call.values)))
+export const withStore = async <T>(call: Call, how: Opening, work: (store: Store) => Promise<T>): Promise<T> =>
+  withWholeStore(call, how, (store) => work(scopeOf(store, call.values['scope'])))
 
 /** The same with each scope of the store if `--all-scopes` is given. */
 export const withScopes = async <T>(
   call: Call,
+  how: Opening,
   work: (scopes: readonly Store[], all: boolean) => Promise<T>,
 ): Promise<T> => {
   const all = call.values['all-scopes'] === true
   if (all && call.values['scope'] !== undefined) throw new Misuse('--all-scopes and --scope exclude each other')
-  return withKeyedStore(call, {}, async (store) => work(await scopesOf(store, call.values), all))
+  return withWholeStore(call, how, async (store) => work(await scopesOf(store, call.values), all))
 }
 
 /** The scopes selected by `--scope` and `--all-scopes`. */
@@ -70,12 +67,6 @@ export const scopesOf = async (store: Store, values: Call['values']): Promise<re
   if (names === undefined) throw new Unreadable('this kind of store can not list its scopes: name one with --scope')
   return names.map((name) => scopeOf(store, name))
 }
-
-const withKeyedStore = async <T>(
-  call: Call,
-  options: { readonly make?: boolean },
-  work: (store: Store) => Promise<T>,
-): Promise<T> => withWholeStore(call, options, (store) => withKeysOf(call, store, work))
 
 /** The same with the keys that a call names, if any. */
 export const withKeysOf = async <T>(
@@ -95,17 +86,18 @@ export const withKeysOf = async <T>(
 }
 
 const withWholeStore = async <T>(
-  { values, terminal }: Call,
-  { make = false }: { readonly make?: boolean },
+  call: Call,
+  { make = false, bare = false }: Opening,
   work: (store: Store) => Promise<T>,
 ): Promise<T> => {
+  const { values, terminal } = call
   const onNotice = (notice: StoreNotice): void => {
     if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // the command itself reports damage
   }
   return withOpened(await openStore(storeOptionOf(values, terminal), make, terminal, onNotice), async (store, name) => {
     if (values['store'] === undefined && !informedTerminals.has(terminal)) terminal.tell([`store: ${name}`])
     informedTerminals.add(terminal)
-    return work(store)
+    return bare ? work(store) : withKeysOf(call, store, work)
   })
 }
 

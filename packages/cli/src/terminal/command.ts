@@ -150,6 +150,19 @@ export const wholeNumber = <T>(
   return Number(value)
 }
 
+/** The word of an option that takes one of several, or `otherwise` without it. Throws Misuse. */
+export const wordOf = <W extends string, T>(
+  option: string,
+  value: unknown,
+  words: readonly W[],
+  otherwise: T,
+): W | T => {
+  const found = words.find((word) => word === value)
+  if (found === undefined && value !== undefined)
+    throw new Misuse(`${option} takes one of ${words.join(', ')}, not "${String(value)}"`)
+  return found ?? otherwise
+}
+
 /** A number of tokens: `32000`, `32k`, `1m`. Throws Misuse. */
 export const tokensOf = (value: string): number => {
   const found = /^(\d{1,12})([km]?)$/i.exec(value)

@@ -18,7 +18,16 @@ import type { SessionRecord } from './record.ts'
 import { Facts, Legend } from './field.tsx'
 import { hrefOf } from './route.ts'
 import { sessionsBeside, type SessionBeside } from './concurrent-sessions.ts'
-import { atLeast, compactNumber, dollarsText, groupedNumber, oneLine, sentence, tokensText } from './format-text.ts'
+import {
+  atLeast,
+  compactNumber,
+  dollarsText,
+  dotted,
+  groupedNumber,
+  oneLine,
+  sentence,
+  tokensText,
+} from './format-text.ts'
 
 /** The most bars that are drawn. If there are more calls, a bar shows several. */
 const mostBars = 1000
@@ -80,19 +89,15 @@ const barsOf = (figures: readonly CallFigures[], beside: readonly SessionBeside[
   return [...bars, ...beside.slice(next).map((session): Bar => ({ type: 'beside', session }))]
 }
 
-const Bars = ({
-  record,
-  figures,
-  beside,
-  fault,
-  here,
-}: {
+interface BarsProps {
   readonly record: SessionRecord
   readonly figures: readonly CallFigures[]
   readonly beside: readonly SessionBeside[]
   readonly fault: string | undefined
   readonly here: number | undefined
-}): VNode => {
+}
+
+const Bars = ({ record, figures, beside, fault, here }: BarsProps): VNode => {
   const sums = useMemo(() => sumsOf(figures), [figures])
   const bars = useMemo(() => barsOf(figures, beside), [figures, beside])
   const most = useMemo(() => figures.reduce((most, { input }) => Math.max(most, input), 1), [figures])
@@ -201,15 +206,7 @@ const hintAtHidden = ({ scrollLeft, scrollWidth, clientWidth, classList }: HTMLE
   classList.toggle('hidden-after', left > 1)
 }
 
-const CallBar = ({
-  record,
-  bar,
-  most,
-  isDearest,
-  isHere,
-  within,
-  point,
-}: {
+interface CallBarProps {
   readonly record: SessionRecord
   readonly bar: Extract<Bar, { readonly type: 'calls' }>
   readonly most: number
@@ -217,7 +214,9 @@ const CallBar = ({
   readonly isHere: boolean
   readonly within: boolean
   readonly point: object
-}): VNode => {
+}
+
+const CallBar = ({ record, bar, most, isDearest, isHere, within, point }: CallBarProps): VNode => {
   const { shown, of } = bar
   const states = [
     isDearest ? ' dearest' : '',
@@ -276,16 +275,14 @@ const DearestCall = ({ record, sums }: { readonly record: SessionRecord; readonl
   )
 }
 
-/** The call that is looked at, and the way to the one that cost most. */
-const SelectedCall = ({
-  record,
-  sums: { dearest, unpriced },
-  bar,
-}: {
+interface SelectedCallProps {
   readonly record: SessionRecord
   readonly sums: CallSums
   readonly bar: Bar | undefined
-}): VNode => {
+}
+
+/** The call that is looked at, and the way to the one that cost most. */
+const SelectedCall = ({ record, sums: { dearest, unpriced }, bar }: SelectedCallProps): VNode => {
   const isCall = bar?.type === 'calls'
   const isDearest = dearest === undefined || (isCall && bar.shown === dearest)
   return (
@@ -303,7 +300,7 @@ const SelectedCall = ({
 /** A bar in words. */
 const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string => {
   const { number, model, input, output, cached, dollars, isCounted, isUndercounted, failed, repeats, why } = shown
-  const facts = [
+  const facts = dotted(
     of.length === 1
       ? `Call ${groupedNumber(number)}`
       : `Calls ${groupedNumber(of[0]?.number ?? 0)}–${groupedNumber(of.at(-1)?.number ?? 0)}, most in call ${groupedNumber(number)}`,
@@ -315,18 +312,16 @@ const textOf = ({ shown, of }: Extract<Bar, { readonly type: 'calls' }>): string
     output === 0 ? [] : `${atLeast(isUndercounted)}${compactNumber(output)} out`,
     failed === undefined ? [] : `failed (${failed})`,
     repeats === undefined ? [] : `repeats call ${groupedNumber(repeats)}`,
-  ]
-  return `${facts.flat().join(' · ')}. ${why}`.trim()
+  )
+  return `${facts}. ${why}`.trim()
 }
 
 const besideText = ({ title, isFork, input, cost }: SessionBeside): string =>
-  [
+  dotted(
     `${isFork ? 'A fork starts here' : 'Another session of the same client starts here, such as a sub-agent'}: ${oneLine(title, 80)}`,
     input === 0 ? [] : `${tokensText(input)} in`,
     cost,
-  ]
-    .flat()
-    .join(' · ')
+  )
 
 /** The colours and marks that are there. */
 const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Parameters<typeof Legend>[0]['marks'] => {

@@ -5,6 +5,7 @@ import dockerfile from 'highlight.js/lib/languages/dockerfile'
 import { common, createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { Copy } from './copy.tsx'
 import { memo } from './memo.ts'
 import { sizeText } from './format-text.ts'
@@ -28,16 +29,14 @@ const split = (key: string): readonly [string, string] => {
   return [key.slice(0, end), key.slice(end + 1)]
 }
 
-/** A text of code, cut where it is long until somebody asks for the rest. */
-export const Code = ({
-  text,
-  language,
-  label = 'code',
-}: {
+interface CodeProps {
   readonly text: string
   readonly language?: string | undefined
   readonly label?: string
-}): VNode => {
+}
+
+/** A text of code, cut where it is long until somebody asks for the rest. */
+export const Code = ({ text, language, label = 'code' }: CodeProps): VNode => {
   const [all, setAll] = useState(false)
   const cut = all ? text.length : endOf(text)
   const part = cut < text.length ? text.slice(0, cut) : text
@@ -48,9 +47,9 @@ export const Code = ({
         <code>{highlighted(part, language)}</code>
       </pre>
       {cut < text.length || all ? (
-        <button type="button" class="more" onClick={() => setAll(!all)}>
+        <Button class="more" onClick={() => setAll(!all)}>
           {all ? 'Show less' : `Show all ${sizeText(text.length)}`}
-        </button>
+        </Button>
       ) : null}
     </div>
   )

@@ -25,7 +25,7 @@ export const dollarsSoFar = (
 }
 
 /** A model whose prices are known, and how many calls of the record it answered. */
-interface PricedModel {
+export interface PricedModel {
   readonly name: string
   readonly calls: number
 }

@@ -7,12 +7,13 @@ import { levelReasons } from '../../src/texts/level-reason.ts'
 
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { Button, Choice, Numbers } from './controls.tsx'
 import { besideIn, BesideChoice, BesideMessages, Columns, Recorded } from './message-columns.tsx'
 import { CallBars } from './call-bars.tsx'
 import { isFirstOwn, sumsOf } from '../../src/calls/call-figures.ts'
 import { figuresIn } from './call-figures.ts'
 import { callsOf, countedIn, keyOf, placeOf, type ModelCall } from '../../src/calls/model-calls.ts'
-import { dollarsSoFar, pricedModels } from './compare.ts'
+import { dollarsSoFar, pricedModels, type PricedModel } from './compare.ts'
 import type { Series } from '../../src/calls/derive-contexts.ts'
 import { policies } from '../../src/calls/policies.ts'
 import { Facts, Legend } from './field.tsx'
@@ -110,15 +111,13 @@ const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call,
 const showCall = (record: SessionRecord, index: number): void =>
   replaceRoute({ view: 'saw', id: record.id, call: index + 1 })
 
-const OneCall = ({
-  record,
-  calls,
-  index,
-}: {
+interface OneCallProps {
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly index: number
-}): VNode => {
+}
+
+const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
   const call = calls[index] as ModelCall
   const before = calls[index - 1]
   const policy = useSignal<string>(call.receipt === undefined ? 'paged' : sentPolicy)
@@ -163,15 +162,9 @@ const OneCall = ({
     G: () => goToCall(calls.length - 1),
   })
   const step = (label: string, sign: string, to: number): VNode => (
-    <button
-      type="button"
-      class="plain"
-      aria-label={label}
-      disabled={calls[to] === undefined}
-      onClick={() => goToCall(to)}
-    >
+    <Button aria-label={label} disabled={calls[to] === undefined} onClick={() => goToCall(to)}>
       {sign}
-    </button>
+    </Button>
   )
   const comparison = (
     <ErrorBoundary key={`${record.id} ${tokens}`} name="The comparison of policies">
@@ -207,16 +200,14 @@ const OneCall = ({
         </label>
         <label>
           Context
-          <select
-            aria-label="context"
-            value={policy.value}
-            onChange={(event) => (policy.value = event.currentTarget.value)}
-          >
-            {call.receipt === undefined ? null : <option>{sentPolicy}</option>}
-            {policies.map(({ name }) => (
-              <option>{name}</option>
-            ))}
-          </select>
+          <Choice
+            label="context"
+            choices={[...((call.receipt && [sentPolicy]) ?? []), ...policies.map(({ name }) => name)].map((name) => [
+              name,
+              name,
+            ])}
+            value={policy}
+          />
         </label>
         {own === undefined ? null : (
           <label>
@@ -298,18 +289,7 @@ const OneCall = ({
   )
 }
 
-const ShownMessages = ({
-  record,
-  call,
-  context,
-  earlier,
-  epochFrom,
-  policy,
-  beforeName,
-  chosen,
-  choose,
-  children,
-}: {
+interface ShownMessagesProps {
   readonly record: SessionRecord
   readonly call: ModelCall
   readonly context: ShownContext
@@ -324,7 +304,20 @@ const ShownMessages = ({
   readonly chosen: number | undefined
   readonly choose: (position: number | undefined) => void
   readonly children: ComponentChildren
-}): VNode => {
+}
+
+const ShownMessages = ({
+  record,
+  call,
+  context,
+  earlier,
+  epochFrom,
+  policy,
+  beforeName,
+  chosen,
+  choose,
+  children,
+}: ShownMessagesProps): VNode => {
   const { derived, messages, prefix } = context
   const { value: sums } = useLoaded(async () => ({ of: context, ...(await context.sums()) }), [context])
   const { tokens, cached } = sums?.of === context ? sums : { tokens: undefined, cached: 0 }
@@ -507,15 +500,13 @@ const madeOf = (messages: readonly ContextMessage[], len: number): string => {
   ].join(' ')
 }
 
-const Figure = ({
-  name,
-  value,
-  of,
-}: {
+interface FigureProps {
   readonly name: string
   readonly value: string
   readonly of?: string | undefined
-}): VNode => (
+}
+
+const Figure = ({ name, value, of }: FigureProps): VNode => (
   <div>
     <dt>{name}</dt>
     <dd>
@@ -528,14 +519,7 @@ const Figure = ({
 const prefixEnd = (messages: readonly ContextMessage[]): number =>
   messages.reduce((end, { source }) => Math.max(end, recordedRange(source)?.to ?? 0), 0)
 
-const SentMessages = ({
-  record,
-  saw: { message, source },
-  index,
-  tokens,
-  cached,
-  reason,
-}: {
+interface SentMessagesProps {
   readonly record: SessionRecord
   readonly saw: ContextMessage
   readonly index: number
@@ -543,7 +527,16 @@ const SentMessages = ({
   readonly cached: boolean
   /** Undefined where it is sent as it was recorded, as most are. */
   readonly reason: (position: number) => string | undefined
-}): VNode => {
+}
+
+const SentMessages = ({
+  record,
+  saw: { message, source },
+  index,
+  tokens,
+  cached,
+  reason,
+}: SentMessagesProps): VNode => {
   const original = useSignal(false)
   const [from, to] = rangeOf(source)
   const why = from === undefined ? 'not in the record' : reason(from)
@@ -575,16 +568,11 @@ const SentMessages = ({
         />
         {changed && from !== undefined ? (
           <>
-            <button
-              type="button"
-              class="more"
-              aria-expanded={original.value}
-              onClick={() => (original.value = !original.value)}
-            >
+            <Button class="more" aria-expanded={original.value} onClick={() => (original.value = !original.value)}>
               {original.value
                 ? 'Hide the recorded messages'
                 : `Show ${countText((to ?? from + 1) - from, 'recorded message')}`}
-            </button>
+            </Button>
             {original.value ? <Recorded record={record} from={from} to={to ?? from + 1} /> : null}
           </>
         ) : null}
@@ -624,21 +612,23 @@ const levelWords = (source: ContextSource | { readonly type: 'foreign' }): strin
   }
 }
 
+const modelChoice = ({ name, calls }: PricedModel): readonly [string, string] => [
+  name,
+  `${visibleText(name)}${calls === -1 ? '' : calls === 0 ? ' · of this session' : ` · ${countText(calls, 'call')} of this session`}`,
+]
+
 const lastOf = (sums: readonly (number | null)[]): number | undefined =>
   sums.findLast((value) => value !== null) ?? undefined
 
-/** Tokens, cost and money of all calls, by each policy. */
-const Comparison = ({
-  record,
-  calls,
-  budget,
-  index,
-}: {
+interface ComparisonProps {
   readonly record: SessionRecord
   readonly calls: readonly ModelCall[]
   readonly budget: number
   readonly index: number
-}): VNode => {
+}
+
+/** Tokens, cost and money of all calls, by each policy. */
+const Comparison = ({ record, calls, budget, index }: ComparisonProps): VNode => {
   const open = useSignal(false)
   const series = useSignal<readonly Series[]>([])
   const done = useSignal(0)
@@ -696,23 +686,7 @@ const Comparison = ({
             <>
               <label class="priced">
                 Prices of
-                <select
-                  aria-label="prices of"
-                  value={model.value}
-                  onChange={(event) => (model.value = event.currentTarget.value)}
-                >
-                  <option value="">no model</option>
-                  {models.map(({ name, calls: count }) => (
-                    <option value={name}>
-                      {visibleText(name)}
-                      {count === -1
-                        ? ''
-                        : count === 0
-                          ? ' · of this session'
-                          : ` · ${countText(count, 'call')} of this session`}
-                    </option>
-                  ))}
-                </select>
+                <Choice label="prices of" choices={[['', 'no model'], ...models.map(modelChoice)]} value={model} />
               </label>
               <div class="plots">
                 <Plot title="tokens of each call" series={series.value} values={({ tokens }) => tokens} call={index} />
@@ -732,30 +706,16 @@ const Comparison = ({
                   />
                 )}
               </div>
-              <div class="scrolls" tabIndex={0} role="group" aria-label="sums">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>policy</th>
-                      {sums.map(([heading]) => (
-                        <th class="align-right">{heading}</th>
-                      ))}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {series.value.map((one, at) => (
-                      <tr>
-                        <td>
-                          <i class={`swatch ${lineClass(at)}`} /> {one.policy}
-                        </td>
-                        {sums.map(([, cell]) => (
-                          <td class="align-right">{cell(one, at)}</td>
-                        ))}
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Numbers
+                label="sums"
+                headings={['policy', ...sums.map(([heading]) => heading)]}
+                rows={series.value.map((one, at) => [
+                  <>
+                    <i class={`swatch ${lineClass(at)}`} /> {one.policy}
+                  </>,
+                  sums.map(([, cell]) => cell(one, at)),
+                ])}
+              />
               {prices === undefined ? null : (
                 <p class="quiet">
                   Dollars are for the messages under each policy and the recorded answers, at the list prices of{' '}

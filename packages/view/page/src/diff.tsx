@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { linesOf, longest, type Line } from '../../src/texts/line-changes.ts'
+import { Button } from './controls.tsx'
 import { countText, visibleText } from './format-text.ts'
 
 const mostLines = 80
@@ -55,9 +56,9 @@ const Lines = ({ lines }: { readonly lines: readonly Line[] }): VNode => {
         ))}
       </pre>
       {lines.length > mostLines ? (
-        <button type="button" class="more" onClick={() => setAll(!all)}>
+        <Button class="more" onClick={() => setAll(!all)}>
           {all ? 'Show less' : `Show all ${countText(lines.length, 'line')}`}
-        </button>
+        </Button>
       ) : null}
     </div>
   )

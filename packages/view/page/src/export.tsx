@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { HtmlSelection } from '../../src/protocol.ts'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import type { SessionRecord } from './record.ts'
 import { countText, visibleText } from './format-text.ts'
 import { reasonOf } from './source.ts'
@@ -54,9 +55,7 @@ export const Export = ({
   )
   return (
     <>
-      <button
-        type="button"
-        class="plain"
+      <Button
         onClick={() => {
           which.value = filtered === undefined ? 'all' : 'filter'
           range.value = { from: 0, to: record.entries.length }
@@ -64,7 +63,7 @@ export const Export = ({
         }}
       >
         Export
-      </button>
+      </Button>
       <dialog ref={dialog} aria-label="export" class="export">
         <p>
           <strong>One file that opens in any browser,</strong> without a network, and verifies itself. Its proof covers
@@ -106,12 +105,10 @@ export const Export = ({
           </p>
         ) : null}
         <p class="ends">
-          <button type="button" class="plain" onClick={() => dialog.current?.close()}>
-            Cancel
-          </button>
-          <button type="button" class="plain main" disabled={state.value === 'busy'} onClick={() => void save()}>
+          <Button onClick={() => dialog.current?.close()}>Cancel</Button>
+          <Button class="plain main" disabled={state.value === 'busy'} onClick={() => void save()}>
             {state.value === 'busy' ? 'Creating the file…' : 'Save'}
-          </button>
+          </Button>
         </p>
       </dialog>
     </>

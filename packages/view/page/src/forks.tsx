@@ -4,7 +4,9 @@ import type { Part } from 'indelible/message'
 import type { ViewedRow, ViewedSession } from '../../src/protocol.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { ancestryOf } from '../../src/texts/about.ts'
 import { sumsOf } from '../../src/calls/call-figures.ts'
+import { Button, Numbers, SearchField } from './controls.tsx'
 import { figuresIn, sumsOfFile } from './call-figures.ts'
 import { positionsOf } from './filter.ts'
 import { useLoaded, useSessions } from './use-loaded.ts'
@@ -28,18 +30,17 @@ import {
 } from './format-text.ts'
 import type { Source } from './source.ts'
 import { useTitle } from './title.ts'
+import { Loaded, ViewHead } from './view-head.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 import { markChanges } from './word-changes.ts'
 
-export const ForksView = ({
-  source,
-  a,
-  b,
-}: {
+interface ForksViewProps {
   readonly source: Source
   readonly a: string
   readonly b: string
-}): VNode => {
+}
+
+export const ForksView = ({ source, a, b }: ForksViewProps): VNode => {
   const { value: infos, fault } = useLoaded(
     async () => (b === '' ? undefined : Promise.all([source.session(a), source.session(b)])),
     [a, b],
@@ -58,25 +59,16 @@ export const ForksView = ({
   if (b === '') return <OtherSession source={source} id={a} />
   return (
     <>
-      <header class="top">
-        <div class="top-line">
-          <a class="back" href={hrefOf({ view: 'session', id: a })} aria-label="back to the session">
-            ←
-          </a>
-          <h1>Side by side</h1>
-          {records === undefined ? null : <Divergence records={records} />}
-        </div>
-      </header>
+      <ViewHead
+        to={{ view: 'session', id: a }}
+        label="back to the session"
+        title="Side by side"
+        beside={records && <Divergence records={records} />}
+      />
       <main class="view">
-        {fault !== undefined ? (
-          <p class="nothing" role="alert">
-            {sentence(fault)}
-          </p>
-        ) : records === undefined ? (
-          <p class="nothing">Reading the sessions…</p>
-        ) : (
-          <Columns records={records} />
-        )}
+        <Loaded value={records} fault={fault} reading="Reading the sessions…">
+          {(both) => <Columns records={both} />}
+        </Loaded>
       </main>
     </>
   )
@@ -134,9 +126,9 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
       <Spent records={[a, b]} version={version} />
       <div class="sides" role="group" aria-label="which session">
         {(['a', 'b'] as const).map((one) => (
-          <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
+          <Button aria-pressed={side.value === one} onClick={() => (side.value = one)}>
             {oneLine(nameOf(one === 'a' ? a : b), 40)}
-          </button>
+          </Button>
         ))}
       </div>
       <div class={`compared side-${side.value}`}>
@@ -202,27 +194,12 @@ const Spent = ({
   )
   if (sums.every(({ calls }) => calls === 0)) return null
   return (
-    <div class="spent scrolls" tabIndex={0} role="group" aria-label="what each session cost">
-      <table>
-        <thead>
-          <tr>
-            <th>session</th>
-            {['cost', 'calls', 'input', 'cached', 'output', 'errors'].map((heading) => (
-              <th class="align-right">{heading}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sums.map((one) => (
-            <tr>
-              <td>{oneLine(one.name, 80)}</td>
-              {cellsOf(one).map((cell) => (
-                <td class="align-right">{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="spent">
+      <Numbers
+        label="what each session cost"
+        headings={['session', 'cost', 'calls', 'input', 'cached', 'output', 'errors']}
+        rows={sums.map((one) => [oneLine(one.name, 80), cellsOf(one)])}
+      />
     </div>
   )
 }
@@ -285,18 +262,15 @@ const Heading = ({ record, at }: { readonly record: SessionRecord; readonly at: 
   )
 }
 
-const Side = ({
-  record,
-  position,
-  name,
-  marks = false,
-}: {
+interface SideProps {
   readonly record: SessionRecord
   readonly position: number | undefined
   readonly name: string
   /** Whether to mark the words in which it differs from the side before it. */
   readonly marks?: boolean
-}): VNode => {
+}
+
+const Side = ({ record, position, name, marks = false }: SideProps): VNode => {
   const cell = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { current: after } = cell
@@ -348,25 +322,15 @@ const OtherSession = ({ source, id }: { readonly source: Source; readonly id: st
   useEffect(() => void fetchOverviews(source, sessions, [id, ...offered.map((one) => one.id)]), [offered.length, list])
   return (
     <>
-      <header class="top">
-        <div class="top-line">
-          <a class="back" href={hrefOf({ view: 'session', id })} aria-label="back to the session">
-            ←
-          </a>
-          <h1>Compare {own === undefined ? visibleText(id) : oneLine(displayNameOf(own), 80)} with</h1>
+      <ViewHead
+        to={{ view: 'session', id }}
+        label="back to the session"
+        title={`Compare ${own === undefined ? visibleText(id) : oneLine(displayNameOf(own), 80)} with`}
+      >
+        <div class="tools wide" role="search">
+          <SearchField label="filter sessions" placeholder="Title or id" words={words} />
         </div>
-        <div class="top-line second">
-          <div class="tools wide" role="search">
-            <input
-              type="search"
-              placeholder="Title or id"
-              aria-label="filter sessions"
-              value={words.value}
-              onInput={(event) => (words.value = event.currentTarget.value)}
-            />
-          </div>
-        </div>
-      </header>
+      </ViewHead>
       <main class="view">
         <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
           {offered.length > 0 ? null : (
@@ -403,15 +367,5 @@ const OtherSession = ({ source, id }: { readonly source: Source; readonly id: st
 /** The session that a chain of forks begins with, as far as it is known. */
 const rootsOf = (sessions: readonly ViewedSession[]): ((id: string) => string) => {
   const byId = new Map(sessions.map((session) => [session.id, session]))
-  return (id) => {
-    const seen = new Set<string>()
-    let at = id
-    while (!seen.has(at)) {
-      seen.add(at)
-      const from = byId.get(at)?.forkedFrom?.id
-      if (from === undefined) return at
-      at = from
-    }
-    return at
-  }
+  return (id) => ancestryOf(id, (at) => byId.get(at)?.forkedFrom?.id).at(-1) ?? id
 }

@@ -5,6 +5,7 @@ export {
   atLeast,
   compactNumber,
   countText,
+  dotted,
   durationText,
   groupedNumber,
   oneLine,

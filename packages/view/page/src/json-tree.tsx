@@ -1,6 +1,7 @@
 /** JSON as a tree that opens and closes. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { Code } from './code.tsx'
 import { oneLine, visibleText } from './format-text.ts'
 
@@ -42,9 +43,9 @@ export const JsonTree = ({ value, depth = 0 }: { readonly value: unknown; readon
           ))}
           {members.length > most ? (
             <li>
-              <button type="button" class="more" onClick={() => setMost(most * 10)}>
+              <Button class="more" onClick={() => setMost(most * 10)}>
                 {members.length - most} more
-              </button>
+              </Button>
             </li>
           ) : null}
         </ul>

@@ -1,6 +1,7 @@
 /** The keys of the page, in a window that opens with `?`. */
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { allOpen, openAll } from './folding.ts'
 
@@ -22,18 +23,12 @@ export const Keys = (): VNode => {
   useKeyActions({ '?': () => dialog.current?.showModal() })
   return (
     <>
-      <button type="button" class="plain" onClick={openAll} aria-pressed={allOpen()}>
+      <Button onClick={openAll} aria-pressed={allOpen()}>
         {allOpen() ? 'Collapse all' : 'Expand all'}
-      </button>
-      <button
-        type="button"
-        class="plain key-button"
-        aria-label="keys"
-        title="Keys"
-        onClick={() => dialog.current?.showModal()}
-      >
+      </Button>
+      <Button class="plain key-button" aria-label="keys" title="Keys" onClick={() => dialog.current?.showModal()}>
         ?
-      </button>
+      </Button>
       <dialog
         ref={dialog}
         aria-label="keys"

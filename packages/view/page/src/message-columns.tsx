@@ -2,6 +2,7 @@
 import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { MessageContent } from './message.tsx'
 import type { SessionRecord } from './record.ts'
@@ -42,28 +43,18 @@ export const BesideChoice = ({
 }): VNode => (
   <span class="beside-choice" role="group" aria-label="what stands beside it">
     {choices.map(([value, words]) => (
-      <button
-        type="button"
-        class="plain"
+      <Button
         aria-pressed={besideIn(record) === value}
         disabled={value === 'call' && !hasBefore}
         onClick={() => (chosen.value = { of: record.id, beside: value })}
       >
         {words}
-      </button>
+      </Button>
     ))}
   </span>
 )
 
-/** The messages of a call in two columns. */
-export const Columns = ({
-  record,
-  context,
-  before,
-  beforeName,
-  len,
-  isSent,
-}: {
+interface ColumnsProps {
   readonly record: SessionRecord
   readonly context: ShownContext
   /** What the previous call was sent. Without it, the left column shows the record. */
@@ -72,7 +63,10 @@ export const Columns = ({
   readonly len: number
   /** Whether it is what was sent, not what a policy would send. */
   readonly isSent: boolean
-}): VNode => {
+}
+
+/** The messages of a call in two columns. */
+export const Columns = ({ record, context, before, beforeName, len, isSent }: ColumnsProps): VNode => {
   const sent = isSent ? 'sent' : 'derived'
   const pairs = useMemo(
     (): readonly (Pair | ChangedPart | UnchangedTools)[] =>
@@ -112,17 +106,14 @@ export const Columns = ({
 /** The system text beside the messages, which a record has in the receipt of the call. */
 const systemOf = ({ request }: ShownContext): RequestParts => ({ system: request?.system })
 
-const RestRow = ({
-  record,
-  context,
-  pair,
-  sent,
-}: {
+interface RestRowProps {
   readonly record: SessionRecord
   readonly context: ShownContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
   readonly sent: string
-}): VNode => {
+}
+
+const RestRow = ({ record, context, pair, sent }: RestRowProps): VNode => {
   const open = useSignal(false)
   const count = pair.to - pair.from
   return (
@@ -131,29 +122,25 @@ const RestRow = ({
         {pair.type === 'same'
           ? countText(count, 'unchanged message')
           : `${countText(count, 'message')} of the record not ${sent}`}{' '}
-        <button type="button" class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+        <Button class="more" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
           {open.value ? 'Hide' : 'Show'}
-        </button>
+        </Button>
       </p>
       {open.value ? <Rest record={record} context={context} pair={pair} /> : null}
     </div>
   )
 }
 
-const PairRow = ({
-  record,
-  context,
-  pair,
-  left,
-  right,
-}: {
+interface PairRowProps {
   readonly record: SessionRecord
   readonly context: ShownContext
   readonly pair: Extract<Pair, { readonly type: 'pair' }>
   readonly left: string
   /** `sent` or `derived`. */
   readonly right: string
-}): VNode => {
+}
+
+const PairRow = ({ record, context, pair, left, right }: PairRowProps): VNode => {
   const sent = pair.right === undefined ? undefined : context.messages[pair.right]?.message
   const range = pair.left !== undefined && 'from' in pair.left ? pair.left : undefined
   const earlier = pair.left !== undefined && 'message' in pair.left ? pair.left.message : undefined
@@ -208,15 +195,13 @@ const PairRow = ({
   )
 }
 
-const Cell = ({
-  name,
-  beside: link,
-  children,
-}: {
+interface CellProps {
   readonly name: string
   readonly beside?: VNode | undefined
   readonly children: ComponentChildren
-}): VNode => (
+}
+
+const Cell = ({ name, beside: link, children }: CellProps): VNode => (
   <div class="cell" role="group" aria-label={name}>
     <p class="cell-name">
       {name} {link}
@@ -233,16 +218,14 @@ const Places = ({ id, from, to }: { readonly id: string; readonly from: number; 
 
 const mostMessagesShown = 20
 
-/** Several messages of the record. */
-export const Recorded = ({
-  record,
-  from,
-  to,
-}: {
+interface RecordedProps {
   readonly record: SessionRecord
   readonly from: number
   readonly to: number
-}): VNode => (
+}
+
+/** Several messages of the record. */
+export const Recorded = ({ record, from, to }: RecordedProps): VNode => (
   <div class="recorded">
     {record.entries.slice(from, Math.min(to, from + mostMessagesShown)).map(({ message, position }) => (
       <div>
@@ -262,15 +245,13 @@ export const Recorded = ({
   </div>
 )
 
-const Rest = ({
-  record,
-  context,
-  pair: { type, from, to },
-}: {
+interface RestProps {
   readonly record: SessionRecord
   readonly context: ShownContext
   readonly pair: Exclude<Pair, { readonly type: 'pair' }>
-}): VNode => {
+}
+
+const Rest = ({ record, context, pair: { type, from, to } }: RestProps): VNode => {
   const most = useSignal(mostMessagesShown)
   const rest = to - from - most.value
   return type === 'unsent' ? (
@@ -284,9 +265,9 @@ const Rest = ({
         </div>
       ))}
       {rest > 0 ? (
-        <button type="button" class="more" onClick={() => (most.value += 5 * mostMessagesShown)}>
+        <Button class="more" onClick={() => (most.value += 5 * mostMessagesShown)}>
           {countText(rest, 'more message')}
-        </button>
+        </Button>
       ) : null}
     </div>
   )
@@ -316,9 +297,9 @@ const PiecesOfText = ({
         )}
       </pre>
       {pieces.some((piece) => piece.state === 'left-out') ? (
-        <button type="button" class="more" onClick={() => (all.value = !all.value)}>
+        <Button class="more" onClick={() => (all.value = !all.value)}>
           {all.value ? 'Show less' : 'Show unchanged text'}
-        </button>
+        </Button>
       ) : null}
     </>
   )

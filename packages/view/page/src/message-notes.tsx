@@ -98,15 +98,13 @@ const notesOf = (record: SessionRecord, { position, message }: Entry): readonly 
 const Took = ({ milliseconds }: { readonly milliseconds: Json | undefined }): VNode | null =>
   typeof milliseconds !== 'number' || milliseconds < 1 ? null : <span> · {spanText(milliseconds)}</span>
 
-const Receipt = ({
-  id,
-  index,
-  note: { model, usage, details },
-}: {
+interface ReceiptProps {
   readonly id: string
   readonly index: number
   readonly note: ReceiptNote
-}): VNode => (
+}
+
+const Receipt = ({ id, index, note: { model, usage, details } }: ReceiptProps): VNode => (
   <a class="receipt" href={hrefOf({ view: 'saw', id, note: index })} title="What the model saw">
     <UsageFacts model={model} usage={usage} />
     <Took milliseconds={details?.['duration']} />
@@ -125,15 +123,13 @@ const ErasedBadge = ({ record, row }: { readonly record: SessionRecord; readonly
   )
 }
 
-const UsageFacts = ({
-  model,
-  usage,
-  undercounted = false,
-}: {
+interface UsageFactsProps {
   readonly model: string
   readonly usage?: Usage | undefined
   readonly undercounted?: boolean
-}): VNode => {
+}
+
+const UsageFacts = ({ model, usage, undercounted = false }: UsageFactsProps): VNode => {
   const prices = usage === undefined ? undefined : pricesOf(model)
   return (
     <>

@@ -19,16 +19,14 @@ import { Call, LoneResult } from './tool.tsx'
 /** Instructions are folded where they are longer than this. */
 const shortText = 280
 
-export const MessageItem = ({
-  record,
-  entry,
-  continued = false,
-}: {
+interface MessageItemProps {
   readonly record: SessionRecord
   readonly entry: Entry
   /** Whether the same one spoke before: its name is not said again. */
   readonly continued?: boolean
-}): VNode => {
+}
+
+export const MessageItem = ({ record, entry, continued = false }: MessageItemProps): VNode => {
   const { message, position, at, appended, isUntold } = entry
   if (isGap(entry.state)) return <Gap record={record} entry={entry} />
   const retracted = record.retractedAt(position)
@@ -99,20 +97,17 @@ const Content = ({ record, entry }: { readonly record: SessionRecord; readonly e
   return <MessageContent record={record} message={entry.message} name={`${record.id}/${entry.position}`} joined />
 }
 
-/** The parts of a message. */
-export const MessageContent = ({
-  record,
-  message,
-  name,
-  joined,
-}: {
+interface MessageContentProps {
   readonly record: SessionRecord
   readonly message: Message
   /** The key under which its parts are open. */
   readonly name: string
   /** Whether results are shown with their calls. */
   readonly joined: boolean
-}): VNode =>
+}
+
+/** The parts of a message. */
+export const MessageContent = ({ record, message, name, joined }: MessageContentProps): VNode =>
   message.content.length === 0 ? (
     <p class="quiet">empty</p>
   ) : (
@@ -127,19 +122,15 @@ export const MessageContent = ({
     </>
   )
 
-const PartOf = ({
-  record,
-  role,
-  part,
-  name,
-  joined,
-}: {
+interface PartOfProps {
   readonly record: SessionRecord
   readonly role: Message['role']
   readonly part: Part
   readonly name: string
   readonly joined: boolean
-}): VNode | null => {
+}
+
+const PartOf = ({ record, role, part, name, joined }: PartOfProps): VNode | null => {
   switch (part.type) {
     case 'text':
       return <Text role={role} text={part.text} name={name} />
@@ -194,15 +185,13 @@ const UnknownPart = ({ part }: { readonly part: { readonly type?: unknown } }): 
     <JsonTree value={part} />
   )
 
-const Text = ({
-  role,
-  text,
-  name,
-}: {
+interface TextProps {
   readonly role: Message['role']
   readonly text: string
   readonly name: string
-}): VNode | null => {
+}
+
+const Text = ({ role, text, name }: TextProps): VNode | null => {
   if (text.trim() === '') return null
   const instructs = role === 'system' || role === 'developer' || (role === 'user' && /^\s*<[\w-]+>/.test(text))
   return instructs && text.length > shortText ? (
@@ -212,18 +201,15 @@ const Text = ({
   )
 }
 
-/** A long text that few read, as one line that opens. */
-const FoldedText = ({
-  name,
-  label,
-  text,
-  kind,
-}: {
+interface FoldedTextProps {
   readonly name: string
   readonly label: string
   readonly text: string
   readonly kind: string
-}): VNode => {
+}
+
+/** A long text that few read, as one line that opens. */
+const FoldedText = ({ name, label, text, kind }: FoldedTextProps): VNode => {
   const open = isOpen(name)
   return (
     <div class={`folded ${kind}${open ? ' open' : ''}`}>

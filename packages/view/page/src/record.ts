@@ -1,15 +1,15 @@
 /** A session as the page has it: its rows as they come, read by the library's own functions. */
 import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { decryptBlock } from '@indelible/encryption/internal'
-import { isLeft, isObject, parseJson } from 'indelible/internal/json'
+import { isLeft, isObject, jsonIn } from 'indelible/internal/json'
 import { decodeRow, takeMessage, type DecodedRow } from 'indelible/internal/entry'
 import { createHistory, type History, type View } from 'indelible/history'
 import { decodeMessage, type Message, type ToolCallPart } from 'indelible/message'
-import { decodeNote, foldPages, retractedBy, type Note } from 'indelible/internal/notes'
+import { foldPages, retractedBy, type Note } from 'indelible/internal/notes'
 import type { PageKind } from 'indelible/pages'
 import type { BlockId } from 'indelible/internal/proof'
 import { sourceTimeOf } from '@indelible/transcripts'
-import type { NoteAtRow } from '../../src/calls/model-calls.ts'
+import { noteIn, type NoteAtRow } from '../../src/calls/model-calls.ts'
 import type { ViewedRow, ViewedSession } from '../../src/protocol.ts'
 import { Join } from './join.ts'
 import { withBlockChecks, reasonOf, ReadFailure, retryUntilAnswered, type LiveState, type Source } from './source.ts'
@@ -405,8 +405,7 @@ const damagedNote = (
 const unknownMessage: Message = { role: 'developer', content: [] }
 
 const messageWithoutBlocks = ({ text }: DecodedRow): Message => {
-  const parsed = parseJson(text)
-  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
+  const message = decodeMessage(jsonIn(text))
   return isLeft(message) ? unknownMessage : message.right
 }
 
@@ -420,12 +419,3 @@ export const roleOf = ({ message, state }: Entry): string =>
 
 /** What does not change any more. */
 const finalStates: ReadonlySet<LiveState> = new Set<LiveState>(['removed', 'replaced', 'fault'])
-
-const noteIn = (body: string): Note | undefined => {
-  try {
-    const note = decodeNote(JSON.parse(body))
-    return isLeft(note) ? undefined : note.right
-  } catch {
-    return undefined
-  }
-}

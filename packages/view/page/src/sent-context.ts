@@ -1,14 +1,13 @@
 /** What a call was sent, as it was recorded or as the worker of the page derives it. */
 import type { ContextSource } from 'indelible/context'
-import { type DerivedBy } from 'indelible/internal/context'
 import { defaultPrices } from 'indelible/internal/prices'
-import { isObject } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import { residencyLevels, type ResidencyLevel } from 'indelible/pages'
 import { detailsOf } from '@indelible/recorder'
 import type { RequestParts } from '../../src/calls/changed-parts.ts'
 import { countedIn, notesOf, placeOf, type ModelCall } from '../../src/calls/model-calls.ts'
 import type { ContextMessage } from '../../src/calls/sent-pairs.ts'
+import { sentBy } from '../../src/calls/sent-call.ts'
 import { sentRequest } from '../../src/calls/sent-request.ts'
 import type { SentContext } from '../../src/calls/derive-contexts.ts'
 import type { SessionRecord } from './record.ts'
@@ -39,13 +38,7 @@ export const sentContext = async (
   const note = call.receipt?.note
   if (note === undefined) return undefined
   if (detailsOf(note, notesOf(record)) !== undefined) return recordedContext(record, call, before)
-  const again = await workerOf(record).ask('again', call.len, {
-    call: placeOf(record, call),
-    before: before && placeOf(record, before),
-    digest: note.contextDigest,
-    model: note.model,
-    by: isObject(note.details?.['derived']) ? (note.details['derived'] as unknown as DerivedBy) : undefined,
-  })
+  const again = await workerOf(record).ask('again', call.len, sentBy(record, call, note, before))
   if (again === undefined || before === undefined || modelOf(before, record) === note.model)
     return again && contextOf(record, again)
   // Another model has a cache of its own.

@@ -45,31 +45,29 @@ const addressFields = (): URLSearchParams => new URLSearchParams(location.hash.s
 
 export const servedSource = (): Source => ({
   exported: false,
-  store: () => json<ViewedStore>('store', {}),
+  store: () => json<ViewedStore>('store'),
   sessions: (after) => json<SessionList>('sessions', after === undefined ? {} : { after }),
-  overviews: async (ids) => (await readWhole(await post('overviews', ids), (one) => one.json())) as readonly Overview[],
+  overviews: (ids) => json<readonly Overview[]>('overviews', {}, postOf(ids)),
   session: (id) => json<ViewedSession>('session', { id }),
   rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
   nodes: (id, from, to) => json<readonly string[]>('nodes', { id, from, to }),
   blocks: async (ids) => {
     const found: FoundBlock[] = []
     for (let at = 0; at < ids.length; at += mostBlocks) {
-      const response = await post('blocks', ids.slice(at, at + mostBlocks))
+      const response = await call('blocks', {}, postOf(ids.slice(at, at + mostBlocks)))
       const frames = new Uint8Array(await readWhole(response, (body) => body.arrayBuffer()))
       for (const block of blocksInFrames(frames)) found.push(block)
     }
     return found
   },
-  spending: () => json<ViewedSpending>('spending', {}),
+  spending: () => json<ViewedSpending>('spending'),
   trace: (id) => json<Trace>('trace', { id }),
-  search: async (words, after, signal) =>
-    (await readWhole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
-      one.json(),
-    )) as FoundMessages,
+  search: (words, after, signal) => json<FoundMessages>('search', { words, ...(after && { after }) }, { signal }),
   html: async (selection) =>
-    new Blob([await readWhole(await post('html', selection), (one) => one.arrayBuffer())], { type: 'text/html' }),
-  verdict: async (id, signal) =>
-    (await readWhole(await call('verdict', { id }, { signal }), (one) => one.json())) as Verdict,
+    new Blob([await readWhole(await call('html', {}, postOf(selection)), (one) => one.arrayBuffer())], {
+      type: 'text/html',
+    }),
+  verdict: (id, signal) => json<Verdict>('verdict', { id }, { signal }),
   evidence: (id) => json<ViewedEvidence>('evidence', { id }),
   follow: (id, from, followed) => {
     const ended = new AbortController()
@@ -114,13 +112,12 @@ const call = async (name: string, query: Query, init: RequestInit = {}): Promise
   return response
 }
 
-const post = (name: string, value: unknown): Promise<Response> =>
-  call(name, {}, { method: 'POST', body: JSON.stringify(value) })
+const postOf = (value: unknown): RequestInit => ({ method: 'POST', body: JSON.stringify(value) })
 
 const noAnswerText = 'the server does not answer; it may have ended: run "indelible view" again'
 
-const json = async <T>(name: string, query: Query): Promise<T> =>
-  (await readWhole(await call(name, query), (response) => response.json())) as T
+const json = async <T>(name: string, query: Query = {}, init: RequestInit = {}): Promise<T> =>
+  (await readWhole(await call(name, query, init), (response) => response.json())) as T
 
 const failureOfResponse = async (response: Response): Promise<ReadFailure> => {
   const failure = (await response.json().catch(() => undefined)) as

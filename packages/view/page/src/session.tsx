@@ -2,6 +2,7 @@
 import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import { Button, Choice, SearchField } from './controls.tsx'
 import { CallBars } from './call-bars.tsx'
 import { spentOf } from './call-figures.ts'
 import { Export } from './export.tsx'
@@ -18,6 +19,7 @@ import { useSubAgents } from './sub-agents.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf, useTitle } from './title.ts'
 import { firstWordsOf, parentIdOf, projectIn, workFolderOf } from '../../src/texts/about.ts'
+import { Back } from './view-head.tsx'
 import { Verified } from './verification.tsx'
 
 /** How often a record was opened again: each time its views begin anew. */
@@ -76,26 +78,11 @@ export const SessionView = ({
     <SourceContext.Provider value={record.source}>
       <SessionHead record={record} here={{ view: 'session', id: record.id, at }} at={at}>
         <div class="tools" role="search">
-          <input
-            ref={field}
-            type="search"
-            placeholder="Search this session"
-            aria-label="search this session"
-            value={words.value}
-            onInput={(event) => (words.value = event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') jumpTo.current(event.shiftKey ? -1 : 1)
-            }}
+          <SearchField
+            {...{ label: 'search this session', placeholder: 'Search this session', words, field }}
+            onKeyDown={(event) => event.key === 'Enter' && jumpTo.current(event.shiftKey ? -1 : 1)}
           />
-          <select
-            aria-label="show"
-            value={only.value}
-            onChange={(event) => (only.value = event.currentTarget.value as Filter)}
-          >
-            {choices.map(([value, text]) => (
-              <option value={value}>{text}</option>
-            ))}
-          </select>
+          <Choice label="show" choices={choices} value={only} />
           <Export
             record={record}
             filtered={
@@ -126,19 +113,16 @@ export const SessionView = ({
   )
 }
 
-/** The head of every view of a session. */
-export const SessionHead = ({
-  record,
-  here,
-  at,
-  children,
-}: {
+interface SessionHeadProps {
   readonly record: SessionRecord
   readonly here: Route
   /** The message that is looked at. */
   readonly at: number | undefined
   readonly children?: ComponentChildren
-}): VNode => {
+}
+
+/** The head of every view of a session. */
+export const SessionHead = ({ record, here, at, children }: SessionHeadProps): VNode => {
   const info = record.info.value
   const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
   const live = record.live.value
@@ -154,11 +138,7 @@ export const SessionHead = ({
   return (
     <header class="top">
       <div class="top-line">
-        {exported ? null : (
-          <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
-            ←
-          </a>
-        )}
+        {exported ? null : <Back to={{ view: 'sessions' }} label="all sessions" />}
         <h1 title={info.id} dir="auto">
           {visibleText(title)}
         </h1>
@@ -235,9 +215,9 @@ export const LiveProblem = ({ record }: { readonly record: SessionRecord }): VNo
             ? `${sentence(fault)} The page tries again.`
             : sentence(fault)}{' '}
       {live === 'replaced' || live === 'fault' ? (
-        <button type="button" class="more" onClick={openAgain}>
+        <Button class="more" onClick={openAgain}>
           {live === 'fault' ? 'Read it again' : 'Show the new one'}
-        </button>
+        </Button>
       ) : null}
     </p>
   )
@@ -250,15 +230,13 @@ export const nameOf = (record: SessionRecord): string => {
   return oneLine(firstWordsOf(record.entries.slice(0, 12).map(({ message }) => message)), 80) || title
 }
 
-const Tab = ({
-  to,
-  here,
-  children,
-}: {
+interface TabProps {
   readonly to: Route
   readonly here: Route
   readonly children: ComponentChildren
-}): VNode => (
+}
+
+const Tab = ({ to, here, children }: TabProps): VNode => (
   <a href={hrefOf(to.view === here.view ? here : to)} aria-current={to.view === here.view ? 'page' : undefined}>
     {children}
   </a>

@@ -5,6 +5,7 @@ import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts
 import type { FoundMessage } from '../../src/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Button, Choice, SearchField } from './controls.tsx'
 import { useKeyActions } from './key-actions.ts'
 import { memoizeByKey } from './memo.ts'
 import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
@@ -15,6 +16,7 @@ import {
   compactNumber,
   countText,
   costText,
+  dotted,
   groupedNumber,
   oneLine,
   sentence,
@@ -24,6 +26,7 @@ import {
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
 import {
+  ancestryOf,
   importedFrom,
   namesOf,
   parentIdOf,
@@ -107,41 +110,15 @@ interface Choices {
 const words = signal('')
 const kept = { top: 0 }
 
-const Choice = <T,>({
-  label,
-  choices,
-  value,
-}: {
-  readonly label: string
-  readonly choices: readonly (readonly [T, string])[]
-  readonly value: Signal<T>
-}): VNode => (
-  <select
-    aria-label={label}
-    value={String(value.value)}
-    onChange={({ currentTarget }) => {
-      const chosen = choices[currentTarget.selectedIndex]
-      if (chosen !== undefined) [value.value] = chosen
-    }}
-  >
-    {choices.map(([choice, text]) => (
-      <option value={String(choice)}>{text}</option>
-    ))}
-  </select>
-)
-
-/** A choice among values that occur, and any. Nothing if there is no choice. */
-const ValueChoice = ({
-  label,
-  any,
-  values,
-  value,
-}: {
+interface ValueChoiceProps {
   readonly label: string
   readonly any: string
   readonly values: readonly string[]
   readonly value: Signal<string>
-}): VNode | null => {
+}
+
+/** A choice among values that occur, and any. Nothing if there is no choice. */
+const ValueChoice = ({ label, any, values, value }: ValueChoiceProps): VNode | null => {
   const all = [...new Set(value.value === '' ? values : [value.value, ...values])].toSorted()
   if (all.length < 2 && value.value === '') return null
   return (
@@ -149,18 +126,15 @@ const ValueChoice = ({
   )
 }
 
-export const Sessions = ({
-  source,
-  list,
-  place,
-  fault,
-}: {
+interface SessionsProps {
   readonly source: Source
   readonly list: SessionList
   readonly place: string
   /** Why not all of them could be read. */
   readonly fault: string | undefined
-}): VNode => {
+}
+
+export const Sessions = ({ source, list, place, fault }: SessionsProps): VNode => {
   const { order, arrangement, period, cost, model, host } = (madeChoices ??= makeChoices())
   const isFiltered = [period.value !== Infinity, cost.value > 0, model.value !== '', host.value !== '']
   const filters = isFiltered.filter(Boolean).length
@@ -250,11 +224,8 @@ export const Sessions = ({
     if (!byOverviews && !isFiltered) return
     const isWhole = isFiltered || order.value === 'money'
     const unknown = list.sessions.filter((session) => isWhole || factsOf(session).tokens === undefined)
-    void fetchOverviews(
-      source,
-      shownOnce,
-      unknown.map(({ id }) => id),
-    )
+    const ids = unknown.map(({ id }) => id)
+    void fetchOverviews(source, shownOnce, ids)
   }, [order.value, model.value, cost.value, list])
   const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
   return (
@@ -277,27 +248,15 @@ export const Sessions = ({
         </div>
         <div class="top-line second">
           <div class="tools wide" role="search">
-            <input
-              ref={field}
-              type="search"
-              placeholder="Search sessions and their messages"
-              aria-label="search sessions and messages"
-              value={words.value}
-              onInput={(event) => {
-                words.value = event.currentTarget.value
-                scroller.current?.scrollTo({ top: 0 })
-              }}
+            <SearchField
+              {...{ label: 'search sessions and messages', placeholder: 'Search sessions and their messages' }}
+              {...{ words, field, typed: () => scroller.current?.scrollTo({ top: 0 }) }}
             />
             <Choice label="order" choices={orders} value={order} />
             <Choice label="groups" choices={arrangements} value={arrangement} />
-            <button
-              type="button"
-              class="plain"
-              aria-expanded={showsFilters.value}
-              onClick={() => (showsFilters.value = !showsFilters.value)}
-            >
+            <Button aria-expanded={showsFilters.value} onClick={() => (showsFilters.value = !showsFilters.value)}>
               {filters === 0 ? 'Filters' : countText(filters, 'filter')}
-            </button>
+            </Button>
           </div>
           {showsFilters.value ? (
             <div class="tools filters" role="group" aria-label="filters">
@@ -508,13 +467,7 @@ const markedText = ({ text, marks }: FoundMessage): ComponentChildren => {
   return [...pieces, visibleText(text.slice(at))]
 }
 
-const SessionRow = ({
-  row: { session, depth },
-  overview,
-  created,
-  isAlike,
-  project,
-}: {
+interface SessionRowProps {
   readonly row: Row
   readonly overview: Overview | undefined
   readonly created: boolean
@@ -522,7 +475,9 @@ const SessionRow = ({
   readonly isAlike: boolean
   /** Empty if it is not known. */
   readonly project: string
-}): VNode => {
+}
+
+const SessionRow = ({ row: { session, depth }, overview, created, isAlike, project }: SessionRowProps): VNode => {
   const title = titleOf(session)
   const time = created ? session.created : activityOf(session)
   const words = overview?.words ?? ''
@@ -569,16 +524,14 @@ const rowFacts = (session: ViewedSession, overview: Overview | undefined, projec
   const { models = [], own, breaks } = overview ?? {}
   const { dollars, unpriced, undercounted } = own ?? overview ?? {} // a fork counts only its own calls
   const tokens = tokensOf(session, overview)
-  return [
+  return dotted(
     project === '' ? [] : oneLine(project, 32),
     `${countText(len, 'message')}${forkedFrom === undefined ? '' : ` (${groupedNumber(forkedFrom.at)} shared)`}`,
     models.length === 0 ? [] : models.map((model) => oneLine(model, 32)).join(', '),
     tokens === 0 ? [] : `${compactNumber(tokens)} tokens`,
     costText(dollars, unpriced, undercounted),
     breaks === undefined ? [] : countText(breaks, 'cache break'),
-  ]
-    .flat()
-    .join(' · ')
+  )
 }
 
 /** The names of the sessions' projects, in which they differ; empty if a file does not say it. Cost: O(sessions) once. */
@@ -628,31 +581,29 @@ const marksOf = (
 ): readonly (readonly [mark: string, why: string])[] => {
   const { held, erased, found, sealed, unreadable } = overview ?? {}
   const because = [held?.by, held?.reason].filter((text) => text !== undefined).join(': ')
-  return [
-    ...(encrypted === true
-      ? unreadable === undefined
-        ? [['encrypted', 'Its stored rows are encrypted'] as const]
-        : [['no key', 'It is encrypted, and this view has no key for it'] as const]
-      : unreadable === undefined
-        ? []
-        : [['unreadable', visibleText(unreadable)] as const]),
-    ...(found?.problem === undefined
-      ? []
-      : [[found.damaged === undefined ? 'blocks missing' : damagedMark, sentence(found.problem)] as const]),
-    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${visibleText(forkedFrom.id)}`] as const]),
-    ...(held === undefined
-      ? []
-      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${visibleText(because)})`}`] as const]),
-    ...(erased === undefined
-      ? []
-      : [
-          [
-            `${groupedNumber(erased)} erased`,
-            ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
-          ] as const,
-        ]),
-    ...(sealed === true ? [['sealed', 'Nothing can be appended to it'] as const] : []),
+  const marks: readonly (readonly [isThere: boolean, mark: string, why: string])[] = [
+    [encrypted === true && unreadable === undefined, 'encrypted', 'Its stored rows are encrypted'],
+    [encrypted === true && unreadable !== undefined, 'no key', 'It is encrypted, and this view has no key for it'],
+    [encrypted !== true && unreadable !== undefined, 'unreadable', visibleText(unreadable ?? '')],
+    [
+      found?.problem !== undefined,
+      found?.damaged === undefined ? 'blocks missing' : damagedMark,
+      sentence(found?.problem ?? ''),
+    ],
+    [forkedFrom !== undefined, 'fork', `Forked from ${visibleText(forkedFrom?.id ?? '')}`],
+    [
+      held !== undefined,
+      'held',
+      `It may not be erased or removed${because === '' ? '' : ` (${visibleText(because)})`}`,
+    ],
+    [
+      erased !== undefined,
+      `${groupedNumber(erased ?? 0)} erased`,
+      ['The text of messages was erased.', ...(overview?.erasures ?? []).map(erasedText)].join('\n'),
+    ],
+    [sealed === true, 'sealed', 'Nothing can be appended to it'],
   ]
+  return marks.flatMap(([isThere, mark, why]) => (isThere ? [[mark, why] as const] : []))
 }
 
 interface Row {
@@ -752,11 +703,13 @@ const treeOf = (
   parentOf: (session: ViewedSession) => string | undefined,
 ): readonly Row[] => {
   const there = new Map(sessions.map((session) => [session.id, session]))
+  const parentOfId = (id: string): string | undefined => there.get(id) && parentOf(there.get(id) as ViewedSession)
   const children = new Map<string, ViewedSession[]>()
   const roots: ViewedSession[] = []
   for (const session of sessions) {
     const parent = parentOf(session)
-    if (parent === undefined || !there.has(parent) || isBelow(parent, session.id, there, parentOf)) roots.push(session)
+    if (parent === undefined || !there.has(parent) || ancestryOf(parent, parentOfId).includes(session.id))
+      roots.push(session)
     else children.set(parent, [...(children.get(parent) ?? []), session])
   }
   const rows: Row[] = []
@@ -767,20 +720,4 @@ const treeOf = (
     for (const child of (children.get(session.id) ?? []).toReversed()) stack.push({ session: child, depth: depth + 1 })
   }
   return rows
-}
-
-const isBelow = (
-  id: string,
-  other: string,
-  sessions: ReadonlyMap<string, ViewedSession>,
-  parentOf: (session: ViewedSession) => string | undefined,
-): boolean => {
-  const seen = new Set<string>()
-  for (let at: string | undefined = id; at !== undefined && !seen.has(at);) {
-    if (at === other) return true
-    seen.add(at)
-    const session = sessions.get(at)
-    at = session && parentOf(session)
-  }
-  return false
 }

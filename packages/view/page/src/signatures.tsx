@@ -24,17 +24,14 @@ export const judgeEvidence = (evidence: ViewedEvidence, id: string, proof: Proof
   return typeof trust === 'object' ? evidenceOfHead(evidence.proof, id, proof, trust) : claimed
 }
 
-export const Signed = ({
-  evidence,
-  exported,
-  id,
-  proof,
-}: {
+interface SignedProps {
   readonly evidence: ViewedEvidence
   readonly exported: boolean
   readonly id: string
   readonly proof: Proof
-}): VNode => {
+}
+
+export const Signed = ({ evidence, exported, id, proof }: SignedProps): VNode => {
   const found = judgeEvidence(evidence, id, proof)
   if (found === undefined)
     return (
@@ -59,15 +56,13 @@ export const Signed = ({
   return <EvidenceVerdict evidence={evidence} found={found} proof={proof} />
 }
 
-const EvidenceVerdict = ({
-  evidence,
-  found,
-  proof,
-}: {
+interface EvidenceVerdictProps {
   readonly evidence: ViewedEvidence
   readonly found: Found
   readonly proof: Proof
-}): VNode => {
+}
+
+const EvidenceVerdict = ({ evidence, found, proof }: EvidenceVerdictProps): VNode => {
   const { head, recorded, checkpoint } = found.head
   const rows = `${head.size === proof.computed.size ? 'all' : 'the first'} ${countText(head.size, 'row')}`
   const given = parseTrust(userKeys.value, checkpoint.origin)

@@ -6,11 +6,13 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { SpendingRow, SpendingSum } from '../../src/spending-sum.ts'
 import type { ViewedSpending, ViewedSpentCall } from '../../src/protocol.ts'
 import { causeTexts } from '../../src/texts/cause-text.ts'
+import { Button } from './controls.tsx'
 import { Facts, Legend } from './field.tsx'
 import {
   compactNumber,
   countText,
   dollarsText,
+  dotted,
   groupedNumber,
   oneLine,
   sentence,
@@ -23,6 +25,7 @@ import type { Source } from './source.ts'
 import { addDays, chartBands, chartDays, type ChartDay } from './spend-chart.ts'
 import { useTitle } from './title.ts'
 import { useLoaded } from './use-loaded.ts'
+import { Loaded, ViewHead } from './view-head.tsx'
 
 export const SpendView = ({
   source,
@@ -35,31 +38,28 @@ export const SpendView = ({
   useTitle('Spend')
   return (
     <>
-      <header class="top">
-        <div class="top-line last">
-          <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
-            ←
-          </a>
-          <h1>Spend</h1>
+      <ViewHead
+        to={{ view: 'sessions' }}
+        label="all sessions"
+        title="Spend"
+        beside={
           <span class="quiet count">
             {spending === undefined
               ? ''
               : `${countText(spending.sessions, 'session')}, ${countText(spending.total.calls, 'call')}`}
           </span>
-        </div>
-      </header>
+        }
+      />
       <main class="view">
-        {fault !== undefined ? (
-          <p class="nothing" role="alert">
-            {sentence(fault)}
-          </p>
-        ) : spending === undefined ? (
-          <p class="nothing">Adding up the calls…</p>
-        ) : spending.total.calls + spending.total.failed === 0 ? (
-          <p class="nothing">No session has token counts of its calls.</p>
-        ) : (
-          <Account source={source} spending={spending} />
-        )}
+        <Loaded value={spending} fault={fault} reading="Adding up the calls…">
+          {(found) =>
+            found.total.calls + found.total.failed === 0 ? (
+              <p class="nothing">No session has token counts of its calls.</p>
+            ) : (
+              <Account source={source} spending={found} />
+            )
+          }
+        </Loaded>
       </main>
     </>
   )
@@ -80,15 +80,8 @@ const Account = ({ source, spending }: { readonly source: Source; readonly spend
   const measure = useSignal(total.dollars > 0 ? dollars : tokens)
   const isLeast = total.unpriced + total.undercounted + total.uncounted > 0
   const isPriced = total.dollars > 0
-  useEffect(
-    () =>
-      void fetchOverviews(
-        source,
-        spending,
-        dearest.map(({ session }) => session),
-      ),
-    [spending],
-  )
+  const sessions = dearest.map(({ session }) => session)
+  useEffect(() => void fetchOverviews(source, spending, sessions), [spending])
   return (
     <div class="scroll account" tabIndex={0} role="region" aria-label="what all sessions cost">
       <section aria-label="sum">
@@ -98,7 +91,7 @@ const Account = ({ source, spending }: { readonly source: Source; readonly spend
           </strong>
           <span class="quiet">
             <Facts
-              text={[
+              text={dotted(
                 `${tokensText(total.input)} in`,
                 total.input === 0 ? [] : `${share(total.cacheRead, total.input)} cached`,
                 `${isLeast ? '≥ ' : ''}${compactNumber(total.output)} out`,
@@ -106,21 +99,21 @@ const Account = ({ source, spending }: { readonly source: Source; readonly spend
                 isPriced && lost.dollars > 0
                   ? `${dollarsText(lost.dollars)} (${share(lost.dollars, total.dollars)}) for tokens that were sent again`
                   : [],
-              ]
-                .flat()
-                .join(' · ')}
+              )}
             />
           </span>
         </p>
         {[
-          ...advice,
-          ...(unread > 0 ? [`${countText(unread, 'encrypted session')} could not be read without a key`] : []),
-          ...(unpricedModels.length > 0
-            ? [`no list price is known of ${unpricedModels.map((model) => oneLine(model, 40)).join(', ')}`]
-            : []),
-        ].map((line) => (
-          <p class="quiet">{sentence(line)}</p>
-        ))}
+          advice,
+          unread > 0 ? `${countText(unread, 'encrypted session')} could not be read without a key` : [],
+          unpricedModels.length > 0
+            ? `no list price is known of ${unpricedModels.map((model) => oneLine(model, 40)).join(', ')}`
+            : [],
+        ]
+          .flat()
+          .map((line) => (
+            <p class="quiet">{sentence(line)}</p>
+          ))}
         <p class="quiet">At list prices. Not a bill: a subscription may pay for the calls.</p>
       </section>
       <section aria-label="days">
@@ -129,14 +122,9 @@ const Account = ({ source, spending }: { readonly source: Source; readonly spend
           {isPriced ? (
             <span role="group" aria-label="measure">
               {[dollars, tokens].map((one) => (
-                <button
-                  type="button"
-                  class="plain"
-                  aria-pressed={measure.value === one}
-                  onClick={() => (measure.value = one)}
-                >
+                <Button aria-pressed={measure.value === one} onClick={() => (measure.value = one)}>
                   {one.name}
-                </button>
+                </Button>
               ))}
             </span>
           ) : null}
@@ -235,11 +223,7 @@ const Days = ({ rows, measure }: { readonly rows: readonly SpendingRow[]; readon
         <span>{days.length > 1 ? dateText(days.at(-1)?.day ?? '') : ''}</span>
       </p>
       <p class="glance-said" role="status">
-        {shown === undefined ? (
-          <Facts text={summaryOf(days, undated, measure)} />
-        ) : (
-          <Facts text={dayTextOf(shown, measure)} />
-        )}
+        <Facts text={shown === undefined ? summaryOf(days, undated, measure) : dayTextOf(shown, measure)} />
       </p>
       <Legend
         marks={used.map(({ colour, text }) => [<i class="level" style={{ background: colourOf(colour) }} />, text])}
@@ -261,12 +245,10 @@ const dateFormat = new Intl.DateTimeFormat('en', {
 const dateText = (day: string): string => (day === '' ? '' : dateFormat.format(new Date(addDays(day, 0))))
 
 const dayTextOf = ({ day, value, parts }: ChartDay, { text }: Measure): string =>
-  [
+  dotted(
     `${dateText(day)} (UTC): ${text(value)}`,
-    ...chartBands.flatMap((band, index) =>
-      (parts[index] ?? 0) > 0 ? [`${band.text} ${text(parts[index] ?? 0)}`] : [],
-    ),
-  ].join(' · ')
+    chartBands.flatMap((band, index) => ((parts[index] ?? 0) > 0 ? `${band.text} ${text(parts[index] ?? 0)}` : [])),
+  )
 
 const summaryOf = (days: readonly ChartDay[], undated: number, { text }: Measure): string => {
   const used = days.filter(({ value }) => value > 0)
@@ -274,31 +256,26 @@ const summaryOf = (days: readonly ChartDay[], undated: number, { text }: Measure
     (most, day) => (day.value > (most?.value ?? 0) ? day : most),
     undefined,
   )
-  return [
+  return dotted(
     `${countText(used.length, 'day')} with calls (UTC)`,
-    ...(dearest === undefined || used.length < 2 ? [] : [`most on ${dateText(dearest.day)}: ${text(dearest.value)}`]),
-    ...(undated > 0 ? [`${text(undated)} on days that are not known`] : []),
-  ].join(' · ')
+    dearest === undefined || used.length < 2 ? [] : `most on ${dateText(dearest.day)}: ${text(dearest.value)}`,
+    undated > 0 ? `${text(undated)} on days that are not known` : [],
+  )
 }
 
 /** The most rows of a table before the rest is shown as one. */
 const mostRows = 12
 
-const Table = ({
-  title,
-  name,
-  rows,
-  measure,
-  total,
-  texts = {},
-}: {
+interface TableProps {
   readonly title: string
   readonly name: string
   readonly rows: readonly SpendingRow[]
   readonly measure: Measure
   readonly total: SpendingSum
   readonly texts?: { readonly [key: string]: string }
-}): VNode => {
+}
+
+const Table = ({ title, name, rows, measure, total, texts = {} }: TableProps): VNode => {
   const isWhole = useSignal(false)
   const all = measure.of(total)
   const sorted = useMemo(() => rows.toSorted((a, b) => measure.of(b.sum) - measure.of(a.sum)), [rows, measure])
@@ -336,9 +313,9 @@ const Table = ({
         </tbody>
       </table>
       {rows.length > mostRows ? (
-        <button type="button" class="more" onClick={() => (isWhole.value = !isWhole.value)}>
+        <Button class="more" onClick={() => (isWhole.value = !isWhole.value)}>
           {isWhole.value ? 'Show less' : `Show all ${groupedNumber(rows.length)}`}
-        </button>
+        </Button>
       ) : null}
     </section>
   )

@@ -2,6 +2,7 @@
 import type { ResidencyLevel } from 'indelible/pages'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { firstWhere } from './first-where.ts'
 
 /** Heights of a level, of the whole strip: less is lower, so that the strip reads without its colours. */
 const heights: { readonly [level in ResidencyLevel]: number } = {
@@ -43,13 +44,7 @@ export const Strip = ({
   })
   const positionAt = (x: number): number => {
     const share = shareOf({ total, ends })
-    let [low, high] = [0, Math.max(0, total - 1)]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (share(middle + 1) * width > x) high = middle
-      else low = middle + 1
-    }
-    return low
+    return firstWhere(Math.max(0, total - 1), (position) => share(position + 1) * width > x)
   }
   return (
     <canvas

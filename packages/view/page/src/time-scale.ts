@@ -1,5 +1,7 @@
 /** A scale of times on which long pauses take little space. */
 
+import { firstWhere } from './first-where.ts'
+
 /** From one time to another, in milliseconds since 1970. */
 export interface Span {
   readonly from: number
@@ -43,12 +45,7 @@ export const timeScale = (busy: readonly Span[], around: Span | undefined): Scal
     end = Math.max(end, to)
   }
   const lessAt = (at: number): number => {
-    let [low, high] = [0, pauses.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((pauses[middle]?.from ?? 0) < at) low = middle + 1
-      else high = middle
-    }
+    const low = firstWhere(pauses.length, (index) => (pauses[index]?.from ?? 0) >= at)
     const pause = pauses[low - 1]
     if (pause === undefined) return 0
     // A time within a pause is drawn before the end of the pause, by the time that is left of it.

@@ -2,7 +2,9 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { Button } from './controls.tsx'
 import { positionsOf, type Filter } from './filter.ts'
+import { firstWhere } from './first-where.ts'
 import { markWords } from './highlight.ts'
 import { useKeyActions } from './key-actions.ts'
 import { MessageItem } from './message.tsx'
@@ -13,14 +15,7 @@ import { searchWords } from './search-hits.tsx'
 import { countText, dayText, groupedNumber, oneLine } from './format-text.ts'
 import { useVirtual } from './virtual.ts'
 
-export const Timeline = ({
-  record,
-  only,
-  words,
-  at,
-  search,
-  jumpTo,
-}: {
+interface TimelineProps {
   readonly record: SessionRecord
   readonly only: Filter
   readonly words: string
@@ -29,7 +24,9 @@ export const Timeline = ({
   /** The message that the address names. */
   readonly at: number | undefined
   readonly search: () => void
-}): VNode => {
+}
+
+export const Timeline = ({ record, only, words, at, search, jumpTo }: TimelineProps): VNode => {
   const scroller = useRef<HTMLDivElement>(null)
   const version = record.version.value
   const positions = useMemo(() => positionsOf(record, only, ''), [record, version, only])
@@ -166,12 +163,12 @@ export const Timeline = ({
           </span>
           {hits.length === 0 ? null : (
             <>
-              <button type="button" class="more" onClick={() => jump(-1)}>
+              <Button class="more" onClick={() => jump(-1)}>
                 Previous
-              </button>
-              <button type="button" class="more" onClick={() => jump(1)}>
+              </Button>
+              <Button class="more" onClick={() => jump(1)}>
                 Next
-              </button>
+              </Button>
             </>
           )}
         </p>
@@ -255,11 +252,6 @@ const estimated = ({ message }: Entry): number => {
 
 /** Where a position stands among sorted ones; -1 where it does not. */
 const indexOf = (positions: readonly number[], position: number): number => {
-  let [low, high] = [0, positions.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((positions[middle] as number) < position) low = middle + 1
-    else high = middle
-  }
-  return positions[low] === position ? low : -1
+  const index = firstWhere(positions.length, (at) => (positions[at] as number) >= position)
+  return positions[index] === position ? index : -1
 }

@@ -16,13 +16,7 @@ import { Hits } from './search-hits.tsx'
 import { subAgents } from './sub-agents.ts'
 import { oneLine, spanText, visibleText, sizeText } from './format-text.ts'
 
-export const Call = ({
-  id,
-  part,
-  name,
-  result: found,
-  took,
-}: {
+interface CallProps {
   readonly id: string
   readonly part: ToolCallPart
   /** The key under which it is open. */
@@ -31,7 +25,9 @@ export const Call = ({
   readonly result: PlacedResult | 'erased' | 'damaged' | 'elsewhere' | undefined
   /** The milliseconds up to its result; undefined if they are not known. */
   readonly took: number | undefined
-}): VNode => {
+}
+
+export const Call = ({ id, part, name, result: found, took }: CallProps): VNode => {
   const result = typeof found === 'object' ? found : undefined
   const given = argumentsOf(part)
   const failed = result?.part.isError === true

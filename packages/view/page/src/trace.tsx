@@ -4,13 +4,14 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { Overview, Trace, TracedAgent, TracedTool } from '../../src/protocol.ts'
 import { Facts } from './field.tsx'
-import { compactNumber, costText, countText, oneLine, sentence, spanText, timeText } from './format-text.ts'
+import { compactNumber, costText, countText, dotted, oneLine, sentence, spanText, timeText } from './format-text.ts'
 import { fetchOverviews, overviews } from './overviews.ts'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
 import { SessionHead } from './session.tsx'
 import { timeScale, type Scale, type Span } from './time-scale.ts'
 import { useLoaded } from './use-loaded.ts'
+import { Loaded } from './view-head.tsx'
 import { VirtualFeed } from './virtual-feed.tsx'
 
 export const TraceView = ({
@@ -25,15 +26,9 @@ export const TraceView = ({
     <>
       <SessionHead record={record} here={{ view: 'trace', id: record.id }} at={undefined} />
       <main class="rest">
-        {fault !== undefined ? (
-          <p class="nothing" role="alert">
-            {sentence(fault)}
-          </p>
-        ) : trace === undefined ? (
-          <p class="nothing">Reading the calls…</p>
-        ) : (
-          <Tree record={record} trace={trace} />
-        )}
+        <Loaded value={trace} fault={fault} reading="Reading the calls…">
+          {(found) => <Tree record={record} trace={found} />}
+        </Loaded>
       </main>
     </>
   )
@@ -81,15 +76,8 @@ const Tree = ({ record, trace }: { readonly record: SessionRecord; readonly trac
     () => timeScale(agents.flatMap(({ tools }, index) => [...tools.map(toolSpan), index > 0 ? spanOf(agents[index] as TracedAgent) : undefined]).filter((span) => span !== undefined), spanOf(agents[0] as TracedAgent)),
     [trace],
   ) // prettier-ignore
-  useEffect(
-    () =>
-      void fetchOverviews(
-        record.source,
-        trace,
-        agents.map(({ id }) => id),
-      ),
-    [trace],
-  )
+  const ids = agents.map(({ id }) => id)
+  useEffect(() => void fetchOverviews(record.source, trace, ids), [trace])
   const toggle = (agent: number): void => {
     const next = new Set(closed.value)
     if (!next.delete(agent)) next.add(agent)
@@ -101,16 +89,14 @@ const Tree = ({ record, trace }: { readonly record: SessionRecord; readonly trac
     <>
       <p class="trace-sums">
         <Facts
-          text={[
+          text={dotted(
             countText(tools, 'tool call'),
             failed === 0 ? [] : `${failed} failed`,
             countText(agents.length - 1 + (trace.left ?? 0), 'sub-agent'),
             scale.length === 0 ? [] : spanText(scale.whole),
             scale.isShortened ? 'longer pauses are shortened to a minute' : [],
             trace.left === undefined ? [] : `${countText(trace.left, 'sub-agent')} not shown`,
-          ]
-            .flat()
-            .join(' · ')}
+          )}
         />
       </p>
       <VirtualFeed
@@ -139,14 +125,7 @@ const Tree = ({ record, trace }: { readonly record: SessionRecord; readonly trac
   )
 }
 
-const AgentLine = ({
-  agent,
-  depth,
-  scale,
-  isOpen,
-  toggle,
-  overview,
-}: {
+interface AgentLineProps {
   readonly agent: TracedAgent
   readonly depth: number
   readonly scale: Scale
@@ -154,15 +133,17 @@ const AgentLine = ({
   /** Absent if there is nothing below it. */
   readonly toggle: (() => void) | undefined
   readonly overview: Overview | undefined
-}): VNode => {
+}
+
+const AgentLine = ({ agent, depth, scale, isOpen, toggle, overview }: AgentLineProps): VNode => {
   const { id, title, started, ended, tools, unreadable } = agent
   const { models = [], input = 0, output = 0, dollars, unpriced, undercounted } = { ...overview, ...overview?.own }
-  const facts = [
+  const facts = dotted(
     unreadable !== undefined ? sentence(unreadable) : countText(tools.length, 'tool call'),
     models.map((model) => oneLine(model, 32)),
     input + output === 0 ? [] : `${compactNumber(input + output)} tokens`,
     costText(dollars, unpriced, undercounted),
-  ].flat()
+  )
   return (
     <>
       <span class="traced-name" style={{ paddingLeft: indentOf(depth) }}>
@@ -183,7 +164,7 @@ const AgentLine = ({
           {oneLine(title, 120)}
         </a>
         <span class="quiet traced-facts">
-          <Facts text={facts.join(' · ')} />
+          <Facts text={facts} />
         </span>
       </span>
       <Bar span={spanOf(agent)} scale={scale} kind="agent" />
@@ -194,17 +175,14 @@ const AgentLine = ({
   )
 }
 
-const ToolLine = ({
-  id,
-  tool: { position, name, gist, at, took, state },
-  depth,
-  scale,
-}: {
+interface ToolLineProps {
   readonly id: string
   readonly tool: TracedTool
   readonly depth: number
   readonly scale: Scale
-}): VNode => (
+}
+
+const ToolLine = ({ id, tool: { position, name, gist, at, took, state }, depth, scale }: ToolLineProps): VNode => (
   <>
     <a
       class="traced-name"
@@ -216,7 +194,7 @@ const ToolLine = ({
     </a>
     <Bar span={at === undefined ? undefined : { from: at, to: at + (took ?? 0) }} scale={scale} kind={state ?? 'tool'} />
     <span class={state === 'failed' ? 'traced-time bad' : 'traced-time'} title={at === undefined ? undefined : timeText(at)}>
-      {[state === 'failed' ? 'failed' : state === 'open' ? 'no result' : [], took === undefined ? [] : spanText(took)].flat().join(' · ')}
+      {dotted(state === 'failed' ? 'failed' : state === 'open' ? 'no result' : [], took === undefined ? [] : spanText(took))}
     </span>
   </>
 ) // prettier-ignore
@@ -224,15 +202,13 @@ const ToolLine = ({
 /** The deepest levels share an indent: names keep their space. */
 const indentOf = (depth: number): string => `${1.5 * Math.min(depth, 8)}rem`
 
-const Bar = ({
-  span,
-  scale,
-  kind,
-}: {
+interface BarProps {
   readonly span: Span | undefined
   readonly scale: Scale
   readonly kind: string
-}): VNode => {
+}
+
+const Bar = ({ span, scale, kind }: BarProps): VNode => {
   if (span === undefined || scale.length === 0) return <span class="trace-bar" />
   const [from, to] = [scale.placeOf(span.from), scale.placeOf(span.to)]
   return (

@@ -4,11 +4,11 @@ import { useEffect, useState } from 'preact/hooks'
 import { forgetOverviews } from './overviews.ts'
 import { allSessions, reasonOf, retryUntilAnswered, type Source } from './source.ts'
 
-interface LoadState<T> {
+export interface LoadState<T> {
   /** What was loaded; undefined while it is not there. */
-  readonly value?: T
+  readonly value?: T | undefined
   /** Why it is not there, in a sentence. */
-  readonly fault?: string
+  readonly fault?: string | undefined
 }
 
 /** Load it when the view opens, and when one of the inputs changes. */

@@ -147,17 +147,14 @@ const damagedRows = (proof: Proof | undefined, verdict: Verdict | undefined): Re
 const placeOf = (record: SessionRecord, row: number): string =>
   placeText({ row, position: record.entries.find((one) => one.row === row)?.position })
 
-const Compared = ({
-  record,
-  proof,
-  verdict,
-  damaged,
-}: {
+interface ComparedProps {
   readonly record: SessionRecord
   readonly proof: Proof | undefined
   readonly verdict: Verdict | undefined
   readonly damaged: ReadonlyMap<number, DamagedRow>
-}): VNode => {
+}
+
+const Compared = ({ record, proof, verdict, damaged }: ComparedProps): VNode => {
   const kept = useSignal('')
   const [first] = damaged
   return (

@@ -3,15 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { useVirtual } from './virtual.ts'
 
-export const VirtualFeed = <T,>({
-  label,
-  items,
-  estimate,
-  keyOf,
-  classOf,
-  render,
-  children,
-}: {
+interface VirtualFeedProps<T> {
   readonly label: string
   readonly items: readonly T[]
   /** About how high an item is, in pixels. */
@@ -21,7 +13,17 @@ export const VirtualFeed = <T,>({
   readonly render: (item: T, index: number) => VNode
   /** What stands below the list. */
   readonly children?: ComponentChildren
-}): VNode => {
+}
+
+export const VirtualFeed = <T,>({
+  label,
+  items,
+  estimate,
+  keyOf,
+  classOf,
+  render,
+  children,
+}: VirtualFeedProps<T>): VNode => {
   const scroller = useRef<HTMLDivElement>(null)
   const list = useVirtual({
     count: items.length,

@@ -20,6 +20,7 @@ import {
   atLeast,
   compactNumber,
   countText,
+  dotted,
   groupedNumber,
   oneLine,
   sentence,
@@ -272,7 +273,7 @@ const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
 
 export const sumsText = (sums: CallSums): string => {
   const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums
-  return [
+  return dotted(
     countText(calls, 'call'),
     input === 0 ? [] : `${tokensText(input)} in`,
     cached === undefined ? [] : `${share(cached, input)} cached`,
@@ -281,9 +282,7 @@ export const sumsText = (sums: CallSums): string => {
     breaks === undefined ? [] : breaks === 0 ? 'no cache breaks' : countText(breaks, 'cache break'),
     failed === 0 ? [] : `${groupedNumber(failed)} failed`,
     uncounted === 0 ? [] : `${groupedNumber(uncounted)} without token counts`,
-  ]
-    .flat()
-    .join(' · ')
+  )
 }
 
 /** The calls of a fork that its sums do not count. */

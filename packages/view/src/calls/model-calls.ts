@@ -1,7 +1,8 @@
 /** The model calls of a record: by their receipts; in a record without any, by its answers. */
 import { detailsOf } from '@indelible/recorder'
 import { callUsageOf, type CallUsage } from '@indelible/transcripts/internal'
-import type { Note, ReceiptNote } from 'indelible/internal/notes'
+import { isLeft, jsonIn } from 'indelible/internal/json'
+import { decodeNote, type Note, type ReceiptNote } from 'indelible/internal/notes'
 import type { Message } from 'indelible/message'
 import type { ViewedRow, ViewedSession } from '../protocol.ts'
 
@@ -84,6 +85,12 @@ const isAnswered = (record: CallRecord, { note, after }: NoteAtRow & { readonly 
   const at = record.entries[note.len]
   if (at === undefined || (at.state === undefined && at.message.role !== 'assistant')) return false
   return after >= note.len || detailsOf(note, notesOf(record))?.error === undefined
+}
+
+/** The note of a row; undefined if it can't be decoded. */
+export const noteIn = (body: string): Note | undefined => {
+  const note = decodeNote(jsonIn(body))
+  return isLeft(note) ? undefined : note.right
 }
 
 /** The notes of a record, as receipts are read beside them. */

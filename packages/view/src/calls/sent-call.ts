@@ -8,6 +8,18 @@ import { Deriver } from './derive-contexts.ts'
 import { placeOf, type CallRecord, type ModelCall } from './model-calls.ts'
 import type { SentRequest } from './sent-request.ts'
 import type { DerivedBy } from 'indelible/internal/context'
+import type { ReceiptNote } from 'indelible/internal/notes'
+
+/** What a call's receipt says of how its context was derived. */
+export const sentBy = (
+  record: CallRecord,
+  call: ModelCall,
+  { contextDigest: digest, model, details }: ReceiptNote,
+  before: ModelCall | undefined,
+): Parameters<Deriver['again']>[0] => ({
+  ...{ call: placeOf(record, call), before: before && placeOf(record, before), digest, model },
+  by: isObject(details?.['derived']) ? (details['derived'] as unknown as DerivedBy) : undefined,
+})
 
 /**
  * The request of a call as JSON; a clause that says why not, if it is not known exactly.
@@ -30,13 +42,7 @@ export const sentCall = (
       record.entries.map(({ message, position }) => [message, kindOf(position) ?? 'conversation'] as const),
       record.notes,
     )
-    const again = deriver.again({
-      call: placeOf(record, call),
-      before: before && placeOf(record, before),
-      digest: note.contextDigest,
-      model: note.model,
-      by: isObject(note.details?.['derived']) ? (note.details['derived'] as unknown as DerivedBy) : undefined,
-    })
+    const again = deriver.again(sentBy(record, call, note, before))
     if (again === undefined) return 'its messages were not recorded, and can’t be derived again from its receipt'
     return {
       source: 'derived',

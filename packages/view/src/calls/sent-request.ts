@@ -1,5 +1,5 @@
 /** The request of a call as a recorder saw it: its messages, tools, system text and parameters. */
-import { isLeft, parseJson } from 'indelible/internal/json'
+import { isLeft, jsonIn } from 'indelible/internal/json'
 import { decodeMessage, type Message } from 'indelible/message'
 import { isBlockId, type BlockId } from 'indelible/internal/proof'
 import { detailsOf } from '@indelible/recorder'
@@ -65,7 +65,7 @@ export const sentRequest = async (
   }
   const valueOf = (id: BlockId): unknown => {
     const block = bytes.get(id)
-    return block instanceof Uint8Array ? jsonIn(block) : block === 'altered' ? alteredWords : missingWords
+    return block instanceof Uint8Array ? valueIn(block) : block === 'altered' ? alteredWords : missingWords
   }
   return {
     messages: entries.map((one): ContextMessage => {
@@ -102,13 +102,10 @@ const alteredWords = 'altered: the stored bytes are not what was recorded'
 const messageOfText = (text: string): Message => ({ role: 'developer', content: [{ type: 'text', text }] })
 const alteredMessage = messageOfText(`This message was ${alteredWords}.`)
 
-const jsonIn = (bytes: Uint8Array): unknown => {
-  const parsed = parseJson(new TextDecoder().decode(bytes))
-  return isLeft(parsed) ? 'not JSON' : parsed.right
-}
+const valueIn = (bytes: Uint8Array): unknown => jsonIn(new TextDecoder().decode(bytes)) ?? 'not JSON'
 
 const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
   if (bytes === undefined) return undefined
-  const message = decodeMessage(jsonIn(bytes))
+  const message = decodeMessage(valueIn(bytes))
   return isLeft(message) ? undefined : message.right
 }

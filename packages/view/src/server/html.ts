@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { attachedTo, decodeRow, encodeRow, takeMessage, type DecodedRow } from 'indelible/internal/entry'
 import { createHistory } from 'indelible/history'
-import { base64Of, isLeft, parseJson } from 'indelible/internal/json'
+import { base64Of, isLeft, jsonIn } from 'indelible/internal/json'
 import { decodeMessage, type Message } from 'indelible/message'
 import { isMark } from 'indelible/internal/notes'
 import { blockIdOf, isBlockId, type BlockId } from 'indelible/internal/proof'
@@ -19,7 +19,8 @@ import {
   type ViewedRow,
   type ViewedSession,
 } from '../protocol.ts'
-import { blocksOf, evidenceOf, nodesOf, noteIn, sessionOf, viewedRow } from './read-view.ts'
+import { noteIn } from '../calls/model-calls.ts'
+import { blocksOf, evidenceOf, nodesOf, sessionOf, viewedRow } from './read-view.ts'
 
 /** The options of an exported file. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
@@ -134,8 +135,7 @@ const blocksIn = (row: StoredRow, whole: boolean): readonly BlockId[] => {
       : []
   const decoded = decodeRow(row.body)
   if (isLeft(decoded)) return []
-  const message = parseJson(decoded.right.text)
-  const named = isLeft(message) ? message : decodeMessage(message.right)
+  const named = decodeMessage(jsonIn(decoded.right.text))
   return [...decoded.right.blocks.map((block) => block.id), ...(isLeft(named) ? [] : attachedTo(named.right))]
 }
 

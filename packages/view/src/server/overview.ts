@@ -7,7 +7,7 @@ import { ledgerContent, type LedgerContent, type Erasure } from 'indelible/inter
 import { reasonOf } from 'indelible/internal/task'
 import { firstWordsOf, importedFrom, spendingOf } from '../texts/about.ts'
 import type { Overview } from '../protocol.ts'
-import { noteIn } from './read-view.ts'
+import { noteIn } from '../calls/model-calls.ts'
 import { Verdicts } from './verdict.ts'
 
 /** Overviews of sessions, each cached until its session grows or part of it is erased. */

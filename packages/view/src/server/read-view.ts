@@ -1,8 +1,7 @@
 /** The data that a view reads from a store: sessions, rows, nodes and blocks, in the shapes that the page uses. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { proveHead, type EvidenceFault } from '@indelible/evidence'
-import { isLeft, parseJson, present } from 'indelible/internal/json'
-import { decodeNote, type Note } from 'indelible/internal/notes'
+import { isLeft, present } from 'indelible/internal/json'
 import type { BlockId } from 'indelible/internal/proof'
 import { describeSession, listSessions, type SessionInfo } from 'indelible/session'
 import type { Store, StoredRow } from 'indelible/store'
@@ -63,13 +62,6 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   ...present({ salt, stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
-
-/** The note of a row; undefined if it can't be decoded. */
-export const noteIn = (body: string): Note | undefined => {
-  const parsed = parseJson(body)
-  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-  return isLeft(note) ? undefined : note.right
-}
 
 /** The place of a session in the ledger; undefined if the scope has no ledger. */
 export const evidenceOf = async (store: Store, id: string): Promise<ViewedEvidence | undefined> => {

@@ -132,7 +132,10 @@ const answer = async (
   const address = URL.parse(request.url ?? '/', 'http://view')
   if (address === null) throw new BadCall(400, `expected a path, found ${JSON.stringify(request.url)}`)
   const { pathname, searchParams } = address
-  if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
+  if (pathname.startsWith('/api/')) {
+    const asked = { calls, id: searchParams.get('id') ?? '', query: searchParams, request, response }
+    return call(pathname.slice('/api/'.length), asked)
+  }
   if (request.method !== 'GET' && request.method !== 'HEAD') throw new BadCall(405, 'this server only reads')
   const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
   if (asset === undefined) throw new BadCall(404, `there is no ${pathname}`)
@@ -197,81 +200,79 @@ const damagedRow = (cause: unknown): number | undefined => {
 const isMissing = (cause: unknown): boolean =>
   cause instanceof FaultError && (cause.fault as { readonly _tag?: unknown })._tag === 'NoSuchLog'
 
-const call = async (
-  request: IncomingMessage,
-  response: ServerResponse,
-  name: string,
-  query: URLSearchParams,
-  { store, about, keys, trust, verdicts, overviews, spending, followers }: Calls,
-): Promise<void> => {
-  const posted = isPosted.has(name)
-  if (request.method !== (posted ? 'POST' : 'GET'))
-    throw new BadCall(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
+/** A call whose key is known: what it asks for, and what it is answered with. */
+interface Asked {
+  readonly calls: Calls
+  /** The session that it names. */
+  readonly id: string
+  readonly query: URLSearchParams
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** What each call is answered with: a value as JSON, or bytes; undefined if it was answered already. */
+const answers: { readonly [name: string]: ((asked: Asked) => unknown) | undefined } = {
+  store: ({ calls }) => calls.about,
+  sessions: ({ calls, query }) => sessionsOf(calls.store, query.get('after')),
+  overviews: async ({ calls, request }) => calls.overviews(idsIn(await jsonOf(request))),
+  session: ({ calls, id }) => sessionOf(calls.store, id),
+  rows: ({ calls, id, query }) => rowsOf(calls.store, id, ...rangeOf(query)),
+  nodes: async ({ calls, id, query }) => {
+    const [from, to] = rangeOf(query)
+    const { head } = await sessionOf(calls.store, id)
+    return nodesOf(calls.store, id, from, Math.min(to, head.size))
+  },
+  blocks: async ({ calls, request }) => {
+    const ids = await jsonOf(request)
+    if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
+      throw new BadCall(400, `expected at most ${mostBlocks} ids of blocks`)
+    return framedBlocks(await blocksOf(calls.store, ids))
+  },
+  verdict: ({ calls, id, response }) => {
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    return calls.verdicts.verify(id, gone.signal)
+  },
+  evidence: async ({ calls: { store, trust }, id }): Promise<ViewedEvidence> => ({
+    ...(await evidenceOf(store, id)),
+    ...(trust && { trust }),
+  }),
+  spending: ({ calls }) => calls.spending(),
+  trace: ({ calls, id }) => traceOf(calls.store, id),
+  search: ({ calls, query }) => findInStore(calls.store, query),
+  html: async ({ calls, request, response }) => {
+    const { id, ...selection } = selectionOf(await jsonOf(request))
+    const lines = await htmlOf(calls.store, id, { ...selection, version: calls.about.version })
+    response.setHeader('content-disposition', 'attachment')
+    return Buffer.from(`${lines.join('\n')}\n`)
+  },
+  follow: ({ calls: { store, followers }, id, query, request, response }) => {
+    if (followers.size >= mostFollowers)
+      throw new BadCall(503, `${mostFollowers} pages already get live updates; close one of them`)
+    followers.add(response)
+    response.on('close', () => followers.delete(response))
+    const root = query.get('root') ?? undefined
+    return stream(request, response, store, id, { size: positionIn(query, 'from'), root })
+  },
+}
+
+const call = async (name: string, asked: Asked): Promise<void> => {
+  const { calls, request, response } = asked
+  const method = isPosted.has(name) ? 'POST' : 'GET'
+  if (request.method !== method) throw new BadCall(405, `api/${name} takes ${method} only`)
   if (name === 'enter') {
     const body = await jsonOf(request)
-    const key = keys.exchange((body as { readonly token?: unknown } | null)?.token)
+    const key = calls.keys.exchange((body as { readonly token?: unknown } | null)?.token)
     if (key === undefined) throw new BadCall(401, 'this address was already used, or belongs to another server')
     return sendJson(response, { key })
   }
-  if (!keys.opens(request.headers.authorization))
+  if (!calls.keys.opens(request.headers.authorization))
     throw new BadCall(401, 'the key of this browser belongs to another server')
-  const id = query.get('id') ?? ''
-  switch (name) {
-    case 'store':
-      return sendJson(response, about)
-    case 'sessions':
-      return sendJson(response, await sessionsOf(store, query.get('after')))
-    case 'overviews':
-      return sendJson(response, await overviews(idsIn(await jsonOf(request))))
-    case 'session':
-      return sendJson(response, await sessionOf(store, id))
-    case 'rows': {
-      const { from, to } = rangeOf(query)
-      return sendJson(response, await rowsOf(store, id, from, to))
-    }
-    case 'nodes': {
-      const { from, to } = rangeOf(query)
-      const { head } = await sessionOf(store, id)
-      return sendJson(response, await nodesOf(store, id, from, Math.min(to, head.size)))
-    }
-    case 'blocks': {
-      const ids = await jsonOf(request)
-      if (!Array.isArray(ids) || ids.length > mostBlocks || !ids.every(isBlockId))
-        throw new BadCall(400, `expected at most ${mostBlocks} ids of blocks`)
-      return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
-    }
-    case 'verdict': {
-      const gone = new AbortController()
-      response.on('close', () => gone.abort())
-      return sendJson(response, await verdicts.verify(id, gone.signal))
-    }
-    case 'evidence':
-      return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
-    case 'spending':
-      return sendJson(response, await spending())
-    case 'trace':
-      return sendJson(response, await traceOf(store, id))
-    case 'search':
-      return sendJson(response, await findInStore(store, query))
-    case 'html': {
-      const { id: session, ...selection } = selectionOf(await jsonOf(request))
-      const lines = await htmlOf(store, session, { ...selection, version: about.version })
-      response.setHeader('content-disposition', 'attachment')
-      return send(response, { type: 'application/octet-stream', bytes: Buffer.from(`${lines.join('\n')}\n`) })
-    }
-    case 'follow': {
-      if (followers.size >= mostFollowers)
-        throw new BadCall(503, `${mostFollowers} pages already get live updates; close one of them`)
-      followers.add(response)
-      response.on('close', () => followers.delete(response))
-      return stream(request, response, store, id, {
-        size: positionIn(query, 'from'),
-        root: query.get('root') ?? undefined,
-      })
-    }
-    default:
-      throw new BadCall(404, `there is no api/${name}`)
-  }
+  const answerOf = Object.hasOwn(answers, name) ? answers[name] : undefined
+  if (answerOf === undefined) throw new BadCall(404, `there is no api/${name}`)
+  const found = await answerOf(asked)
+  if (found instanceof Uint8Array) send(response, { type: 'application/octet-stream', bytes: found })
+  else if (found !== undefined) sendJson(response, found)
 }
 
 /** Calls whose arguments do not fit into a URL. */
@@ -328,9 +329,9 @@ const selectionOf = (given: unknown): HtmlSelection => {
   }
 }
 
-const rangeOf = (query: URLSearchParams): { readonly from: number; readonly to: number } => {
+const rangeOf = (query: URLSearchParams): readonly [from: number, to: number] => {
   const from = positionIn(query, 'from')
-  return { from, to: Math.min(positionIn(query, 'to'), from + mostRows) }
+  return [from, Math.min(positionIn(query, 'to'), from + mostRows)]
 }
 
 const positionIn = (query: URLSearchParams, name: string): number => {

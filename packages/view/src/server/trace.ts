@@ -1,15 +1,16 @@
 /** A session's tool calls and sub-agents, with their times: which call started which sub-agent. */
-import { isLeft, isObject, parseJson, present } from 'indelible/internal/json'
+import { isObject, jsonIn, present } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { readRange } from 'indelible/session'
 import type { ForkPoint } from 'indelible/internal/session'
 import type { Store, StoredRow } from 'indelible/store'
 import { reasonOf } from 'indelible/internal/task'
 import { sourceTimeOf } from '@indelible/transcripts'
-import { firstWordsOf, namesOf, parentIdOf, titleOf } from '../texts/about.ts'
+import { ancestryOf, firstWordsOf, namesOf, parentIdOf, titleOf } from '../texts/about.ts'
 import { callGist } from '../texts/call-gist.ts'
 import { mostAgents, type Trace, type TracedAgent, type TracedTool, type ViewedSession } from '../protocol.ts'
-import { noteIn, sessionOf, sessionsOf } from './read-view.ts'
+import { noteIn } from '../calls/model-calls.ts'
+import { sessionOf, sessionsOf } from './read-view.ts'
 
 /**
  * Read a session and the sub-agents below it.
@@ -232,8 +233,7 @@ const timesIn = (
 
 /** The arguments of a call that are texts. */
 const textsIn = (text: string): readonly string[] => {
-  const parsed = parseJson(text)
-  const value = isLeft(parsed) ? undefined : parsed.right
+  const value = jsonIn(text)
   return isObject(value)
     ? Object.values(value).flatMap((field) =>
         typeof field === 'string' && field.trim() !== '' ? field.trim().slice(0, longestArgument) : [],
@@ -247,14 +247,8 @@ interface Parent {
 }
 
 /** Whether an agent is another one, or is started by one below it. */
-const isBelow = (parents: readonly (Parent | undefined)[], index: number, other: number): boolean => {
-  const seen = new Set<number>()
-  for (let at: number | undefined = index; at !== undefined && !seen.has(at); at = parents[at]?.agent) {
-    if (at === other) return true
-    seen.add(at)
-  }
-  return false
-}
+const isBelow = (parents: readonly (Parent | undefined)[], index: number, other: number): boolean =>
+  ancestryOf(index, (at) => parents[at]?.agent).includes(other)
 
 /** The calls that started agents, by the agents' indexes. The first agent has none. Cost: O(texts of calls · agents) */
 const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[] => {

@@ -33,6 +33,13 @@ export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly st
   return [typeof agentId === 'string' ? agentId : from['id'], info.id].filter((name) => typeof name === 'string')
 }
 
+/** A thing, its parent, the parent of that, and so on; a circle of parents ends. */
+export const ancestryOf = <T>(of: T, parentOf: (one: T) => T | undefined): readonly T[] => {
+  const found = new Set<T>()
+  for (let at: T | undefined = of; at !== undefined && !found.has(at); at = parentOf(at)) found.add(at)
+  return [...found]
+}
+
 /** The folder that a program worked in; undefined if its file does not say it. */
 export const workFolderOf = (info: Pick<SessionInfo, 'metadata'>): string | undefined => {
   const imported = importedFrom(info)['metadata']

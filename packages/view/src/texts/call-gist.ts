@@ -1,5 +1,5 @@
 /** A tool call's arguments in a line. */
-import { isObject, parseJson, isLeft } from 'indelible/internal/json'
+import { isObject, jsonIn } from 'indelible/internal/json'
 import { oneLine } from './format-text.ts'
 
 /** The arguments of common tools that say most about a call, the most telling first. */
@@ -24,8 +24,7 @@ const mostLetters = 160
 
 /** The argument that says most about a call; without a known one, all of them. */
 export const callGist = (text: string): string => {
-  const parsed = parseJson(text)
-  const value = isLeft(parsed) ? undefined : parsed.right
+  const value = jsonIn(text)
   if (!isObject(value)) return oneLine(text, mostLetters)
   for (const name of mainFields) {
     const field = value[name]

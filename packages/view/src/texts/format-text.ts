@@ -63,5 +63,8 @@ export const durationText = (milliseconds: number): string => {
   return minutes < 120 ? `${minutes} min` : countText(Math.round(minutes / 60), 'hour')
 }
 
+/** Facts in a line; an empty list says nothing. */
+export const dotted = (...facts: readonly (string | readonly string[])[]): string => facts.flat().join(' · ')
+
 /** Before a figure that is known to be too low. */
 export const atLeast = (isTooLow: boolean): string => (isTooLow ? 'at least ' : '')
