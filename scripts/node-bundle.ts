@@ -1,6 +1,6 @@
 /**
- * Bundle the library for Node, in `dist/node`: the same entries in few files, with what they use of Immer, fp-ts and
- * @noble/hashes. A file takes Node up to a millisecond of processor time, the root entry has two hundred, and fp-ts's CommonJS forty more.
+ * Bundle the library for Node, in `dist/node`: the same entries in few files, with what they use of Immer, fp-ts,
+ * @noble/hashes and stemmer. A file takes Node up to a millisecond of processor time, the root entry has two hundred, and fp-ts's CommonJS forty more.
  * Bundlers for browsers get the files of `dist` one by one: they leave out what a program does not use file by file.
  */
 import { join, relative } from 'node:path'
@@ -19,18 +19,21 @@ if (major < 22 || (major === 22 && minor < 16) || major === 23)
 `
 
 /**
- * SQLite when a file runs, and not while Node resolves its imports: there an older Node would fail first, with an error that
- * doesn't name the cause.
+ * Node's modules when a file runs, and not by its imports: Node reads every property of an imported module, which loads
+ * its streams and more (3 ms), and an older Node without `node:sqlite` would fail with an error that doesn't name the cause.
  */
-const sqliteAtRun: Plugin = {
-  name: 'sqlite-at-run',
-  enforce: 'pre',
-  resolveId: { filter: { id: /^node:sqlite$/ }, handler: () => '\0node-sqlite' },
-  load: {
-    filter: { id: /^\0node-sqlite$/ },
-    handler: () =>
-      `${versionCheck}\nexport const { DatabaseSync, StatementSync, backup, constants } = process.getBuiltinModule('node:sqlite')`,
-  },
+const builtInsAtRun: Plugin = {
+  name: 'built-ins-at-run',
+  renderChunk: (code) => ({
+    code: code
+      .replace(/^import \* as (\w+) from ("node:[^"]+");$/gm, 'const $1 = process.getBuiltinModule($2);')
+      .replace(
+        /^import (\{.*\}) from ("node:[^"]+");$/gm,
+        (_, names: string, from: string) =>
+          `const ${names.replaceAll(' as ', ': ')} = process.getBuiltinModule(${from});`,
+      ),
+    map: null, // each line stays where it was
+  }),
 }
 
 /** Text in ASCII: Node keeps it in half the memory, and reads it faster. */
@@ -57,9 +60,9 @@ const bundle = async (
     configFile: false,
     root,
     logLevel: 'warn',
-    plugins: [sqliteAtRun, asciiOnly],
+    plugins: [builtInsAtRun, asciiOnly],
     resolve: { conditions, alias: [{ find: /^#fp-ts\/(.+)$/, replacement: 'fp-ts/es6/$1.js' }] },
-    ssr: { resolve: { conditions }, noExternal: ['@noble/hashes', 'fp-ts', 'immer'] },
+    ssr: { resolve: { conditions }, noExternal: ['@noble/hashes', 'fp-ts', 'immer', 'stemmer'] },
     build: {
       ssr: true,
       target: 'es2023',
@@ -84,7 +87,7 @@ const bundle = async (
               // What the check, which is loaded when it is called, shares with the entry: else the entry would export it.
               {
                 name: 'sqlite',
-                test: (id) => id.includes('node-sqlite') || /store[/\\]sqlite[/\\](?!index|check)/.test(id),
+                test: /store[/\\]sqlite[/\\](?!index|check)/,
               },
               { name: 'prices', test: /prices[/\\]model-prices/ }, // else the entry of packages would export more
             ],

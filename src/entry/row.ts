@@ -13,6 +13,7 @@ import type { History } from '../history/index.ts'
 import {
   appendChunk,
   appendText,
+  appendTexts,
   chunkLength,
   type ChunkReader,
   type ChunkText,
@@ -338,9 +339,10 @@ export const readRow = (row: RowContent): Either<string, ReadRow> => {
   if (stored !== undefined && (typeof stored !== 'string' || !isEncrypted(stored))) return left('was never encrypted')
   const decoded = decodeRow(body)
   if (isLeft(decoded)) return decoded
+  const { page, tagged, text, blocks } = decoded.right
   if (erased !== undefined && !isErasedRow(decoded.right))
     return left('was erased, and says more than what stands for an erased message')
-  return right(Object.freeze({ ...decoded.right, content }))
+  return right(Object.freeze({ page, tagged, text, blocks, content }))
 }
 
 /** The content of a row. Each field is read once, because a getter can return something else each time. */
@@ -430,16 +432,10 @@ export class UnreadRows {
    * @returns the position of a message that could not be appended, and the reason; undefined if all were appended
    */
   end(): { readonly position: number; readonly reason: string } | undefined {
-    for (const { stored, page, fills } of this.#texts) {
-      const given = fills()
-      const position = this.#history.len
-      if (given === undefined) return { position, reason: blockMismatch }
-      const added = appendText(this.#history, messageText(stored), { page, fills: given, check: checkMessage })
-      if (isLeft(added)) return { position, reason: textFaultText(added.left) }
-    }
+    const fault = appendTexts(this.#history, this.#texts, this.#reader)
     this.#texts = []
     this.#named = new NamedBlocks() // each row keeps its own
-    return undefined
+    return fault && { position: fault.position, reason: textFaultText(fault) }
   }
 }
 

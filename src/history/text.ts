@@ -95,8 +95,11 @@ export interface ChunkReader {
    *
    * @param fault the problem, with the position
    */
-  readonly errorOf: (fault: HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage'>) => unknown
+  readonly errorOf: (fault: UnreadableFault) => unknown
 }
+
+/** The fault of a text that is no message. */
+type UnreadableFault = HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage'>
 
 /**
  * Append a chunk of messages given as JSON texts. All of them are parsed when one of them is first
@@ -116,6 +119,33 @@ export const appendChunk = <M>(history: History<M>, texts: readonly ChunkText[],
     throw new TypeError('appendChunk needs a history of full chunks, and the texts of one chunk')
   log.content = withChunk(content.state, new UnreadChunk<M>(lenOf(content), texts, reader))
   log.whole = undefined
+}
+
+/**
+ * Append the messages after the last full chunk, given as JSON texts. They are parsed now. Their lists have no room for
+ * more, because most opened sessions stay as they are.
+ *
+ * @param history the history to append to; its length must be a multiple of `chunkLength`
+ * @param texts at most `chunkLength` texts
+ * @param reader parses and checks the messages
+ * @returns the fault of the first message that can't be read, and the history is unchanged; undefined if all were appended
+ * @throws TypeError for any other history or number of texts; the history is unchanged
+ */
+export const appendTexts = <M>(
+  history: History<M>,
+  texts: readonly ChunkText[],
+  reader: ChunkReader,
+): UnreadableFault | undefined => {
+  const log = logOf(history)
+  const content = log && fullChunks(log.content)
+  if (log === undefined || content === undefined || texts.length > chunkLength)
+    throw new TypeError('appendTexts needs a history of full chunks, and the texts of one chunk at most')
+  const codes = texts.map(({ page }) => codeOf(page))
+  const messages = readTexts<M>(lenOf(content), texts, reader)
+  if (isLeft(messages)) return messages.left
+  log.content = { state: content.state, tail: { messages: messages.right, codes } }
+  log.whole = undefined
+  return undefined
 }
 
 /** Seals a full tail; undefined if the tail is partly full. */
@@ -159,22 +189,34 @@ class UnreadChunk<M> implements Chunk<M> {
   }
 
   #read(): readonly Immutable<M>[] {
-    const { textOf, check, errorOf } = this.#reader
-    const messages = this.#texts.map(({ stored, fills }, index) => {
-      const position = this.#start + index
-      const texts = fills()
-      if (texts === undefined) {
-        const reason = 'lacks a text that is stored in a block'
-        throw errorOf({ _tag: 'UnrecordableMessage', position, path: [], reason })
-      }
-      const read = readText<M>(position, textOf(stored), texts, check)
-      // An error that `check` throws is no fault of the message: it may be a stack overflow.
-      if (isLeft(read)) throw read.left._tag === 'CallbackThrew' ? read.left.cause : errorOf(read.left)
-      return read.right
-    })
+    const read = readTexts<M>(this.#start, this.#texts, this.#reader)
+    if (isLeft(read)) throw this.#reader.errorOf(read.left)
     this.#texts = []
-    return Object.freeze(messages)
+    return Object.freeze(read.right)
   }
+}
+
+/** The messages of texts, or the fault of the first one that can't be read. Throws what `check` throws. */
+const readTexts = <M>(
+  start: number,
+  texts: readonly Pick<ChunkText, 'stored' | 'fills'>[],
+  { textOf, check }: ChunkReader,
+): Either<UnreadableFault, Immutable<M>[]> => {
+  let fault: UnreadableFault | undefined
+  const messages = texts.map(({ stored, fills }, index) => {
+    if (fault !== undefined) return undefined
+    const position = start + index
+    const own = fills()
+    const read: Either<TextFault, Immutable<M>> = own === undefined
+      ? left({ _tag: 'UnrecordableMessage', position, path: [], reason: 'lacks a text that is stored in a block' })
+      : readText<M>(position, textOf(stored), own, check)
+    if (!isLeft(read)) return read.right
+    // An error that `check` throws is no fault of the message: it may be a stack overflow.
+    if (read.left._tag === 'CallbackThrew') throw read.left.cause
+    fault = read.left
+    return undefined
+  })
+  return fault === undefined ? right(messages as Immutable<M>[]) : left(fault) // without a fault each is a message
 }
 
 /** Parse a message, insert its texts, freeze it and check it: everything that precedes recording. */

@@ -116,7 +116,8 @@ export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: H
     size += 1
     nodes.push(peaks.at(-1) as Uint8Array) // exists, because a leaf was just appended
   }
-  return Object.freeze({ range: Object.freeze({ size, peaks: Object.freeze(peaks) }), nodes: Object.freeze(nodes) })
+  const kept = Object.freeze([...peaks]) // without room for more: each open session keeps one
+  return Object.freeze({ range: Object.freeze({ size, peaks: kept }), nodes: Object.freeze(nodes) })
 }
 
 interface Encoder {

@@ -78,10 +78,10 @@ export function eraseMessages(
   if (open === undefined && !mirror.sealed)
     throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
   const [what, options] = rest as SessionArguments
-  const erasing = prepareErase(open?.written.store ?? store, mirror.id, what, options, mirror.redactor)
+  const erasing = prepareErase(open?.leases.store ?? store, mirror.id, what, options, mirror.redactor)
   return open === undefined
     ? sessionSteps(erasing, 'eraseMessages')
-    : sessionTask(() => open.alone(() => untilFault(erasing)), 'eraseMessages')
+    : sessionTask(() => open.writer.alone(() => untilFault(erasing)), 'eraseMessages')
 }
 
 type SessionArguments = readonly [what: readonly number[] | EraseTarget, options?: EraseOptions]

@@ -24,7 +24,7 @@ export class SessionMetadata {
   readonly #mirror: Mirror
   readonly #writer: Writer
   readonly #ownKey: string | null
-  readonly #info: SessionInfo
+  readonly #kept: Pick<SessionInfo, 'forkedFrom' | 'erasable'>
   /** The version of the store's description. */
   #version: number
   /** Descriptions are stored one at a time: each names the version that the one before it left. */
@@ -33,7 +33,7 @@ export class SessionMetadata {
 
   constructor(written: WrittenStore, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
     this.#written = written
-    this.#info = info
+    this.#kept = { forkedFrom: info.forkedFrom, erasable: info.erasable }
     this.#mirror = mirror
     this.#writer = writer
     this.#version = log.version
@@ -98,7 +98,7 @@ export class SessionMetadata {
   }
 
   #stored(metadata: JsonObject): ReturnType<typeof storedMeta> {
-    const { forkedFrom, erasable } = this.#info
+    const { forkedFrom, erasable } = this.#kept
     return storedMeta(metadata, forkedFrom, erasable, this.#mirror.inherited)
   }
 

@@ -12,7 +12,7 @@ import { Leases } from '../writing/lease.ts'
 import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
 import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
-import { handleOf, type Reading, type SessionParts } from '../record/store-of.ts'
+import { handleOf, type Reading } from '../record/store-of.ts'
 import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
@@ -36,13 +36,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     await described.idle()
     await leases.close()
   }
-  const open: SessionParts['open'] = {
-    written: leases,
-    alone: (work) => writer.alone(work),
-    append: (input, options, blocks) => appending.append(input, options, blocks),
-    lease: () => leases.lease,
-  }
-  return handleOf<Session>({ store, mirror, open }, reader, {
+  return handleOf<Session>({ store, mirror, open: { leases, writer, appending } }, reader, {
     state: 'open',
     append: (messages, options) =>
       writingMethod('session.append', options, appendOptions, (checked) => appending.append(messages, checked)),
@@ -139,7 +133,7 @@ const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading =>
     const size = sizeOf(heads[0])
     return size > mirror.head.size ? undefined : momentAt(mirror, size)
   }) as SessionReader['at'],
-  notes: mirror.notes.view,
+  notes: () => mirror.notes.view(),
   head: () => mirror.head,
   metadata: () => metadataOf(mirror),
 })

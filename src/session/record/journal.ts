@@ -70,11 +70,11 @@ interface Draft {
   waited: boolean
 }
 
-export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
+const noSteps: readonly OpenStep[] = Object.freeze([])
 
 /** The parts of a mirror that the fold reads. */
 interface Log {
-  readonly journal: JournalFold
+  journal: JournalFold | undefined
   readonly history: History<Message>
   readonly notes: History<Note>
   /** The log position of each note. */
@@ -82,7 +82,11 @@ interface Log {
 }
 
 /** The open steps, in the order in which they started. Cost: O(notes and messages since the last call). */
-export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonly OpenStep[] => {
+export const openStepsIn = (log: Log): readonly OpenStep[] => {
+  const { notes, noteRows, history } = log
+  if (notes.len === 0) return noSteps
+  // No message before the first note names a step.
+  const journal = (log.journal ??= { notes: 0, messages: noteRows[0] ?? 0, open: new Map() })
   const [noted, said] = [notes.view(), history.view()]
   for (; journal.notes < noted.length; journal.notes++) {
     const index = journal.notes

@@ -7,7 +7,7 @@ import { emptyRange, grow, type BlockId, type CompactRange, type Hash } from '..
 import type { Message } from '../../message/index.ts'
 import { checkNote, decodeNote, foldPages, isMark, placeNote, retractedBy, type Note } from '../../notes/internal.ts'
 import { noteFaultText } from '../../notes/fault.ts'
-import { emptyFold, type JournalFold } from './journal.ts'
+import type { JournalFold } from './journal.ts'
 import { foldMetadata, latestMetadata, metadataAtRow, type MetadataEntry } from './metadata-notes.ts'
 import type { PageKind } from '../../pages/index.ts'
 import type { Redactor } from '../../redact/index.ts'
@@ -42,7 +42,8 @@ export interface Mirror {
   /** Removes secrets from everything that this handle appends. */
   readonly redactor: Redactor | undefined
   readonly history: History<Message>
-  readonly notes: History<Note>
+  /** `noNotes` until there is one. */
+  notes: History<Note>
   /** The log positions of the notes. All other positions are messages. */
   readonly noteRows: number[]
   /**
@@ -55,7 +56,7 @@ export interface Mirror {
   /** The record at the current head, cached. */
   now: { readonly head: Head; readonly moment: Moment } | undefined
   /** The time of each row in log order, and the salts by log position. */
-  readonly times: number[]
+  times: number[]
   salts: ReadonlyMap<number, string>
   /** The leaves of rows that were erased before they were read, by log position. */
   erased: ReadonlyMap<number, string>
@@ -74,8 +75,8 @@ export interface Mirror {
   erasable: boolean
   /** Whether rows are encrypted. */
   encrypted: boolean
-  /** The journal folded so far: the steps that are not recorded yet. */
-  readonly journal: JournalFold
+  /** The journal folded so far: the steps that are not recorded yet. Undefined until there is a note. */
+  journal: JournalFold | undefined
   /** Leases up to this number are known to have ended. */
   endedLeases: number
   /** The number of rows read from the store: those of other writers, and those present at opening. */
@@ -87,11 +88,20 @@ const noTexts: ReadonlyMap<number, string> = new Map()
 const withText = (texts: ReadonlyMap<number, string>, row: number, text: string): ReadonlyMap<number, string> =>
   (texts === noTexts ? new Map<number, string>() : (texts as Map<number, string>)).set(row, text)
 
+/** Shared by all sessions without notes, and never appended to. Most sessions have none, and a history takes 600 bytes. */
+const noNotes: History<Note> = createHistory<Note>()
+
+/** The history of the notes, to append to it. */
+const ownNotes = (mirror: Mirror): History<Note> => {
+  if (mirror.notes === noNotes) mirror.notes = createHistory<Note>({ classify: () => 'conversation' }) // page kinds of notes have no meaning
+  return mirror.notes
+}
+
 export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
   id,
   redactor,
   history: createHistory<Message>(),
-  notes: createHistory<Note>({ classify: () => 'conversation' }), // page kinds of notes have no meaning
+  notes: noNotes,
   noteRows: [],
   retracted: [],
   conversation: undefined,
@@ -108,7 +118,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   inherited: 0,
   erasable: false,
   encrypted: false,
-  journal: emptyFold(),
+  journal: undefined,
   endedLeases: 0,
   foreign: 0,
 })
@@ -416,7 +426,7 @@ const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash):
     if (problem === undefined) note = value as Note
     return problem
   }
-  const added = appendText(mirror.notes, body, { page: 'conversation', check })
+  const added = appendText(ownNotes(mirror), body, { page: 'conversation', check })
   if (isLeft(added) || note === undefined) {
     const decoded = noteOf(body) // for the reason
     return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
@@ -439,17 +449,19 @@ export const noteOf = (body: string): Either<string, Note> => {
 
 /** Store the times, salts and erased leaves of new rows. */
 export const addTimes = (mirror: Mirror, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
-  const { times } = mirror
+  let row = mirror.times.length
+  mirror.times = row === 0 ? rows.map(({ at }) => at) : mirror.times // the first list without room for more
   for (const { at, salt, erased: leaf } of rows) {
-    if (leaf !== undefined) mirror.erased = withText(mirror.erased, times.length, leaf)
-    if (salt !== undefined) mirror.salts = withText(mirror.salts, times.length, salt)
-    times.push(at)
+    if (leaf !== undefined) mirror.erased = withText(mirror.erased, row, leaf)
+    if (salt !== undefined) mirror.salts = withText(mirror.salts, row, salt)
+    if (row === mirror.times.length) mirror.times.push(at)
+    row += 1
   }
 }
 
 /** Add a note at a log position. */
 export const addNote = (mirror: Mirror, position: number, note: Note): void => {
-  mirror.notes.append(note)
+  ownNotes(mirror).append(note)
   countNote(mirror, position, note)
 }
 

@@ -24,17 +24,20 @@ export interface WrittenStore {
 
 /** What only an open session has. */
 interface OpenParts {
-  readonly written: WrittenStore
-  /** Runs work after all earlier calls of the handle, and before all later ones. */
-  readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>>
+  /** `lease` is the last one that the handle took and has not released. */
+  readonly leases: WrittenStore & { readonly lease: SessionLease | undefined }
+  /** `alone` runs work after all earlier calls of the handle, and before all later ones. */
+  readonly writer: {
+    alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>>
+  }
   /** Appends, and stores blocks with the notes that name them: an erasure or a removal of the notes removes the blocks. */
-  readonly append: (
-    input: MessagesAndNotes,
-    options: AppendOptions,
-    blocks: readonly NoteBlock[],
-  ) => Promise<WriteAnswer<AppendedMessages>>
-  /** The last lease that the handle took and has not released. */
-  readonly lease: () => SessionLease | undefined
+  readonly appending: {
+    append(
+      input: MessagesAndNotes,
+      options: AppendOptions,
+      blocks: readonly NoteBlock[],
+    ): Promise<WriteAnswer<AppendedMessages>>
+  }
 }
 
 /**
@@ -98,4 +101,4 @@ export const storeOfSession = (session: SessionReader): Store => {
 export const redactorOf = (session: object): Redactor | undefined => partsOf(session)?.mirror.redactor
 
 /** The last lease that a handle took and has not released. It may be lost by now: see its `held`. */
-export const leaseOfSession = (session: object): SessionLease | undefined => partsOf(session)?.open?.lease()
+export const leaseOfSession = (session: object): SessionLease | undefined => partsOf(session)?.open?.leases.lease

@@ -55,7 +55,7 @@ export const appendWithBlocks = (
   const { open, store } = partsOf(session) ?? {}
   if (open === undefined || store === undefined) throw new TypeError('appendWithBlocks takes an open session')
   const stored = blocks.map((bytes) => ({ id: blockIdOf(bytes, store.hash), bytes }))
-  return sessionTask(() => open.append(input, ownFields(options), stored), 'session.append')
+  return sessionTask(() => open.appending.append(input, ownFields(options), stored), 'session.append')
 }
 
 export class Appending {

@@ -34,12 +34,14 @@ import { guardStore } from './guard-store.ts'
 import type { LeaseOptions, SessionLease } from '../session.ts'
 import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
+const noClaims: readonly never[] = Object.freeze([])
+
 /** The leases of one handle. Most handles take none, so until then there is nothing but the store. */
 export class Leases implements WrittenStore {
   readonly #plain: Store
   readonly #mirror: Mirror
   #fenced: Store | undefined
-  #claims: readonly Claim[] = []
+  #claims: readonly Claim[] = noClaims
   #current: Claim | undefined
   #lease: SessionLease | undefined
   #closed = false

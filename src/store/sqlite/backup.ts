@@ -1,7 +1,6 @@
 /** Copies a store file while others write to it, with SQLite's own backup: the whole store at one moment. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -120,6 +119,7 @@ const check = async (path: string, signal: SignalLike | undefined): Answer<reado
 }
 
 const sync = async (path: string): Promise<void> => {
+  const { open } = await import('node:fs/promises') // few programs need it
   const file = await open(path, 'r')
   try {
     await file.sync()

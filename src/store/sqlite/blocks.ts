@@ -1,5 +1,5 @@
 /** Blocks in the file. Each is stored once per scope, and is removed with the last row that mentions it. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { blockIdOf, type BlockId, type Hash } from '../../proof/internal.ts'
 import type { Block } from '../port/driver.ts'
 import { Slices } from '../port/slices.ts'
@@ -8,15 +8,9 @@ import { prepareAllOnce } from './prepared.ts'
 import { sumOf } from './sum.ts'
 
 export class Blocks {
-  readonly #key: StatementSync
-  readonly #content: StatementSync
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: DatabaseSync) {
-    this.#key = db.prepare('select key from block where scope = ? and id = ?')
-    this.#content = db.prepare(
-      `select ${packedColumns} from content where block = (select key from block where scope = ? and id = ?)`,
-    )
     this.#sql = statements(db)
   }
 
@@ -52,7 +46,7 @@ export class Blocks {
   get(scope: number, ids: readonly BlockId[]): ReadonlyMap<BlockId, Uint8Array> {
     const found = new Map<BlockId, Uint8Array>()
     for (const id of ids) {
-      const row = this.#content.get(scope, binary(id)) as Packed | undefined
+      const row = this.#sql.get().get(scope, binary(id)) as Packed | undefined
       if (row !== undefined) found.set(id, unpack(row))
     }
     return found
@@ -64,7 +58,7 @@ export class Blocks {
     const slices = new Slices()
     const bound = new ReadBound()
     for (const id of ids) {
-      const row = this.#content.get(scope, binary(id)) as Packed | undefined
+      const row = this.#sql.get().get(scope, binary(id)) as Packed | undefined
       if (row !== undefined) bound.take(row)
       const bytes = row && unpack(row)
       if (bytes !== undefined) found.set(id, bytes)
@@ -93,7 +87,7 @@ export class Blocks {
   }
 
   #keyOf(scope: number, id: BlockId): number | undefined {
-    return (this.#key.get(scope, binary(id)) as { readonly key: number } | undefined)?.key
+    return (this.#sql.key().get(scope, binary(id)) as { readonly key: number } | undefined)?.key
   }
 }
 
@@ -101,6 +95,8 @@ const binary = (id: BlockId): Uint8Array => Buffer.from(id, 'hex')
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {
+    key: 'select key from block where scope = ? and id = ?',
+    get: `select ${packedColumns} from content where block = (select key from block where scope = ? and id = ?)`,
     insert: 'insert into block (scope, id, kept, sum) values (?, ?, ?, ?)',
     content: 'insert or replace into content (block, bytes) values (?, ?)',
     keep: 'update block set kept = 1, sum = ? where key = ? and kept = 0',

@@ -272,13 +272,16 @@ export const rollBack = (db: DatabaseSync): boolean => {
  * would block the event loop.
  */
 export const patiently = async <T>(wait: number, work: () => T): Promise<T> => {
-  const until = performance.now() + wait
+  let until: number | undefined // Node loads its clock when it is first used, and most processes need none here
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
       return work()
     } catch (error) {
       const code = codeOf(error)
-      if ((code !== busy && code !== locked) || performance.now() >= until) throw error
+      if (code !== busy && code !== locked) throw error
+      const now = performance.now()
+      until ??= now + wait
+      if (now >= until) throw error
     }
     await pauseFor(pause, until)
   }

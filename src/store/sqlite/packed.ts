@@ -4,7 +4,7 @@
  * uncompressed bytes, so a block that does not unpack correctly counts as damaged.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import * as zlib from 'node:zlib'
+import type * as Zlib from 'node:zlib'
 import { nextTurn, sliceBytes } from '../port/slices.ts'
 
 /**
@@ -30,15 +30,17 @@ const doesNotPay = -1
  */
 const piece = 100
 
-/** Undefined in Node 23.0 to 23.7. */
-const { zstdCompressSync, zstdDecompressSync } = zlib as Partial<typeof zlib>
-const options = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 9 } }
+/** Loaded when it is first used: most processes compress nothing. Node 23.0 to 23.7 has no zstd. */
+const zlib = (): Partial<typeof Zlib> & Pick<typeof Zlib, 'constants'> => process.getBuiltinModule('node:zlib')
+const level = 9
 
 const noZstd = (use: 'read' | 'write'): Error =>
   new Error(`Node ${process.version} can't ${use} compressed blocks: use 22.16 or later, but not 23`)
 
 export const pack = (bytes: Uint8Array): Packed => {
+  const { zstdCompressSync, constants } = zlib()
   if (zstdCompressSync === undefined || bytes.length < least) return { bytes, size: null }
+  const options = { params: { [constants.ZSTD_c_compressionLevel]: level } }
   const packed = { bytes: new Uint8Array(zstdCompressSync(bytes, options)), size: bytes.length }
   const pays =
     packed.bytes.length <= bytes.length * 0.75 &&
@@ -82,6 +84,7 @@ export const unpack = (packed: Packed): Uint8Array => (isPlausible(packed) ? unp
 /** Like `unpack`, for bytes of format 1, which had no such bound. */
 export const unpackAny = ({ bytes, size }: Packed): Uint8Array => {
   if (!isPacked({ size })) return bytes
+  const { zstdDecompressSync } = zlib()
   if (zstdDecompressSync === undefined) throw noZstd('read')
   try {
     if (frameIn(bytes).end !== bytes.length) return bytes
@@ -137,7 +140,7 @@ export const packBlocks = async (
   atOnce: (work: () => void) => Promise<void>,
   isStopped: () => boolean = () => false,
 ): Promise<void> => {
-  if (zstdCompressSync === undefined) throw noZstd('write')
+  if (zlib().zstdCompressSync === undefined) throw noZstd('write')
   const next =
     db.prepare(`select block, length(bytes) as length from content where block > ? and size is null and length(bytes) >= ${least}
     order by block limit ${piece}`)

@@ -25,7 +25,7 @@ export class Reader {
   }
 
   async read(scope: string, id: string, range: RowRange): Answer<readonly StoredRow[]> {
-    const placed = this.#together(() =>
+    const place = () =>
       this.#logs.on(scope, id, (log) =>
         right({
           segment: log.segment,
@@ -33,8 +33,8 @@ export class Reader {
             this.#rows.placeAt(log.segment, position),
           ),
         }),
-      ),
-    )
+      )
+    const placed = range.only === undefined ? place() : this.#together(place) // without a kind it is one statement
     if (isLeft(placed)) return placed
     const { segment, positions } = placed.right
     const found: StoredRow[] = []

@@ -247,9 +247,11 @@ export class Rows {
 
 /** The column with the bodies. Node 22 reads text only up to the first NUL. It reads blobs completely. */
 export const bodyColumn = (db: DatabaseSync): string =>
-  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] === 'a\0b'
-    ? 'body'
-    : 'cast(body as blob) as body'
+  (foundColumn ??=
+    Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] === 'a\0b'
+      ? 'body'
+      : 'cast(body as blob) as body')
+let foundColumn: string | undefined
 
 const nodeIn = (position: number, node: unknown): Uint8Array => {
   if (node instanceof Uint8Array) return node

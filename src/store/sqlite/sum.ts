@@ -2,7 +2,6 @@
  * Checksums of columns that no digest covers: names, metadata, the positions of rows. They detect
  * changes by a disk or a bug, but not by someone who can write to the file and recompute them.
  */
-import { crc32 } from 'node:zlib'
 
 /** A value of a SQLite column. */
 type Column = number | bigint | string | Uint8Array | null
@@ -30,7 +29,30 @@ export const sumOf = (...columns: readonly Column[]): number => {
     } else text += typeof column === 'string' ? `${column.length}:${column} ` : `${column} `
   }
   flush(0)
-  return crc32(buffer.subarray(0, length))
+  return crcOf(buffer.subarray(0, length))
+}
+
+/**
+ * The first sums of a process are computed here: to load `node:zlib` takes longer than all of them, and many processes store one
+ * message.
+ */
+const crcOf = (bytes: Uint8Array): number => {
+  if (computed === mostComputed || bytes.length > longest) return process.getBuiltinModule('node:zlib').crc32(bytes)
+  computed += 1
+  return shortCrc(bytes)
+}
+const mostComputed = 32
+const longest = 1024
+let computed = 0
+
+/** The CRC-32, bit by bit. */
+export const shortCrc = (bytes: Uint8Array): number => {
+  let crc = -1
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (0xedb88320 & -(crc & 1))
+  }
+  return ~crc >>> 0
 }
 
 /** Columns are collected in this buffer: one CRC-32 call is faster than one for each column. */
