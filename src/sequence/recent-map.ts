@@ -44,6 +44,7 @@ export class RecentMap<K, V> {
     if (weight > this.#most) return undefined
     this.#entries.set(key, value)
     this.#weight += weight
+    if (this.#weight <= this.#most) return undefined
     let gone: K | undefined
     for (const oldest of this.#entries.keys()) {
       if (this.#weight <= this.#most) break

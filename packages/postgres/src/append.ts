@@ -19,8 +19,8 @@ import { hash } from './sum.ts'
 /** The planned growth of a log: its state before, after, and the planned appends. */
 export interface PlannedAppends {
   readonly before: Log
-  readonly after: Log
-  readonly steps: readonly Step[]
+  after: Log
+  readonly steps: Step[]
 }
 
 interface Step {
@@ -31,23 +31,21 @@ interface Step {
 /** Returns the documents of an append for the search index; undefined if they are to be added later. */
 type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
-/** A log with one more planned append; undefined if the append does not continue it. */
-export const planNextAppend = (
-  { before, after: log, steps }: PlannedAppends,
-  append: CheckedAppend,
-): PlannedAppends | undefined => {
-  if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
-  const step = growLog(log, append, hash)
-  const { head, entries, tokens, peaks } = step
-  const appended = step.rows.length === 0 ? log.appended : step.appended
-  return {
-    before,
-    after: { ...log, head, entries, tokens, peaks, appended },
-    steps: [...steps, { append, growth: step }],
-  }
+export const noneOf = (log: Log): PlannedAppends => ({ before: log, after: log, steps: [] })
+
+/** Adds an append to those planned. False if it does not continue them. */
+export const planNextAppend = (planned: PlannedAppends, append: CheckedAppend): boolean => {
+  const { after: log, steps } = planned
+  if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return false
+  const growth = growLog(log, append, hash)
+  const { head, entries, tokens, peaks } = growth
+  const appended = growth.rows.length === 0 ? log.appended : growth.appended
+  planned.after = { ...log, head, entries, tokens, peaks, appended }
+  steps.push({ append, growth })
+  return true
 }
 
-/** The tables of values that a statement gets, with an array for each column. */
+/** The tables of values that a statement gets: an array for each column, or a value for each if every table has one row. */
 const tables = {
   planned: {
     ...{ log: 'bigint', size: 'bigint', root: 'bytea', new_size: 'bigint', new_root: 'bytea' },
@@ -93,65 +91,78 @@ export const appendStatement = (
   }
   const blocks: (readonly [log: number, block: Block])[] = []
   for (const { before, after, steps } of logs) {
-    lists.planned.push([
-      ...[before.key, before.head.size, bytesOf(before.head.root), after.head.size, bytesOf(after.head.root)],
-      ...[after.entries, after.tokens - before.tokens, Buffer.concat(after.peaks), after.appended ?? null],
-    ])
-    const found = steps.map(({ append, growth: { rows } }) => documentsOf(append, rows))
-    if (found.every((each) => each !== undefined)) {
-      for (const { position, part, terms } of found.flat()) lists.documents.push([before.key, position, part, terms])
-      lists.indexed.push([before.key, before.head.size, after.head.size])
-    }
+    const { key, head: from } = before
+    const { head, entries, tokens, peaks, appended = null } = after
+    const added = tokens - before.tokens
+    const nodes = Buffer.concat(peaks)
+    lists.planned.push([key, from.size, bytea(from.root), head.size, bytea(head.root), entries, added, nodes, appended])
+    const documents: Document[] = []
+    let isIndexed = true
     for (const { append, growth } of steps) {
-      const { from, head } = growth.answer
+      const { answer, rows } = growth
       if (append.operation !== undefined)
-        lists.operations.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
-      for (const { row, position, kind, index, node } of growth.rows) {
-        const { body, at, salt, erased, blocks: named } = row
-        const columns = [before.key, position, placeOf({ kind, index }), node, escapeBody(body), at]
-        const ids = named.length === 0 ? undefined : new Set(named)
-        lists.rows.push([...columns, bytesOrNull(salt), bytesOrNull(erased), ids?.size ?? null])
-        for (const block of ids ?? []) lists.mentions.push([before.key, position, bytesOf(block)])
+        lists.operations.push([key, append.operation, answer.from, answer.head.size, bytea(answer.head.root)])
+      for (const { row, position, kind, index, node } of rows) {
+        const [body, place] = [escapeBody(row.body), placeOf({ kind, index })]
+        const named = row.blocks.length === 0 ? undefined : new Set(row.blocks)
+        const [salt, erased, count] = [byteaOrNull(row.salt), byteaOrNull(row.erased), named?.size ?? null]
+        lists.rows.push([key, position, place, node, body, row.at, salt, erased, count])
+        for (const block of named ?? []) lists.mentions.push([key, position, bytea(block)])
       }
-      for (const block of append.blocks) blocks.push([before.key, block])
-      if (claims(append)) lists.claims.push([before.key, append.lease?.number ?? null])
+      for (const block of append.blocks) blocks.push([key, block])
+      if (claims(append)) lists.claims.push([key, append.lease?.number ?? null])
+      const found = isIndexed ? documentsOf(append, rows) : undefined
+      if (found === undefined) isIndexed = false
+      else for (const document of found) documents.push(document)
     }
+    if (!isIndexed) continue
+    for (const { position, part, terms } of documents) lists.documents.push([key, position, part, terms])
+    lists.indexed.push([key, from.size, head.size])
   }
-  const { operations, mentions, claims: claimed, indexed } = lists
-  const names: Table[] = ['planned', 'rows']
-  if (operations.length > 0) names.push('operations')
-  if (mentions.length > 0) {
+  if (lists.mentions.length > 0) {
     const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
-    for (const [log, { id, bytes }] of inOrder) lists.blocks.push([log, bytesOf(id), bytes])
-    names.push('blocks', 'mentions')
+    for (const [log, { id, bytes }] of inOrder) lists.blocks.push([log, bytea(id), bytes])
   } // a block that no row references is not stored
-  if (claimed.length > 0) names.push('claims')
-  if (indexed.length > 0) names.push('documents', 'indexed')
+  const { operations, mentions, claims: claimed, indexed } = lists
+  const shape =
+    (operations.length > 0 ? 1 : 0) +
+    (mentions.length > 0 ? 2 : 0) +
+    (claimed.length > 0 ? 4 : 0) +
+    (indexed.length > 0 ? 8 : 0)
+  const names = namesByShape[shape] as readonly Table[]
+  const isSingle = names.every((table) => lists[table].length === 1)
   const values: unknown[] = [scope]
-  for (const table of names)
-    for (const column of Object.keys(tables[table]).keys()) values.push(lists[table].map((row) => row[column]))
-  return { text: textOf(schema, names), values, documents: indexed.length > 0 }
+  for (const table of names) {
+    if (isSingle) for (const value of lists[table][0] as readonly unknown[]) values.push(value)
+    else for (const column of Object.keys(tables[table]).keys()) values.push(lists[table].map((row) => row[column]))
+  }
+  const known = texts.get(schema) ?? []
+  if (known.length === 0) texts.set(schema, known)
+  const text = (known[isSingle ? shape + 16 : shape] ??= writeText(schema, names, isSingle))
+  return { text, values, documents: indexed.length > 0 }
 }
 
-/** The texts of statements, by schema and tables. There are sixteen for each schema. */
-const texts = new RecentMap<string, string>(256)
+/** The tables of a statement, by what it has: operations 1, blocks 2, a claimed lease 4, documents 8. */
+const namesByShape = Array.from({ length: 16 }, (_, shape): readonly Table[] => [
+  ...(['planned', 'rows'] as const),
+  ...((shape & 1) > 0 ? (['operations'] as const) : []),
+  ...((shape & 2) > 0 ? (['blocks', 'mentions'] as const) : []),
+  ...((shape & 4) > 0 ? (['claims'] as const) : []),
+  ...((shape & 8) > 0 ? (['documents', 'indexed'] as const) : []),
+])
 
-const textOf = (schema: string, names: readonly Table[]): string => {
-  const key = `${schema} ${names.join()}`
-  const known = texts.get(key)
-  if (known !== undefined) return known
-  const text = writeText(schema, names)
-  texts.set(key, text)
-  return text
-}
+/** The texts of the statements of a schema, by their shapes: of arrays, and from 16 on of single rows. */
+const texts = new RecentMap<string, string[]>(16)
 
-const writeText = (schema: string, names: readonly Table[]): string => {
+
+const writeText = (schema: string, names: readonly Table[], isSingle: boolean): string => {
   /** The values of a table, as one. */
   const values = (table: Table): string => {
     const before = names.slice(0, names.indexOf(table)).flatMap((name) => Object.keys(tables[name]))
     const columns = Object.entries(tables[table])
-    const lists = columns.map(([, type], column) => `$${before.length + 2 + column}::${type}[]`)
-    return `unnest(${lists.join(', ')}) as v (${columns.map(([name]) => name).join(', ')})`
+    const given = columns.map(([, type], column) => `$${before.length + 2 + column}::${type}${isSingle ? '' : '[]'}`)
+    const rows = isSingle ? `(select ${given.join(', ')})` : `unnest(${given.join(', ')})`
+    return `${rows} as v (${columns.map(([name]) => name).join(', ')})`
   }
   const has = (table: Table): boolean => names.includes(table)
   const parts = [`planned as (select * from ${values('planned')})`]
@@ -230,6 +241,8 @@ const writeText = (schema: string, names: readonly Table[]): string => {
   return `with ${[...parts, grow, ...after].join(', ')} select key from grown`
 }
 
-const bytesOrNull = (digits: string | undefined): Buffer | null => (digits === undefined ? null : bytesOf(digits))
+/** Bytes as a value of a statement, from hexadecimal digits. */
+const bytea = (digits: string): string => `\\x${digits}`
+const byteaOrNull = (digits: string | undefined): string | null => (digits === undefined ? null : bytea(digits))
 
 export const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')

@@ -40,7 +40,7 @@ export interface PostgresClient {
   readonly query: (query: {
     readonly text: string
     readonly values: unknown[]
-    readonly name?: string
+    readonly name?: string | undefined
   }) => Promise<{ readonly rows: unknown[] }>
   /**
    * Return the connection to the pool.
@@ -72,9 +72,6 @@ export type Rows = readonly Readonly<Record<string, unknown>>[]
 /** Runs one statement. It is prepared, so the text must be one of a small set. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 
-/** Like `Query`. If `isNamed` is false, the statement is planned for these values. */
-type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
-
 /** The limit of a statement's duration. */
 interface Limit {
   /** Milliseconds. */
@@ -100,7 +97,9 @@ export class Database {
   /** The schema, quoted. */
   readonly schema: string
   readonly #names = new Map<string, string>()
-  readonly #going = new Set<Promise<unknown>>()
+  /** The number of tracked calls that have not ended. */
+  #going = 0
+  #whenIdle: (() => void)[] = []
 
   /** @param limit the limit of each statement. Undefined for a caller's pool, which has its own limits */
   constructor(pool: PostgresPool, place: Place, limit: Limit | undefined) {
@@ -134,33 +133,44 @@ export class Database {
 
   /** Like `read`, but planned for these values. A prepared statement has one plan for all values. */
   async readFresh(text: string, values: readonly unknown[]): Promise<Rows> {
-    return this.#connected((query) => query(text, values, false), 'alone')
+    return this.#alone(text, values, undefined)
   }
 
   /** Run a statement that may change something, as its own transaction. */
-  readonly write: Query = (text, values) => this.#connected((query) => query(text, values), 'alone')
+  readonly write: Query = (text, values = []) => this.#alone(text, values, this.#nameOf(text, values))
+
+  async #alone(text: string, values: readonly unknown[], name: string | undefined): Promise<Rows> {
+    const connection = await this.#connect()
+    try {
+      return await connection.query(text, values, name, this.#most())
+    } finally {
+      connection.release()
+    }
+  }
 
   /**
    * Several statements in one transaction. The server enforces the limit.
    *
    * @param first a statement to send with `begin`
    */
-  transaction<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T> {
-    return this.#connected(async (query, abandon) => {
-      const most = this.#most()
-      const limit = most === undefined ? undefined : `set local statement_timeout = ${most}`
-      try {
-        await query(['begin', limit, first].filter((text) => text !== undefined).join('; '))
-        const result = await work(query)
-        await query('commit')
-        return result
-      } catch (error) {
-        // The original error is thrown. If rollback fails, the connection is closed, so that it
-        // does not return to the pool with its locks.
-        if (!(error instanceof ConnectionLost)) await query('rollback').catch(abandon)
-        throw error
-      }
-    }, 'together')
+  async transaction<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T> {
+    const connection = await this.#connect()
+    const query: Query = (text, values = []) => connection.query(text, values, this.#nameOf(text, values))
+    const most = this.#most()
+    const limit = most === undefined ? undefined : `set local statement_timeout = ${most}`
+    try {
+      await query(['begin', limit, first].filter((text) => text !== undefined).join('; '))
+      const result = await work(query)
+      await query('commit')
+      return result
+    } catch (error) {
+      // The original error is thrown. If rollback fails, the connection is closed, so that it
+      // does not return to the pool with its locks.
+      if (!(error instanceof ConnectionLost)) await query('rollback').catch(() => connection.abandon())
+      throw error
+    } finally {
+      connection.release()
+    }
   }
 
   /**
@@ -195,87 +205,97 @@ export class Database {
   }
 
   /** Makes a close wait for `work`, which may run several statements, even after the close has started. */
-  track<T>(work: () => Promise<T>): Promise<T> {
-    const going = work()
-    const settled = going.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#going.add(settled)
-    void settled.then(() => this.#going.delete(settled))
-    return going
+  async track<T>(work: () => Promise<T>): Promise<T> {
+    this.#going += 1
+    try {
+      return await work()
+    } finally {
+      this.#going -= 1
+      if (this.#going === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
+    }
   }
 
   async idle(): Promise<void> {
-    while (this.#going.size > 0) await Promise.all(this.#going)
+    while (this.#going > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  /**
+   * The name of a prepared statement. It is derived from the text, so that a name never has two: a pool, and the server's
+   * connections behind a pooler, may be shared with other versions of this package. Undefined for a statement without values.
+   */
+  #nameOf(text: string, { length }: readonly unknown[]): string | undefined {
+    if (length === 0) return undefined
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const name = `indelible_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    this.#names.set(text, name)
+    return name
   }
 
   #most(): number | undefined {
     return this.#limit && Math.min(statementLimit.getStore() ?? Infinity, this.#limit.timeout)
   }
 
-  /** @param how `alone`: each statement is limited here; `together`: they are a transaction, limited by the server */
-  async #connected<T>(
-    work: (query: AnyQuery, abandon: () => void) => Promise<T>,
-    how: 'alone' | 'together',
-  ): Promise<T> {
-    let client: PostgresClient
+  async #connect(): Promise<Connection> {
     try {
-      client = await this.#pool.connect()
+      return new Connection(await this.#pool.connect(), this.#limit)
     } catch (error) {
       throw new Unreachable(
         `no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: ${adviceFor(error)}`,
         { cause: error },
       )
     }
-    let broken = false
-    const onError = (): void => {
-      broken = true // a pending statement fails; without this listener, the event would end the process
-    }
-    client.on('error', onError)
+  }
+}
+
+/** A connection of the pool, while it is used. */
+class Connection {
+  readonly #client: PostgresClient
+  readonly #limit: Limit | undefined
+  #isBroken = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(client: PostgresClient, limit: Limit | undefined) {
+    this.#client = client
+    this.#limit = limit
+    client.on('error', this.abandon)
+  }
+
+  /** Closes the connection when it is released. A listener, too: without one, an error would end the process. */
+  readonly abandon = (): void => {
+    this.#isBroken = true // a pending statement fails
+  }
+
+  /**
+   * @param name the name of the prepared statement. Undefined: it is not prepared
+   * @param most the limit in milliseconds, if the server does not enforce one
+   */
+  async query(text: string, values: readonly unknown[], name: string | undefined, most?: number): Promise<Rows> {
+    if (most !== undefined) this.#timer = setTimeout(this.#cancel, most, Math.max(50, most / 10))
     try {
-      return await work(async (text, values = [], isNamed = true) => {
-        const most = how === 'alone' ? this.#most() : undefined
-        let timer: ReturnType<typeof setTimeout> | undefined
-        const end = (every: number): void => {
-          broken = true // a late cancel request must not end the next statement of this connection
-          this.#limit?.cancel(client)
-          timer = setTimeout(end, every, every) // a request that arrives before the statement has no effect
-        }
-        if (most !== undefined) timer = setTimeout(end, most, Math.max(50, most / 10))
-        try {
-          const { rows } = await client.query({
-            text,
-            values: [...values],
-            ...(values.length > 0 && isNamed && { name: this.#nameOf(text) }),
-          })
-          return rows as Rows
-        } catch (error) {
-          if (stateOf(error) !== undefined) throw error
-          broken = true
-          throw new ConnectionLost(
-            `the connection to PostgreSQL was lost before the response arrived (${messageOf(error)})`,
-            {
-              cause: error,
-            },
-          )
-        } finally {
-          clearTimeout(timer)
-        }
-      }, onError)
+      const { rows } = await this.#client.query({ text, values: values as unknown[], name })
+      return rows as Rows
+    } catch (error) {
+      if (stateOf(error) !== undefined) throw error
+      this.abandon()
+      throw new ConnectionLost(
+        `the connection to PostgreSQL was lost before the response arrived (${messageOf(error)})`,
+        { cause: error },
+      )
     } finally {
-      client.release(broken)
-      if (!broken) client.off('error', onError) // a broken one may emit more errors
+      clearTimeout(this.#timer)
     }
   }
 
-  /** A pool may be shared, so the name of a prepared statement is derived from its text. */
-  #nameOf(text: string): string {
-    const known = this.#names.get(text)
-    if (known !== undefined) return known
-    const name = `indelible_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-    this.#names.set(text, name)
-    return name
+  readonly #cancel = (every: number): void => {
+    this.abandon() // a late cancel request must not end the next statement of this connection
+    this.#limit?.cancel(this.#client)
+    this.#timer = setTimeout(this.#cancel, every, every) // a request that arrives before the statement has no effect
+  }
+
+  release(): void {
+    this.#client.release(this.#isBroken)
+    if (!this.#isBroken) this.#client.off('error', this.abandon) // a broken one may emit more errors
   }
 }
 

@@ -28,7 +28,7 @@ import {
   type TextPlaces,
   tokensIn,
 } from 'indelible/internal/store'
-import { appendStatement, planNextAppend } from './append.ts'
+import { appendStatement, noneOf, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
@@ -331,11 +331,11 @@ export class Eraser {
       if (made === false || made === undefined) throw new EraseRefused({ _tag: 'NoSuchLog', id })
       return made.head
     }
-    const growths = planNextAppend({ before: log, after: log, steps: [] }, append)
-    if (growths === undefined) throw new EraseRefused(conflict(id, append.expected, log.head, []))
-    const { text, values } = appendStatement(this.#db.schema, scope, [growths], noDocuments)
+    const planned = noneOf(log)
+    if (!planNextAppend(planned, append)) throw new EraseRefused(conflict(id, append.expected, log.head, []))
+    const { text, values } = appendStatement(this.#db.schema, scope, [planned], noDocuments)
     if ((await query(text, values)).length === 0) throw new EraseRefused(conflict(id, append.expected, log.head, []))
-    return growths.after.head
+    return planned.after.head
   }
 
   /** A log, locked until the end of the transaction. */

@@ -16,7 +16,7 @@ import {
   type StoreFault,
   type UnchangedLog,
 } from 'indelible/internal/store'
-import { appendStatement, bytesOf, planNextAppend } from './append.ts'
+import { appendStatement, bytesOf, noneOf, planNextAppend } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
@@ -143,13 +143,13 @@ export class Logs {
     first: CheckedAppend,
   ): Promise<Log | undefined> {
     const made = await this.#start(run, scope, id, { ...emptyOrigin, appended: first.rows.at(-1)?.at }, meta)
-    const growths = made && planNextAppend({ before: made, after: made, steps: [] }, first)
-    if (growths === undefined) return undefined
-    const { text, values } = appendStatement(this.#db.schema, scope, [growths], (append, rows) =>
+    const planned = made && noneOf(made)
+    if (planned === undefined || !planNextAppend(planned, first)) return undefined
+    const { text, values } = appendStatement(this.#db.schema, scope, [planned], (append, rows) =>
       this.#documents.of(scope, append, rows),
     )
     if ((await run(text, values)).length === 0) throw new StoredBlockDamaged()
-    return growths.after
+    return planned.after
   }
 
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {

@@ -57,7 +57,7 @@ export class OtherWriters {
   /** Records that this process changed a log. */
   changed(key: string): void {
     if (!this.#canNotify || this.#ended) return
-    this.#changed.add(digest(key))
+    this.#changed.add(key)
     this.#gathering ??= setTimeout(() => void this.#notify(), gatherMs).unref()
   }
 
@@ -72,7 +72,7 @@ export class OtherWriters {
     clearTimeout(this.#gathering)
     this.#gathering = undefined
     if (this.#changed.size === 0) return
-    const named = this.#changed.size <= mostNamed ? [...this.#changed] : ['*']
+    const named = this.#changed.size <= mostNamed ? [...this.#changed].map(digest) : ['*']
     this.#changed.clear()
     await this.#send(`${this.#own} ${named.join(' ')}`)
   }

@@ -25,7 +25,7 @@ import {
   repeatedAppend,
   type StoreFault,
 } from 'indelible/internal/store'
-import { appendStatement, bytesOf, planNextAppend, type PlannedAppends } from './append.ts'
+import { appendStatement, bytesOf, noneOf, planNextAppend, type PlannedAppends } from './append.ts'
 import { stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { queryCanceled, faultOf, foreignKey, retryUntil } from './fault.ts'
@@ -39,6 +39,8 @@ type AppendAnswer = Either<StoreFault, AppendedRows>
 interface Job {
   readonly scope: string
   readonly id: string
+  /** Its log, among those of all scopes. */
+  readonly log: string
   readonly append: CheckedAppend
   readonly bytes: number
   readonly answer: (answered: AppendAnswer) => void
@@ -71,18 +73,18 @@ export class Writer {
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<AppendAnswer> {
-    const bytes =
-      append.rows.reduce((sum, { body }) => sum + body.length, 0) +
-      append.blocks.reduce((sum, block) => sum + block.bytes.length, 0)
+    let bytes = 0
+    for (const { body } of append.rows) bytes += body.length
+    for (const block of append.blocks) bytes += block.bytes.length
     return new Promise((answer) => {
-      this.#queue.push({ scope, id, append, bytes, answer })
+      this.#queue.push({ scope, id, log: keyOf(scope, id), append, bytes, answer })
       this.#schedule()
     })
   }
 
   /** Caches the state of a log that was read, for its next append. */
   remember(scope: string, log: Log): void {
-    const key = keyOf({ scope, id: log.id })
+    const key = keyOf(scope, log.id)
     if ((this.#known.get(key)?.head.size ?? -1) < log.head.size) this.#known.set(key, log)
   }
 
@@ -90,7 +92,7 @@ export class Writer {
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    queueMicrotask(() => {
+    void Promise.resolve().then(() => {
       this.#scheduled = false
       while (this.#going < lanes && this.#start()) continue
     })
@@ -100,18 +102,10 @@ export class Writer {
     const batch = this.#nextBatch()
     const [first] = batch
     if (first === undefined) return false
-    const logs = new Set(batch.map(keyOf))
-    for (const log of logs) this.#busy.add(log)
+    for (const { log } of batch) this.#busy.add(log)
     this.#going += 1
-    void this.#finish(first.scope, batch, logs)
+    void this.#commit(first.scope, batch)
     return true
-  }
-
-  async #finish(scope: string, batch: readonly Job[], logs: ReadonlySet<string>): Promise<void> {
-    await this.#commit(scope, batch)
-    for (const log of logs) this.#busy.delete(log)
-    this.#going -= 1
-    this.#schedule()
   }
 
   /** The next jobs of one scope whose logs are not busy, first come first. The order within a log is kept. */
@@ -121,17 +115,16 @@ export class Writer {
     const full = new Set<string>()
     let bytes = 0
     for (const job of this.#queue) {
-      const log = keyOf(job)
       const fits =
-        !this.#busy.has(log) &&
-        !full.has(log) &&
+        !this.#busy.has(job.log) &&
+        !full.has(job.log) &&
         (batch.length === 0 ||
           (batch.length < batchJobs && bytes + job.bytes <= statementBytes && job.scope === batch[0]?.scope))
       if (fits) {
         batch.push(job)
         bytes += job.bytes
       } else {
-        full.add(log)
+        full.add(job.log)
         rest.push(job)
       }
     }
@@ -142,69 +135,70 @@ export class Writer {
   async #commit(scope: string, batch: readonly Job[]): Promise<void> {
     const since = performance.now()
     try {
-      const logs = new Map<string, Job[]>()
-      const recalled = await this.#recall(scope, batch)
+      const areKnown = batch.every(({ log }) => this.#known.has(log))
+      const recalled = areKnown ? undefined : await this.#recall(scope, batch)
       const undone = await this.#together(scope, batch)
-      const seen = undone.length === batch.length ? recalled : undefined // nothing was sent since
-      for (const job of undone) logs.set(keyOf(job), [...(logs.get(keyOf(job)) ?? []), job])
-      // A log that is blocked must not block the others.
-      const rest = [...logs.values()]
-      const lane = async (): Promise<void> => {
-        for (let jobs = rest.shift(); jobs !== undefined; jobs = rest.shift())
-          for (const job of jobs) job.answer(await this.#alone(job, since, seen?.get(keyOf(job))))
-      }
-      await Promise.all(Array.from({ length: Math.min(lanes, rest.length) }, lane))
+      // Nothing was sent since the logs were read, if no job was appended.
+      if (undone.length > 0) await this.#apart(undone, since, undone.length === batch.length ? recalled : undefined)
     } catch (error) {
       const fault = faultOf(error, this.#db.place, 'append')
       for (const job of batch) {
-        this.#known.delete(keyOf(job))
+        this.#known.delete(job.log)
         job.answer(left(fault)) // jobs already answered keep their result
       }
     }
+    for (const { log } of batch) this.#busy.delete(log)
+    this.#going -= 1
+    this.#schedule()
+  }
+
+  /** Append the jobs of each log on their own: a log that is blocked must not block the others. */
+  async #apart(jobs: readonly Job[], since: number, seen: ReadonlyMap<string, Log> | undefined): Promise<void> {
+    const rest = [...Map.groupBy(jobs, ({ log }) => log).values()]
+    const lane = async (): Promise<void> => {
+      for (let next = rest.shift(); next !== undefined; next = rest.shift())
+        for (const job of next) job.answer(await this.#alone(job, since, seen?.get(job.log)))
+    }
+    await Promise.all(Array.from({ length: Math.min(lanes, rest.length) }, lane))
   }
 
   /** Append all jobs that continue their cached logs, in one statement. Returns the jobs that were not appended. */
   async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
-    const growths = new Map<string, { readonly growth: PlannedAppends; readonly jobs: readonly Job[] }>()
-    const rest: Job[] = []
+    const growths = new Map<string, JobsOfLog>()
+    const undone: Job[] = []
     for (const job of batch) {
-      const log = keyOf(job)
-      const before = this.#known.get(log)
-      const { growth, jobs } = growths.get(log) ?? { growth: before && { before, after: before, steps: [] }, jobs: [] }
-      const next = growth && !hasOperation(growth, job) ? planNextAppend(growth, job.append) : undefined
-      if (next === undefined) rest.push(job)
-      else growths.set(log, { growth: next, jobs: [...jobs, job] })
+      const { log } = job
+      const before = growths.has(log) ? undefined : this.#known.get(log)
+      const growth = before === undefined ? growths.get(log) : { ...noneOf(before), log, jobs: [] }
+      if (growth !== undefined && !hasOperation(growth, job) && planNextAppend(growth, job.append)) {
+        growth.jobs.push(job)
+        growths.set(log, growth)
+      } else undone.push(job)
     }
-    if (growths.size === 0) return rest
+    if (growths.size === 0) return batch
     const planned = [...growths.values()]
     let keys: ReadonlySet<number>
     try {
-      const work = (): Promise<ReadonlySet<number>> =>
-        this.#run(
-          scope,
-          planned.map(({ growth }) => growth),
-        )
+      const work = (): Promise<ReadonlySet<number>> => this.#run(scope, planned)
       // One of several logs may be blocked. This leaves time for the others.
       keys = await (planned.length === 1 ? work() : withStatementLimit(this.#db.place.timeout / 2, work))
     } catch (error) {
       // A single log has used all of the time. Jobs outside the statement have time of their own.
-      const isOver = stateOf(error) === queryCanceled && planned.length === 1 && rest.length === 0
+      const isOver = stateOf(error) === queryCanceled && planned.length === 1 && undone.length === 0
       if (stateOf(error) === undefined || isOver) throw error
-      for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
+      for (const { log } of planned) this.#known.delete(log)
       return batch // one of them can't be appended, and must not fail the others
     }
-    const undone = new Set<Job>(rest)
-    for (const { growth, jobs } of planned) {
-      if (keys.has(growth.before.key)) {
-        for (const [index, job] of jobs.entries())
-          job.answer(right((growth.steps[index] as PlannedAppends['steps'][number]).growth.answer)) // a step for each job
-        this.#known.set(keyOf(jobs[0] as Job), growth.after)
+    for (const { log, before, after, steps, jobs } of planned) {
+      if (keys.has(before.key)) {
+        this.#known.set(log, after)
+        for (const [index, { growth }] of steps.entries()) jobs[index]?.answer(right(growth.answer)) // a step for each job
       } else {
-        for (const job of jobs) undone.add(job)
-        this.#known.delete(keyOf(jobs[0] as Job))
+        this.#known.delete(log)
+        for (const job of jobs) undone.push(job)
       }
     }
-    return batch.filter((job) => undone.has(job))
+    return undone.length === 0 ? undone : batch.filter((job) => undone.includes(job))
   }
 
   /**
@@ -231,9 +225,9 @@ export class Writer {
             const unleased = await this.#leases.against(this.#db.read, scope, id, append)
             if (unleased !== undefined) return left(unleased)
             rangeOf(log.head, log.peaks, hash)
-            const growth = planNextAppend({ before: log, after: log, steps: [] }, append)
-            if (growth === undefined) {
-              this.#known.set(keyOf(job), log) // a refused writer will retry
+            const growth = noneOf(log)
+            if (!planNextAppend(growth, append)) {
+              this.#known.set(job.log, log) // a refused writer will retry
               return left(await this.#conflict(log, append.expected, rows))
             }
             try {
@@ -247,14 +241,14 @@ export class Writer {
               if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
               throw error
             }
-            this.#known.set(keyOf(job), growth.after)
+            this.#known.set(job.log, growth.after)
             return right((growth.steps[0] as PlannedAppends['steps'][number]).growth.answer) // the growth has one step
           }
         },
         since,
       )
     } catch (error) {
-      this.#known.delete(keyOf(job))
+      this.#known.delete(job.log)
       return left(damageOr(error, id) ?? faultOf(error, this.#db.place, 'append'))
     }
   }
@@ -288,16 +282,15 @@ export class Writer {
   /** Read the logs that are not cached. Returns the readable ones. */
   async #recall(scope: string, batch: readonly Job[]): Promise<ReadonlyMap<string, Log>> {
     const seen = new Map<string, Log>()
-    const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
-    if (unknown.size === 0) return seen
+    const unknown = new Map(batch.filter(({ log }) => !this.#known.has(log)).map((job) => [job.id, job]))
     const text = `select ${logColumns} from ${this.#db.schema}.log where scope = $1::text and id = any($2::text[])`
     const found = await retryUntil(this.#db.place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const row of found) {
       const log = logOrDamage(row)
       if (log instanceof Damaged || !isSound(log)) continue // `#alone` reads it again and reports the damage
       const job = unknown.get(log.id) as Job // only requested logs are found
-      this.#known.set(keyOf(job), log)
-      seen.set(keyOf(job), log)
+      this.#known.set(job.log, log)
+      seen.set(job.log, log)
     }
     return seen
   }
@@ -346,7 +339,13 @@ export class Writer {
   }
 }
 
-const keyOf = ({ scope, id }: Pick<Job, 'scope' | 'id'>): string => `${scope}\0${id}` // neither contains a NUL
+/** The jobs of a log that are appended in one statement, with their planned appends in the same order. */
+interface JobsOfLog extends PlannedAppends {
+  readonly log: string
+  readonly jobs: Job[]
+}
+
+const keyOf = (scope: string, id: string): string => `${scope}\0${id}` // neither contains a NUL
 
 /** Whether one of the steps has the same operation. Its result then answers both. */
 const hasOperation = ({ steps }: PlannedAppends, { append }: Job): boolean =>
