@@ -11,6 +11,8 @@ import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 /** The key for new rows of a log. */
 export interface OwnKey {
   readonly name: string
+  /** The start of all row bodies encrypted with it. */
+  readonly prefix: string
   readonly key: Uint8Array
   /** The secret of the scope. With a block's digest it determines the block's key. */
   readonly scope: Uint8Array
@@ -28,47 +30,41 @@ export const encryptRows = (
   { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
   { hash, now }: Pick<Store, 'hash' | 'now'>,
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
-  const beginning = rowPrefixOf(own.name)
-  const isOurs = ({ body }: Row): boolean => body.startsWith(beginning)
+  const isOurs = ({ body }: Row): boolean => body.startsWith(own.prefix)
   if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
-  const given = new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
+  const given = blocks.length === 0 ? undefined : new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
   const stored = new Map<BlockId, Uint8Array>()
   const encrypted: Row[] = []
   const attached = new Set<BlockId>()
   for (const [index, row] of rows.entries()) {
-    const stub = row.erased === undefined || isOurs(row) ? undefined : stubFault(row.kind, row.body)
-    if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
     if (isOurs(row)) {
       encrypted.push(row)
       continue
     }
-    const inside = given.size === 0 ? undefined : withBlocks(row, given, own.scope, hash)
+    const { kind, at = now(), salt, erased } = row
+    const stub = erased === undefined ? undefined : stubFault(kind, row.body)
+    if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
+    const inside = given === undefined ? undefined : withBlocks(row, given, own.scope, hash)
     if (inside?.missed === true)
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
-    const ids = [...(inside?.blocks.keys() ?? [])]
-    for (const id of row.blocks ?? []) if (inside?.named.has(id) !== true) attached.add(id)
-    const { kind, at = now(), salt, erased } = row
-    const place = {
-      kind,
-      at,
-      ...(salt !== undefined && { salt }),
-      ...(erased !== undefined && { erased }),
-    }
-    encrypted.push({
-      ...place,
-      body: encryptedRowBody(own, { ...place, position: from + index }, inside?.body ?? row.body, ids),
-      ...(ids.length > 0 && { blocks: ids }),
-    })
+    const ids = inside === undefined ? noIds : [...inside.blocks.keys()]
+    for (const id of row.blocks ?? noIds) if (inside?.named.has(id) !== true) attached.add(id)
+    const place = { kind, position: from + index, at, salt, erased }
+    encrypted.push({ ...row, at, body: encryptedRowBody(own, place, inside?.body ?? row.body, ids), blocks: ids })
   }
   return right({ rows: encrypted, blocks: [...stored.values()], attached: [...attached] })
 }
+
+const noIds: readonly BlockId[] = Object.freeze([])
 
 /** The start of all row bodies encrypted with a key. */
 export const rowPrefixOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
 
 /** The fields of a row beside its text. */
-export type RowBinding = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
+export type RowBinding = Pick<StoredRow, 'kind' | 'position' | 'at'> & {
+  readonly [F in 'salt' | 'erased']?: StoredRow[F] | undefined
+}
 
 /** The stored body of a row. It can only be decrypted as this row, at this position, with these blocks. */
 export const encryptedRowBody = (

@@ -63,7 +63,7 @@ import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkKey, checkRing, type KeyRing } from './ring.ts'
-import { rowPrefixOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
+import { decryptBlock, decryptRow, encryptedRowBody, encryptRows, rowPrefixOf, type OwnKey } from './row-cipher.ts'
 import { deriveKey } from './sealed.ts'
 import { Vault } from './vault.ts'
 
@@ -130,10 +130,10 @@ interface OpenedLog {
 /** The own key of a log; null if it is not encrypted. */
 const keyOf = (known: KnownLog): string | null => known?.own.name ?? null
 
-/** Rows ready for an append to the log with this key. */
 type EncryptedRows = ReturnType<StoreEncryption['rows']>
-type ReadyRows = Extract<EncryptedRows, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
-type Ready = Either<StoreFault, ReadyRows>
+
+/** An append with encrypted rows, and the attachments that have to exist. */
+type Ready = Either<StoreFault, { readonly append: Append; readonly attached: readonly BlockId[] }>
 
 class EncryptingStore {
   readonly #inner: Store
@@ -317,7 +317,7 @@ class EncryptingStore {
     const key = this.#textKeyOf(secret.right)
     return pipe(
       await this.#vault.getOrMake(scopeKey),
-      E.map((scope) => ({ name, key, scope })),
+      E.map((scope) => ({ name, prefix: rowPrefixOf(name), key, scope })),
     )
   }
 
@@ -365,7 +365,7 @@ class EncryptingStore {
     if (given === undefined)
       return left(damagedMeta(log, 'is not what its key encrypted: it was changed without the key'))
     const { keys, from } = encryption
-    const known = { keys, from, own: { name, key: key.right, scope: scope.right } }
+    const known = { keys, from, own: { name, prefix: rowPrefixOf(name), key: key.right, scope: scope.right } }
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
   }
 
@@ -431,18 +431,16 @@ class EncryptingStore {
   }
 
   /** Encrypts rows synchronously, for a log that is cached. */
-  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): EncryptedRows {
+  #encrypted(id: string, append: Parameters<StoreEncryption['rows']>[1]): EncryptedRows {
+    const known = this.#logs.get(id)
+    if (known !== undefined) return encryptRows(known.own, append.expected.size, append, this.#inner)
     if (!this.#logs.has(id)) {
       const reason = 'it was not opened through this store'
       return left(this.#lost.get(id) ?? { ...withoutKeys(id, undefined), reason })
     }
-    const known = this.#logs.get(id)
     const { rows, blocks = [] } = append
-    const continued = known === undefined ? this.#continued(id) : right(undefined)
-    if (isLeft(continued)) return continued
-    return known === undefined
-      ? right({ rows, blocks, attached: [] })
-      : encryptRows(known.own, expected.size, append, this.#inner)
+    const continued = this.#continued(id)
+    return isLeft(continued) ? continued : right({ rows, blocks, attached: [] })
   }
 
   /** Encrypts rows, and rejects those that were encrypted for an earlier log with this id. */
@@ -452,27 +450,38 @@ class EncryptingStore {
     const ownKey = keyOf(known)
     if ((append.ownKey !== undefined && append.ownKey !== ownKey) || rows.some(({ body }) => isOfAnother(known, body)))
       return left({ _tag: 'Diverged', id, expected, actual: expected })
-    return pipe(
-      this.#encrypted(id, append),
-      E.map((stored) => ({ ...stored, ownKey })),
-    )
+    const stored = this.#encrypted(id, append)
+    if (isLeft(stored)) return stored
+    const { blocks, attached } = stored.right
+    // The rows of a plan are encrypted already. Their array identifies it.
+    const isReady = stored.right.rows === rows && append.ownKey !== undefined
+    return right({
+      append: isReady ? append : { ...append, rows: stored.right.rows, blocks, ownKey },
+      attached: append.attached ?? attached,
+    })
   }
 
   /** Appends to a log are sent in the order of their calls, even those that have to wait first. */
-  async #append(id: string, append: Append): Promise<Either<StoreFault, AppendedRows>> {
+  #append(id: string, append: Append): Promise<Either<StoreFault, AppendedRows>> {
     const problem = ownIdFault(id, append)
-    if (problem !== undefined) return left(problem)
+    if (problem !== undefined) return Promise.resolve(left(problem))
+    if (!this.#turns.has(id) && this.#isReady(id)) {
+      const ready = this.#forLog(id, append)
+      if (isLeft(ready)) return Promise.resolve(ready)
+      if (ready.right.attached.length === 0) return this.#sent(id, ready.right.append)
+    }
+    return this.#inTurn(id, append)
+  }
+
+  async #inTurn(id: string, append: Append): Promise<Either<StoreFault, AppendedRows>> {
     const before = this.#turns.get(id)
-    const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
-    if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
-      return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
     const turn = (async (): Promise<
       Either<StoreFault, { readonly answer: Promise<Either<StoreFault, AppendedRows>> }>
     > => {
       await before
       return pipe(
         await this.#prepared(id, append),
-        E.map((rows) => ({ answer: this.#sent(id, append, rows) })),
+        E.map((ready) => ({ answer: this.#sent(id, ready.append) })),
       )
     })()
     this.#turns.set(id, turn)
@@ -495,21 +504,16 @@ class EncryptingStore {
     }
     const ready = this.#forLog(id, append)
     if (isLeft(ready)) return ready
-    const missing = await untilFault(() => this.#missing(append.attached ?? ready.right.attached))
+    const missing = await untilFault(() => this.#missing(ready.right.attached))
     return isLeft(missing) ? missing : ready
   }
 
-  async #sent(
-    id: string,
-    append: Append,
-    { rows, blocks, ownKey }: ReadyRows,
-  ): Promise<Either<StoreFault, AppendedRows>> {
-    const ready = { ...append, rows, blocks, ownKey } // the same array, which identifies its plan
-    const appended = await appendPlanned(this.#inner, id, ready)
+  async #sent(id: string, append: Append): Promise<Either<StoreFault, AppendedRows>> {
+    const appended = await appendPlanned(this.#inner, id, append)
     if (!isLeft(appended)) return appended
     if (appended.left._tag === 'OperationMismatch') {
       const { left: fault } = appended
-      return untilFault(() => this.#repeated(id, ready, fault))
+      return untilFault(() => this.#repeated(id, append, fault))
     }
     if (appended.left._tag !== 'Conflict') return appended
     const missed = await this.#decrypted(id, appended.left.missed)
@@ -749,7 +753,7 @@ const isUnreadable = ({ _tag }: StoreFault): boolean =>
  * but has no key id.
  */
 const isOfAnother = (known: KnownLog, body: string): boolean => {
-  if (known !== undefined && body.startsWith(rowPrefixOf(known.own.name))) return false
+  if (known !== undefined && body.startsWith(known.own.prefix)) return false
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }

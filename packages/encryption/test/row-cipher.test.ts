@@ -1,5 +1,9 @@
 /** A text of a row opens as that row alone; and what was sealed by earlier versions still opens. */
-import { expect, it } from 'vitest'
+import crypto, { createHash } from 'node:crypto'
+import { createSession, memoryStore, user, type Store } from 'indelible'
+import { expect, it, vi } from 'vitest'
+import { keyRing } from '../src/ring.ts'
+import { withKeys } from '../src/with-keys.ts'
 import { decryptRow, encryptedRowBody, type RowBinding } from '../src/row-cipher.ts'
 
 const key = new Uint8Array(32).fill(7)
@@ -63,3 +67,27 @@ it.each(['none', 'node:crypto', 'node:buffer'])(
     expect(loaded.native).toBeUndefined()
   },
 )
+
+it('an append encrypts each row once, derives no key, and hashes as often as a plain one', async () => {
+  const calls = [vi.spyOn(crypto, 'createCipheriv'), vi.spyOn(crypto, 'createHmac')]
+  try {
+    const counted = async (withRing: (store: Store) => Store): Promise<readonly number[]> => {
+      let hashes = 0
+      const hash = (bytes: Uint8Array): Uint8Array => {
+        hashes += 1
+        return createHash('sha256').update(bytes).digest()
+      }
+      const session = await createSession(withRing(memoryStore({ hash })))
+      await session.append(user('first'))
+      for (const call of calls) call.mockClear()
+      hashes = 0
+      for (let index = 0; index < 8; index++) await session.append(user(`message ${index}`))
+      return [hashes, ...calls.map(({ mock }) => mock.calls.length)]
+    }
+    const [hashes] = await counted((store) => store)
+    const ring = keyRing([{ id: 'host', key }])
+    expect(await counted((store) => withKeys(store, ring))).toEqual([hashes, 8, 0])
+  } finally {
+    for (const call of calls) call.mockRestore()
+  }
+})
