@@ -97,7 +97,7 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
       return [renamedCall(part, names.get(call) ?? part.id)]
     })
     if (content.length > 0 || message.content.length === 0) result.push(withContent(message, content))
-    result.push(...moved)
+    for (const answer of moved) result.push(answer)
     position += 1
   }
   const repairs = problems.map((problem): Repair => Object.freeze({ problem, done: repairOf[problem._tag] }))

@@ -44,14 +44,14 @@ export const redactedEvents = (
       else known.push(piece)
       return piece
     })
-  const redacted = new Map<string, string[]>()
+  const redacted = new Map<string, Iterator<string>>()
   for (const [name, texts] of pieces) {
     const text = texts.join('')
     const whole = redact(text)
-    if (whole !== text) redacted.set(name, [whole, ...texts.slice(1).map(() => '')])
+    if (whole !== text) redacted.set(name, [whole, ...texts.slice(1).map(() => '')].values())
   }
   return events.map((event) => {
-    const changed = visitPieces(event, (name, piece) => redacted.get(name)?.shift() ?? piece)
+    const changed = visitPieces(event, (name, piece) => redacted.get(name)?.next().value ?? piece)
     return redactedJson(changed, redact)
   })
 }

@@ -27,7 +27,7 @@ const callsOf = ({ messages, notes, origin }: Source): readonly UsageCall[] => {
   const positions = answersIn(messages)
   const { agentId, isSidechain, parent_thread_id: parent } = metadata
   const isAgent = typeof agentId === 'string' || isSidechain === true || typeof parent === 'string'
-  const placed = calls.map((call) => ({ call, position: positions.get(nameOf(call))?.shift() }))
+  const placed = calls.map((call) => ({ call, position: positions.get(nameOf(call))?.next().value }))
   const hasPlaces = placed.some(({ position }) => position !== undefined)
   const requests = new ClaudeRequests(typeof agentId === 'string' ? agentId : undefined)
   let [last, next] = [-1, 0]
@@ -136,7 +136,7 @@ export const packedCallsOf = (transcript: Source): PackedCalls | undefined => {
 }
 
 /** The positions of counted answers, by what names their calls. Of an answer in several messages the last counts. */
-const answersIn = (messages: Source['messages']): Map<string, number[]> => {
+const answersIn = (messages: Source['messages']): ReadonlyMap<string, Iterator<number, undefined>> => {
   const last = new Map<string, number>()
   const found = messages.map((message, position) => {
     const use = callUsageOf(message)
@@ -151,7 +151,7 @@ const answersIn = (messages: Source['messages']): Map<string, number[]> => {
     if (there === undefined) positions.set(name, [position])
     else there.push(position)
   }
-  return positions
+  return new Map([...positions].map(([name, at]) => [name, at.values()]))
 }
 
 const nameOf = ({ model, usage }: Pick<UsageCall, 'model' | 'usage'>): string =>

@@ -41,11 +41,12 @@ const chat = (value: JsonObject): Conversation => {
   for (let id = textIn(value, 'current_node') ?? leaf?.[0]; id !== undefined && !seen.has(id);) {
     seen.add(id)
     const node = objectIn(mapping, id)
-    path.unshift(node)
+    path.push(node)
     id = textIn(node, 'parent') ?? parents.get(id)
   }
-  const others = Object.values(mapping).filter(
-    (node) => isObject(node) && isObject(node['message']) && !path.includes(node),
+  path.reverse()
+  const others = Object.entries(mapping).filter(
+    ([id, node]) => isObject(node) && isObject(node['message']) && !seen.has(id),
   ).length
   if (others > 0) origin.aside('item of another branch', others)
   for (const { message } of path) if (isObject(message)) origin.model(objectIn(message, 'metadata')['model_slug'])

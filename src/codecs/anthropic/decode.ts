@@ -107,7 +107,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
     messages.push(readResponse(wire))
   else {
     if (!isObject(wire)) throw new Unexpected([], 'an object with messages, or an array of them', wire)
-    beside.push(...lossesForUnread(wire, ['system', 'messages'], 'request'))
+    for (const loss of lossesForUnread(wire, ['system', 'messages'], 'request')) beside.push(loss)
     if (wire['system'] !== undefined) messages.push(readIn(wire, 'system', readSystem))
     readIn(wire, 'messages', (list) => readMessages(aList(list), messages, true))
   }

@@ -198,7 +198,7 @@ class Request {
         kept: before === 'user' ? this.#waiting.flatMap(({ kept }) => kept) : [],
         position: first.position,
       })
-    else this.#system.push(...this.#waiting)
+    else for (const one of this.#waiting) this.#system.push(one)
     this.#waiting = []
   }
 

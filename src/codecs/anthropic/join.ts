@@ -6,6 +6,7 @@
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
 import { isObject, jsonIn, ownField, textOrEmpty } from '../../json/index.ts'
+import { isIndex, JoinedItems } from '../joined-items.ts'
 import { mergeCounts } from '../usage-counts.ts'
 
 type Fields = { [field: string]: unknown }
@@ -23,7 +24,7 @@ export interface JoinedBlock {
 /** Joins events as they arrive. */
 export class JoinedMessage {
   #message: Fields | undefined
-  #blocks: JoinedBlock[] = []
+  #blocks = new JoinedItems<JoinedBlock>()
   /** Whether the last event of the answer came. */
   ended = false
 
@@ -45,13 +46,13 @@ export class JoinedMessage {
   }
 
   get blocks(): readonly JoinedBlock[] {
-    return this.#blocks
+    return this.#blocks.all
   }
 
   /** The body so far; undefined before its first event. */
   get body(): Fields | undefined {
-    if (this.#message === undefined && this.#blocks.length === 0) return undefined
-    const content = this.#blocks.map((block) => blockWire(block, this.ended))
+    if (this.#message === undefined && this.#blocks.size === 0) return undefined
+    const content = this.#blocks.all.map((block) => blockWire(block, this.ended))
     return { type: 'message', role: 'assistant', ...this.#message, content }
   }
 
@@ -60,9 +61,9 @@ export class JoinedMessage {
     const before = this.#message ?? {}
     const usage = isObject(message) ? ownField(message as Fields, 'usage') : undefined
     this.#message = { ...before, ...(isObject(message) && message) }
-    if (this.#blocks.length === 0 && isObject(usage))
+    if (this.#blocks.size === 0 && isObject(usage))
       this.#message['usage'] = mergeCounts(ownField(before, 'usage'), usage as Fields)
-    this.#blocks = []
+    this.#blocks = new JoinedItems()
   }
 
   #finish(delta: unknown, usage: unknown): void {
@@ -74,19 +75,18 @@ export class JoinedMessage {
   }
 
   #begin(given: unknown, fields: Fields): JoinedBlock {
-    const index = isIndex(given) ? given : (this.#blocks.at(-1)?.index ?? -1) + 1
-    const here = this.#at(index)
+    const index = this.#blocks.indexOr(given)
+    const here = this.#blocks.at(index)
     // The same start again.
     if (here !== undefined && here.fields['id'] !== undefined && here.fields['id'] === fields['id']) return here
     const block: JoinedBlock = { index, fields: { ...fields }, input: '', ended: false }
-    const later = here === undefined ? this.#blocks.findIndex((one) => one.index > index) : -1
-    this.#blocks.splice(later === -1 ? this.#blocks.length : later, 0, block)
+    this.#blocks.add(block)
     return block
   }
 
   /** The last block with that index; without an index, the last block. */
   #at(index: unknown): JoinedBlock | undefined {
-    return isIndex(index) ? this.#blocks.findLast((block) => block.index === index) : this.#blocks.at(-1)
+    return isIndex(index) ? this.#blocks.at(index) : this.#blocks.last
   }
 
   #grow(index: unknown, { type, ...fields }: Fields): JoinedBlock | undefined {
@@ -94,7 +94,8 @@ export class JoinedMessage {
     if (type === 'input_json_delta') block.input += textOrEmpty(fields['partial_json'])
     else if (type === 'citations_delta') {
       const before = block.fields['citations']
-      block.fields['citations'] = [...(Array.isArray(before) ? (before as unknown[]) : []), fields['citation']]
+      if (Array.isArray(before)) before.push(fields['citation'])
+      else block.fields['citations'] = [fields['citation']]
     } else
       // A delta's fields are those of its block, which also covers new kinds of deltas.
       for (const [field, value] of Object.entries(fields)) {
@@ -105,8 +106,6 @@ export class JoinedMessage {
     return block
   }
 }
-
-const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 /** The block that a delta belongs to, where its start is missing. */
 const blockOfDelta: ReadonlyMap<unknown, Fields> = new Map<unknown, Fields>([

@@ -91,7 +91,7 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
   if (wire['contents'] === undefined && Array.isArray(wire['candidates'])) return readResponse(wire, calls)
   const snake = wire['systemInstruction'] === undefined && wire['system_instruction'] !== undefined
   const system = snake ? 'system_instruction' : 'systemInstruction'
-  beside.push(...lossesForUnread(wire, [system, 'contents'], 'request'))
+  for (const loss of lossesForUnread(wire, [system, 'contents'], 'request')) beside.push(loss)
   const contents = readIn(wire, 'contents', (list) =>
     Array.isArray(list)
       ? readContents(aList(list), calls, false)

@@ -28,6 +28,8 @@ interface Piece {
 class Call {
   readonly fields: Fields = {}
   readonly place: number
+  /** The number of calls that began before it. */
+  readonly position: number
   readonly #input = new JsonProgress()
   #isWhole = false
   id: string | undefined
@@ -35,8 +37,9 @@ class Call {
   /** A piece that repeats the name after complete arguments. If more arguments follow, it began another call. */
   repeated: Piece | undefined
 
-  constructor(place: number) {
+  constructor(place: number, position: number) {
     this.place = place
+    this.position = position
   }
 
   get state(): 'empty' | 'open' | 'complete' {
@@ -87,6 +90,10 @@ const joinedName = (before: string, more: string, mayGrow: boolean): string =>
 export class JoinedCalls {
   readonly #calls: Call[] = []
   readonly #at = new Map<unknown, Call>()
+  /** The last call of each id. */
+  readonly #byId = new Map<string, Call>()
+  /** The calls that may lack arguments, in the order in which they began. */
+  readonly #open: Call[] = []
   /** The call of the last piece. */
   #last: Call | undefined
   #legacy: Call | undefined
@@ -97,8 +104,12 @@ export class JoinedCalls {
     return (Array.isArray(list) ? (list as readonly unknown[]) : [list]).filter(isObject).map((item): ChatGrowth => {
       const piece = pieceOf(item as Fields)
       const call = this.#callOf(piece, touched)
+      const before = call.state
       const text = call.add(piece)
       this.#last = call
+      if (before === 'complete' && call.state !== 'complete') this.#open.push(call)
+      if (call.id !== undefined && (this.#byId.get(call.id)?.position ?? 0) <= call.position)
+        this.#byId.set(call.id, call)
       touched.add(call)
       const message = (): Fields => ({ role: 'assistant', tool_calls: [wholeCall(call.fields)] })
       return { key: call, field: 'tool_calls', text, message }
@@ -107,7 +118,7 @@ export class JoinedCalls {
 
   /** Adds a piece of the only call in the form before calls had ids. */
   takeLegacy(call: Fields): void {
-    this.#legacy ??= new Call(0)
+    this.#legacy ??= new Call(0, 0)
     this.#legacy.add(pieceOf({ function: call }))
   }
 
@@ -123,13 +134,14 @@ export class JoinedCalls {
 
   /** The last call that still lacks arguments, if any. */
   get #unfinished(): Call | undefined {
-    return this.#calls.findLast(({ state }) => state !== 'complete') ?? this.#last
+    while (this.#open.at(-1)?.state === 'complete') this.#open.pop()
+    return this.#open.at(-1) ?? this.#last
   }
 
   #callOf(piece: Piece, touched: ReadonlySet<Call>): Call {
     const { index, id, name } = piece
     const here = index === undefined ? undefined : this.#at.get(index)
-    const withId = id === undefined ? undefined : this.#calls.findLast((call) => call.id === id)
+    const withId = id === undefined ? undefined : this.#byId.get(id)
     const last = this.#last?.state === 'complete' && name === undefined ? this.#unfinished : this.#last
     const isNext = index !== undefined && here === undefined && (id !== undefined || name !== undefined)
     const known = here !== undefined && (withId === undefined || here.id === id) ? here : (withId ?? here ?? last)
@@ -149,8 +161,9 @@ export class JoinedCalls {
 
   #begin({ index }: Piece): Call {
     const place = typeof index === 'number' ? index : (this.#last?.place ?? 0)
-    const call = new Call(place)
+    const call = new Call(place, this.#calls.length)
     this.#calls.push(call)
+    this.#open.push(call)
     if (index !== undefined) this.#at.set(index, call)
     return call
   }

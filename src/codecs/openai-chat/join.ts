@@ -30,7 +30,7 @@ export class JoinedCompletion {
       const known = this.#choices.get(index) ?? new JoinedChoice()
       this.#choices.set(index, known)
       const pieces = known.take(choice as Fields)
-      if (index === 0) grown.push(...pieces)
+      if (index === 0) for (const piece of pieces) grown.push(piece)
       this.#count(choice['usage']) // Moonshot
     }
     return grown
@@ -94,9 +94,9 @@ class JoinedChoice {
     const grown: ChatGrowth[] = []
     for (const [field, value] of Object.entries(delta)) {
       if (value === null || value === undefined || field === 'role' || field === '__proto__') continue
-      if (field === 'tool_calls') grown.push(...this.#calls.take(value))
+      if (field === 'tool_calls') for (const piece of this.#calls.take(value)) grown.push(piece)
       else if (field === 'function_call' && isObject(value)) this.#calls.takeLegacy(value as Fields)
-      else grown.push(...this.#grow(field, value))
+      else for (const piece of this.#grow(field, value)) grown.push(piece)
     }
     return grown
   }
@@ -156,24 +156,61 @@ const fixedFields: ReadonlySet<string> = new Set(['id', 'type', 'index', 'name',
  * content, also a text after a text.
  */
 const addItem = (list: Fields[], item: Fields, isContent: boolean): Fields => {
-  const { type, index, id } = item
-  const known =
-    index === undefined || index === null
-      ? isContent && isTextItem(item) && list.at(-1)?.['type'] === type && isTextItem(list.at(-1) as Fields)
-        ? list.at(-1)
-        : undefined
-      : list.findLast(
-          (one) =>
-            one['type'] === type &&
-            one['index'] === index &&
-            (id === undefined || id === null || one['id'] === undefined || one['id'] === id),
-        )
+  const last = list.at(-1)
+  const hasIndex = item['index'] !== undefined && item['index'] !== null
+  const isText = isContent && isTextItem(item) && isObject(last) && isTextItem(last) && last['type'] === item['type']
+  const items = hasIndex ? itemsOf(list) : lists.get(list)
+  const known = hasIndex ? items?.find(item) : isText ? last : undefined
   if (known === undefined || Object.values(item).some(isObject)) {
     const own = { ...item }
     list.push(own)
+    items?.add(own)
     return own
   }
   mergeFields(known, item)
+  items?.add(known)
+  return known
+}
+
+/** The items of a list by their type, index and id. */
+class ListItems {
+  readonly #positions = new Map<Fields, number>()
+  /** The last item of each type and index: of all ids, and of each one. */
+  readonly #last = new Map<unknown, Map<unknown, { any: Fields; readonly byId: Map<unknown, Fields> }>>()
+
+  add(item: Fields): void {
+    const { type, index, id } = item
+    if (!this.#positions.has(item)) this.#positions.set(item, this.#positions.size)
+    const ofType = this.#last.get(type) ?? new Map<unknown, { any: Fields; readonly byId: Map<unknown, Fields> }>()
+    this.#last.set(type, ofType)
+    const here = ofType.get(index) ?? { any: item, byId: new Map<unknown, Fields>() }
+    ofType.set(index, here)
+    here.any = this.#laterOf(here.any, item)
+    here.byId.set(id, this.#laterOf(here.byId.get(id) ?? item, item))
+  }
+
+  /** The last item with that type and index, and that id if both have one. */
+  find({ type, index, id }: Fields): Fields | undefined {
+    const here = this.#last.get(type)?.get(index)
+    if (here === undefined || id === undefined || id === null) return here?.any
+    const named = here.byId.get(id)
+    const unnamed = here.byId.get(undefined)
+    if (unnamed === undefined || unnamed['id'] !== undefined) return named
+    return named === undefined ? unnamed : this.#laterOf(named, unnamed)
+  }
+
+  #laterOf(one: Fields, other: Fields): Fields {
+    return (this.#positions.get(one) as number) > (this.#positions.get(other) as number) ? one : other
+  }
+}
+
+/** The items of the lists of answers that are being joined. */
+const lists = new WeakMap<readonly unknown[], ListItems>()
+
+const itemsOf = (list: readonly unknown[]): ListItems => {
+  const known = lists.get(list) ?? new ListItems()
+  if (!lists.has(list)) for (const item of list) if (isObject(item)) known.add(item as Fields)
+  lists.set(list, known)
   return known
 }
 

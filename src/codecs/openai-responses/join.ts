@@ -5,6 +5,7 @@
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
 import { isObject, listOrEmpty, textOrEmpty } from '../../json/index.ts'
+import { isIndex, JoinedItems } from '../joined-items.ts'
 
 type Fields = { [field: string]: unknown }
 
@@ -19,7 +20,11 @@ interface JoinedItem {
 /** Joins events as they arrive. */
 export class JoinedEvents {
   #response: Fields | undefined
-  readonly #items: JoinedItem[] = []
+  readonly #items = new JoinedItems<JoinedItem>()
+  /** The last item of each id, and of each id of a type. */
+  readonly #byId = new Map<string, JoinedItem>()
+  /** The items of each type that are not whole, also by their index: the last one is the last of the list. */
+  readonly #open = new Map<unknown, Map<number | undefined, JoinedItem[]>>()
   #isComplete = false
   /** Whether the last event of the answer came. */
   ended = false
@@ -43,54 +48,79 @@ export class JoinedEvents {
 
   /** The body so far; undefined before its first event. */
   get body(): Fields | undefined {
-    if (this.#response === undefined && this.#items.length === 0) return undefined
+    if (this.#response === undefined && this.#items.size === 0) return undefined
     const output = this.#response?.['output']
     const list = Array.isArray(output) ? (output as unknown[]) : []
-    if (this.ended && list.length >= this.#items.length) return { ...this.#response, output: list }
+    if (this.ended && list.length >= this.#items.size) return { ...this.#response, output: list }
     const status = this.#isComplete ? 'completed' : 'incomplete'
-    const items = this.#items.map(({ fields, done }) => (done ? fields : openItem(fields, status)))
+    const items = this.#items.all.map(({ fields, done }) => (done ? fields : openItem(fields, status)))
     return { ...this.#response, output: items.length > 0 ? items : list }
   }
 
-  #begin(given: unknown, fields: Fields): JoinedItem {
-    const index = isIndex(given) ? given : (this.#items.at(-1)?.index ?? -1) + 1
-    const isKnown = this.#items.some((one) => one.index === index)
-    const later = isKnown ? -1 : this.#items.findIndex((one) => one.index > index)
-    const item: JoinedItem = { index, fields, done: false }
-    this.#items.splice(later === -1 ? this.#items.length : later, 0, item)
+  #begin(index: unknown, fields: Fields): JoinedItem {
+    const item: JoinedItem = { index: this.#items.indexOr(index), fields, done: false }
+    this.#items.add(item)
+    this.#name(item)
+    const { type } = fields
+    const open = this.#open.get(type) ?? new Map<number | undefined, JoinedItem[]>()
+    this.#open.set(type, open)
+    for (const key of [item.index, undefined]) {
+      const known = open.get(key)
+      if (known === undefined) open.set(key, [item])
+      else known.push(item)
+    }
     return item
   }
 
   #end(index: unknown, fields: Fields): void {
-    const known = this.#items.findLast((one) => isSame(one.fields, fields)) ?? this.#openAt(index, fields['type'])
-    const item = known ?? this.#begin(index, fields)
+    const known = namesOf(fields)
+      .map((name) => this.#byId.get(name))
+      .find((item) => item !== undefined && isSame(item.fields, fields))
+    const item = known ?? this.#openAt(index, fields['type']) ?? this.#begin(index, fields)
     item.fields = fields
     item.done = true
+    this.#name(item)
   }
 
   /** The item that an event is about: by its id, or by its index, because some servers give every event another id. */
   #itemOf(index: unknown, id: unknown, made: Fields): JoinedItem {
     const type = made['type']
     const hasId = typeof id === 'string'
+    const named = hasId ? this.#byId.get(id) : undefined
     return (
-      (hasId ? this.#items.findLast(({ fields }) => fields['id'] === id) : undefined) ??
+      (named?.fields['id'] === id ? named : undefined) ??
       (isIndex(index) || !hasId ? this.#openAt(index, type) : undefined) ??
       this.#begin(index, { ...made, ...(hasId && { id }) })
     )
   }
 
   #openAt(index: unknown, type: unknown): JoinedItem | undefined {
-    return this.#items.findLast(
-      (item) => !item.done && item.fields['type'] === type && (!isIndex(index) || item.index === index),
-    )
+    const items = this.#open.get(type)?.get(isIndex(index) ? index : undefined) ?? []
+    while (items.at(-1)?.done === true) items.pop()
+    return items.at(-1)
+  }
+
+  /** Makes an item known by its ids. Of items with one id, the last of the list is known by it. */
+  #name(item: JoinedItem): void {
+    const { id } = item.fields
+    for (const name of typeof id === 'string' ? [id, ...namesOf(item.fields)] : namesOf(item.fields)) {
+      const known = this.#byId.get(name)
+      if (known === undefined || this.#items.placeOf(known) <= this.#items.placeOf(item)) this.#byId.set(name, item)
+    }
   }
 }
 
-const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
+const idFields = ['call_id', 'id'] as const
+
+/** The ids of an item together with its type. */
+const namesOf = (fields: Fields): readonly string[] =>
+  idFields.flatMap((field) =>
+    typeof fields[field] === 'string' ? [`${String(fields['type'])} ${field} ${fields[field]}`] : [],
+  )
 
 const isSame = (one: Fields, other: Fields): boolean =>
   one['type'] === other['type'] &&
-  (['call_id', 'id'] as const).some((field) => typeof other[field] === 'string' && one[field] === other[field])
+  idFields.some((field) => typeof other[field] === 'string' && one[field] === other[field])
 
 /** A change of an item by an event. */
 interface Growing {
@@ -116,7 +146,8 @@ const kindOf = (event: { readonly [field: string]: unknown }): Growing | undefin
       item: message,
       grow: (item, { content_index: at, annotation }) => {
         const target = partAt(item, 'content', at, { type: 'output_text', text: '', annotations: [] })
-        target['annotations'] = [...listOrEmpty(target['annotations']), annotation]
+        if (Array.isArray(target['annotations'])) target['annotations'].push(annotation)
+        else target['annotations'] = [annotation]
       },
     }
   return undefined
@@ -187,7 +218,11 @@ const partAt = (item: Fields, list: string, index: unknown, made: Fields): Field
   const parts = listOrEmpty(item[list]) as Fields[]
   item[list] = parts
   const at = isIndex(index) ? Math.min(index, parts.length) : Math.max(0, parts.length - 1)
-  return (parts[at] ??= { ...made })
+  const { annotations } = made
+  return (parts[at] ??= {
+    ...made,
+    ...(Array.isArray(annotations) && { annotations: [...(annotations as unknown[])] }),
+  })
 }
 
 /** An item that did not come whole, with the fields of a whole one. */

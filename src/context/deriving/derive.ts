@@ -132,7 +132,7 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
   let tail: readonly Shown[] = []
   if (epoch.next < view.length) {
     const open = groupAt(view, epoch.next)
-    tail = withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Set(epoch.ids))
+    tail = withOwnIds(epoch.ranges.length === 0 ? open.shown : shownNew(planning, open), new Map(epoch.ids))
   }
   let total = (epoch.sums.at(-1) as number) + tokensIn(tail, count)
   let factor = Math.max(epoch.factor, factorAt(read, endOf(view), budget + reserved))

@@ -138,9 +138,9 @@ const readGroup = (view: View<Message>, from: number): Group => {
   const own: { readonly message: Message | undefined; readonly position: number; readonly isMended: boolean }[] = []
   const orphans: Shown[] = []
   const calls: Call[] = []
-  const ids = new Set<string>()
-  /** The unanswered calls of the latest message with calls, by recorded id. */
-  let waiting = new Map<string, Call[]>()
+  const ids: UsedIds = new Map()
+  /** The calls of the latest message with calls, by recorded id, and how many of them have a result. */
+  let waiting = new Map<string, { readonly calls: Call[]; answered: number }>()
   let callsAt = -1
   let to = from
   for (; to < view.length; to++) {
@@ -153,13 +153,15 @@ const readGroup = (view: View<Message>, from: number): Group => {
     const unpaired: ToolResultPart[] = []
     for (const part of message.content) {
       if (part.type === 'tool_result') {
-        const call = waiting.get(part.callId)?.shift()
-        if (call === undefined) {
+        const same = waiting.get(part.callId)
+        const call = same?.calls[same.answered]
+        if (same === undefined || call === undefined) {
           unpaired.push(part)
           continue
         }
         call.isAnswered = true
-        if (waiting.get(part.callId)?.length === 0) waiting.delete(part.callId)
+        same.answered += 1
+        if (same.answered === same.calls.length) waiting.delete(part.callId)
         parts.push(renamedResult(part, call.id))
         continue
       }
@@ -170,12 +172,11 @@ const readGroup = (view: View<Message>, from: number): Group => {
         continue
       }
       callsAt = to
-      const call: Call = { id: freeId(part.id, ids), name: part.name, position, isAnswered: false }
-      ids.add(call.id)
+      const call: Call = { id: ownId(part.id, ids), name: part.name, position, isAnswered: false }
       calls.push(call)
       const same = waiting.get(part.id)
-      if (same === undefined) waiting.set(part.id, [call])
-      else same.push(call)
+      if (same === undefined) waiting.set(part.id, { calls: [call], answered: 0 })
+      else same.calls.push(call)
       parts.push(renamedCall(part, call.id))
     }
     if (message.content.length === 0) waiting = new Map()
@@ -186,6 +187,7 @@ const readGroup = (view: View<Message>, from: number): Group => {
   const isComplete = waiting.size === 0 && !isOnlyReasoning(view.at(to - 1) as Message)
   const isOpen = !isComplete && to === view.length
   const shown: Shown[] = []
+  let next = 0 // the calls are in the order of their messages
   for (const { message, position, isMended } of own) {
     if (message !== undefined)
       shown.push({
@@ -193,20 +195,28 @@ const readGroup = (view: View<Message>, from: number): Group => {
         source: Object.freeze({ type: 'clone', position, ...(isMended && { mended: true as const }) }),
         position,
       })
-    for (const call of calls)
-      if (call.position === position && !call.isAnswered)
-        shown.push(missingResult(call, isOpen ? 'interrupted' : 'unanswered'))
+    for (let call = calls[next]; call?.position === position; call = calls[++next])
+      if (!call.isAnswered) shown.push(missingResult(call, isOpen ? 'interrupted' : 'unanswered'))
   }
   // After the results of the group, which nothing may interrupt.
-  shown.push(...orphans)
+  for (const orphan of orphans) shown.push(orphan)
   return { from, to, shown, hasCalls: calls.length > 0, isComplete, isOpen }
 }
 
-/** The id itself, or with a number if it is used. */
-const freeId = (id: string, used: ReadonlySet<string>): string => {
-  let free = id
-  for (let number = 2; used.has(free); number++) free = `${id}_${number}`
-  return free
+/** Used ids, with the last number that was tried for a repetition. */
+export type UsedIds = Map<string, number>
+
+/** The id itself, or with a number if it is used. It is used from now on. */
+const ownId = (id: string, used: UsedIds): string => {
+  let number = used.get(id)
+  let own = id
+  if (number !== undefined) {
+    do own = `${id}_${++number}`
+    while (used.has(own))
+    used.set(id, number)
+  }
+  used.set(own, 1)
+  return own
 }
 
 const missingResult = ({ id, name, position }: Call, reason: 'unanswered' | 'interrupted'): Shown => ({
@@ -236,7 +246,7 @@ const orphanResult = (recorded: Message, parts: readonly ToolResultPart[], posit
 const longestOrphan = 2000
 
 /** The messages with call ids of their own: an id that the context already uses gets a number. `used` grows. */
-export const withOwnIds = (messages: readonly Shown[], used: Set<string>): readonly Shown[] => {
+export const withOwnIds = (messages: readonly Shown[], used: UsedIds): readonly Shown[] => {
   /** The ids of the latest calls, by their recorded ids: results follow their calls. */
   const names = new Map<string, string>()
   const own: Shown[] = []
@@ -244,8 +254,7 @@ export const withOwnIds = (messages: readonly Shown[], used: Set<string>): reado
     const parts: Part[] = []
     for (const part of shown.message.content)
       if (part.type === 'tool_call') {
-        const id = freeId(part.id, used)
-        used.add(id)
+        const id = ownId(part.id, used)
         names.set(part.id, id)
         parts.push(renamedCall(part, id))
       } else parts.push(part.type === 'tool_result' ? renamedResult(part, names.get(part.callId) ?? part.callId) : part)

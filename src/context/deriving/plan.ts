@@ -14,7 +14,7 @@ import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
 import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
-import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './group.ts'
+import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown, type UsedIds } from './group.ts'
 import { keptIn, type Keep } from './keep.ts'
 import { factorAt, kindsAt, summariesAt, type ReadNotes } from './notes.ts'
 import {
@@ -78,7 +78,7 @@ export interface Epoch {
   readonly shown: Shown[]
   readonly sums: number[]
   /** The ids of the calls in them. */
-  readonly ids: Set<string>
+  readonly ids: UsedIds
   /** The next epoch starts above this many tokens; -1: not even the least fitted. */
   readonly high: number
   /** The provider's tokens per estimated token that it was planned with. */
@@ -381,7 +381,7 @@ const newEpoch = (
     ...plan,
     shown: [],
     sums: [0],
-    ids: new Set(),
+    ids: new Map(),
     high: room,
     next: start,
     mendedAt: Infinity,

@@ -114,7 +114,7 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
       from = groupAt(view, start).to
     }
     hide(view.length)
-    const shown = withOwnIds(placed, new Set())
+    const shown = withOwnIds(placed, new Map())
     const sums = [0]
     for (const { message } of shown) sums.push((sums.at(-1) as number) + count(message))
     const tokens = sums.at(-1) as number

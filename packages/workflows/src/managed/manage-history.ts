@@ -309,7 +309,7 @@ class Plan {
       }
     }
     hide()
-    return withOwnIds(shown, new Set())
+    return withOwnIds(shown, new Map())
   }
 }
 
