@@ -77,7 +77,10 @@ const messageDifference = (
   const of = `message ${at + 1} of ${now.length}`
   if (one === undefined) return [`It ends before ${of} (${other?.role ?? 'none'}).`, ...firstLine('sent', other)]
   if (other === undefined)
-    return [`It has ${messagesText(recorded.length)}, and the request only ${now.length}.`, ...firstLine('recorded', one)]
+    return [
+      `It has ${messagesText(recorded.length)}, and the request only ${now.length}.`,
+      ...firstLine('recorded', one),
+    ]
   if (one.role !== other.role)
     return [`They part at ${of}: it was recorded with the role ${one.role}, not ${other.role}.`]
   const [before, after] = [
