@@ -24,18 +24,24 @@ export interface RecordedAnswer {
   readonly id: string | undefined
   /** The error that the provider reports. */
   readonly error: string | undefined
-  /** The body, of a stream as if it had been sent whole; a text if it is no JSON. Undefined if nothing came. */
+  /** The body, of a stream as if it had been sent whole; a text if it is no object or list of JSON. */
   readonly body: Json | undefined
+  /** Whether `body` is that of a stream. */
+  readonly isStream: boolean
   /** The event of a stream that reports its error. */
   readonly event: Json | undefined
   /** The events of a stream, if they are wanted. */
   readonly events: readonly StreamEvent[] | undefined
 }
 
+/** The most characters of a stream to keep as text, for one without events. */
+const mostText = 2 ** 16
+
 /** Reads an answer chunk by chunk. Never throws. */
 export class AnswerReader {
   readonly #api: Api
   readonly #streams: boolean
+  readonly #isError: boolean
   readonly #decoder = new TextDecoder()
   readonly #parser = createParser({
     onEvent: ({ event, data }) => {
@@ -47,17 +53,28 @@ export class AnswerReader {
   readonly #events: StreamEvent[] | undefined
   #isOver = false
   readonly #state: StreamState
-  #body = ''
+  /** Of a stream, its beginning. */
+  #text = ''
   #length = 0
   /** Why the rest is not read. */
   #unread: string | undefined
   /** The event that reports an error. */
   #errorEvent: Wire | undefined
 
-  constructor(api: Api, contentType: string | undefined, wantsEvents: boolean = false) {
+  /**
+   * @param contentType `content-type` of the answer
+   * @param options `isError`: its status is that of an error, whose body is no stream, whatever it is called. `wantsEvents`:
+   * the events of a stream are wanted
+   */
+  constructor(
+    api: Api,
+    contentType: string | undefined,
+    { isError = false, wantsEvents = false }: { readonly isError?: boolean; readonly wantsEvents?: boolean } = {},
+  ) {
     this.#api = api
-    this.#events = wantsEvents ? [] : undefined
-    this.#streams = contentType?.includes('event-stream') ?? false
+    this.#isError = isError
+    this.#events = wantsEvents && !isError ? [] : undefined
+    this.#streams = !isError && (contentType?.includes('event-stream') ?? false)
     this.#state = api.stream()
   }
 
@@ -66,52 +83,42 @@ export class AnswerReader {
     this.#length += bytes.length
     try {
       if (this.#length > mostPlain) throw new Error(`it is longer than ${mostPlain} bytes`)
-      const text = this.#decoder.decode(bytes, { stream: true })
-      if (this.#streams) this.#parser.feed(text)
-      else this.#body += text
+      this.#add(this.#decoder.decode(bytes, { stream: true }))
     } catch (cause) {
       // For example, the body is longer than a string can be.
       this.#unread = `the answer can't be read: ${reasonOf(cause)}`
-      this.#body = ''
+      this.#text = ''
     }
+  }
+
+  #add(text: string): void {
+    if (this.#streams) this.#parser.feed(text)
+    if (!this.#streams || this.#text.length < mostText) this.#text += text
   }
 
   /** The answer to a conversation. It is complete if its text says so, even if the connection broke. */
   end(after: readonly Message[] = []): RecordedAnswer {
-    const rest = this.#decoder.decode()
-    if (this.#streams) {
-      this.#parser.feed(rest)
-      this.#endEvents()
-      return this.#answered(this.#state.wire, this.#state, after)
-    }
-    const body = this.#body + rest
+    this.#add(this.#decoder.decode())
+    const text = this.#text
     // Some servers stream under another type.
-    if (/^\s*(?:data|event|id|retry)?:/.test(body)) {
-      this.#parser.feed(body)
-      this.#endEvents()
-      return this.#answered(this.#state.wire, this.#state, after)
+    if (this.#streams || isEventText(text)) {
+      if (!this.#streams) this.#parser.feed(text)
+      this.#isOver = true // a client does not read an event that is not complete, so it is not kept
+      this.#parser.feed('\n\n')
+      const { wire } = this.#state
+      const isStream = !this.#isError && (wire !== undefined || this.#errorEvent !== undefined)
+      return this.#answered(wire, this.#state, after, isStream ? wire : text, isStream)
     }
-    if (this.#api.chunks === true) return this.#ofChunks(body, after)
-    const parsed = parseJson(body)
-    const wire = !isLeft(parsed) && isObject(parsed.right) ? (parsed.right as Wire) : undefined
-    return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
-  }
-
-  /** Reads the last event, even if it is not complete. A client does not read such an event, so it is not kept. */
-  #endEvents(): void {
-    this.#isOver = true
-    this.#parser.feed('\n\n')
-  }
-
-  /** Reads a single chunk, or a list of them that may be incomplete. */
-  #ofChunks(body: string, after: readonly Message[]): RecordedAnswer {
-    const isList = body.trimStart().startsWith('[')
-    for (const text of isList ? objectsOf(body) : [body]) this.#event(text)
+    const body = bodyIn(text)
+    if (this.#api.chunks !== true) {
+      const wire = isObject(body) ? (body as Wire) : undefined
+      return this.#answered(wire, { ended: wire !== undefined, error: errorIn(wire) }, after, body)
+    }
+    // A single chunk, or a list of them that may be incomplete.
+    const isList = text.trimStart().startsWith('[')
+    for (const chunk of isList ? objectsOf(text) : [text]) this.#event(chunk)
     const { wire, ended, error } = this.#state
-    const state = { ended: isList ? ended : wire !== undefined, error }
-    if (!isList) return this.#answered(wire, state, after, body)
-    const list = parseJson(body)
-    return this.#answered(wire, state, after, undefined, isLeft(list) ? undefined : (list.right as Json))
+    return this.#answered(wire, { ended: isList ? ended : wire !== undefined, error }, after, body)
   }
 
   #event(data: string): void {
@@ -128,8 +135,8 @@ export class AnswerReader {
     wire: Wire | undefined,
     state: Pick<StreamState, 'ended' | 'error'>,
     after: readonly Message[],
-    text?: string,
-    list?: Json,
+    body: unknown,
+    isStream = false,
   ): RecordedAnswer {
     const { ended, error = this.#unread } = state
     const decoded = wire && this.#api.messages(wire, after)
@@ -153,10 +160,11 @@ export class AnswerReader {
       error:
         error ??
         (decoded !== undefined && isLeft(decoded) ? `the answer can't be read: ${decoded.left._tag}` : undefined),
-      // A list without a message, such as that of an error, is not what its chunks are together.
-      body: jsonOf(messages.length === 0 && list !== undefined ? list : (wire ?? (text === '' ? undefined : text))),
+      // What has no message, such as the list of an error, may be more than its chunks are together.
+      body: jsonOf(messages.length === 0 ? body : wire),
+      isStream,
       event: jsonOf(this.#errorEvent),
-      events: this.#events?.length === 0 ? undefined : this.#events,
+      events: isStream ? this.#events : undefined,
     }
   }
 }
@@ -169,6 +177,18 @@ const jsonOf = (value: unknown): Json | undefined => {
   const admitted = admit(value)
   return isLeft(admitted) ? undefined : admitted.right.value
 }
+
+/** A body as it is kept: an object or a list of JSON, or else its text. */
+export const bodyIn = (text: string): Json => {
+  const parsed = parseJson(text)
+  return !isLeft(parsed) && typeof parsed.right === 'object' && parsed.right !== null ? (parsed.right as Json) : text
+}
+
+/** Whether a body looks like events of a stream. */
+export const isEventText = (text: string): boolean => /^\s*(?:data|event|id|retry)?:/.test(text)
+
+/** Whether a body has the content of an answer. */
+export const hasAnswer = (api: Api, body: Json): boolean => isObject(body) && api.content(body as Wire) !== undefined
 
 /** The texts of the objects in a list, without an incomplete last one. */
 const objectsOf = (list: string): readonly string[] => {

@@ -201,7 +201,8 @@ export class Calls {
     const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
     const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
     const { messages, reply } = this.#kept(asked, model, answered, told.status)
-    const cut = answered !== undefined && !answered.whole && (error === undefined || messages.length > 0)
+    const cut =
+      answered !== undefined && !answered.whole && (error === undefined || messages.length > 0 || broken !== undefined)
     const details: CallDetails = {
       api: asked.api,
       sent: begun.sent,
@@ -295,7 +296,10 @@ export class Calls {
     if (answered === undefined) return { messages: [], reply: undefined }
     const forms = this.#forms
     const messages = answered.messages.map(forms.answered)
-    const body = answered.body === undefined ? undefined : forms.body(answered.body)
+    const plain = answered.body === undefined ? undefined : forms.body(answered.body)
+    // An answer without a message that was sent whole is kept as its text, so that it is not taken for that of a stream.
+    const isText = messages.length === 0 && !answered.isStream && (status ?? 0) < 400 && typeof plain === 'object'
+    const body = isText ? JSON.stringify(plain) : plain
     const event = answered.event === undefined ? undefined : forms.body(answered.event)
     const events =
       answered.events && (forms.events(withoutEnvelopes(asked.api, answered.events)) as unknown as Json | undefined)

@@ -162,8 +162,8 @@ export const observeCall = (
       status = given
       if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
-      // A gateway's error is no stream, whatever it is called.
-      reader = new AnswerReader(api, given < 400 ? header('content-type') : undefined, recording.wantsEvents)
+      const { wantsEvents } = recording
+      reader = new AnswerReader(api, header('content-type'), { isError: given >= 400, wantsEvents })
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
     },
     chunk: (bytes) => {

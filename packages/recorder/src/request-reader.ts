@@ -6,6 +6,7 @@ import type { Message } from 'indelible/message'
 import type { Api } from './apis/index.ts'
 import type { Forms } from './content.ts'
 import { GrowingLists, isSameJson } from './growing-lists.ts'
+import { GrownTexts } from './grown-texts.ts'
 import { parseRequestBody, withoutMarks, type ObservedRequest, type ParsedRequest } from './wire.ts'
 
 /** A list of messages as it was sent. */
@@ -26,6 +27,7 @@ const lastElements = 8
 /** Reads requests. A message that an earlier request has, too, is the same object as there, in each of its forms. */
 export class RequestReader {
   readonly #forms: RecordedForms
+  readonly #texts = new GrownTexts()
   readonly #lists = new GrowingLists<SentList>()
   readonly #recorded = new WeakMap<Message, Message>()
   readonly #settings = { system: new Changed(), tools: new Changed(), parameters: new Changed() }
@@ -34,9 +36,12 @@ export class RequestReader {
     this.#forms = forms
   }
 
-  /** As `parseRequestBody`. Cost: to parse it, and a comparison of its messages; all else O(what is new in it). */
+  /** As `parseRequestBody`. Cost: a comparison with earlier ones; all else O(what is new in it). */
   parse(api: Api, body: string, request: ObservedRequest): Either<string, ParsedRequest> {
-    return parseRequestBody(api, body, request, (list) => this.#decode(api, list))
+    return parseRequestBody(api, body, request, {
+      parse: (text, listIn) => this.#texts.parse(text, listIn),
+      decode: (list) => this.#decode(api, list),
+    })
   }
 
   /** A request in the form in which it is recorded. */

@@ -71,31 +71,34 @@ export interface ParsedRequest {
 /**
  * Parse the body of a request. The error says why it can't be read.
  *
- * @param decodeList decodes a list of messages; undefined if it can't. Default: as the API does
+ * @param reading parses the body, with the list in its value; decodes the list, undefined if it can't. Default: as the API
+ * does
  */
 export const parseRequestBody = (
   api: Api,
   body: string,
   request: ObservedRequest,
-  decodeList?: (list: readonly unknown[]) => readonly Message[] | undefined,
+  reading?: {
+    readonly parse: (body: string, listIn: (value: unknown) => unknown) => ReturnType<typeof parseJson>
+    readonly decode: (list: readonly unknown[]) => readonly Message[] | undefined
+  },
 ): Either<string, ParsedRequest> => {
   if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
-  const parsed = parseJson(body)
+  const path = pathOf(request.url)
+  const listIn = (value: unknown): unknown => (isObject(value) ? api.request(value, path).list : undefined)
+  const parsed = reading === undefined ? parseJson(body) : reading.parse(body, listIn)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
   if (!isObject(parsed.right)) return left('the request is not a JSON object')
   const longest = longestListIn(parsed.right)
   if (longest > mostMessages) return left(`the request has ${longest} messages; at most ${mostMessages} are recorded`)
-  const { model, list, system, tools, parameters, previous, conversation, client } = api.request(
-    parsed.right,
-    pathOf(request.url),
-  )
-  const messages = messagesOf(api, list, body, decodeList)
+  const { model, list, system, tools, parameters, previous, conversation, client } = api.request(parsed.right, path)
+  const messages = messagesOf(api, list, body, reading?.decode)
   if (isLeft(messages)) return left(`its messages can't be read: ${JSON.stringify(messages.left).slice(0, 300)}`)
   const { stream_options: options } = parsed.right
   return right({
     api: api.name,
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
-    stream: parsed.right['stream'] === true || /:stream\w+$/i.test(pathOf(request.url)),
+    stream: parsed.right['stream'] === true || /:stream\w+$/i.test(path),
     countsTokens: isObject(options) && options['include_usage'] === true,
     messages: messages.right,
     system,

@@ -14,7 +14,7 @@ const read = (api: RecordedApi, body: string, contentType?: string): Partial<Rec
     return reader.end()
   })
   expect(answers[1]).toEqual(answers[0])
-  const { body: _body, event: _event, ...rest } = answers[0] as RecordedAnswer
+  const { body: _body, isStream: _isStream, event: _event, ...rest } = answers[0] as RecordedAnswer
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
 }
 /** The text of a stream with these events. */

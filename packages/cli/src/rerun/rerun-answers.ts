@@ -140,20 +140,10 @@ const forkAt = async (store: Store, id: string, number: number, { values, termin
       const known = upstreams.find((one) => one.name === provider)
       const base = String(upstream ?? known?.urlOf?.(pathname) ?? known?.url).replace(/\/+$/, '')
       if (isFirst) first.push(true)
-      const headers = new Headers(request.headers)
-      for (const name of ['connection', 'content-length', 'transfer-encoding', 'accept-encoding']) headers.delete(name)
       const body = model === undefined ? await request.text() : withModel(await request.text(), before, String(model))
       const path = model === undefined ? pathname : pathname.replace(`/models/${before}:`, `/models/${String(model)}:`)
-      const { method, signal } = request
-      const response = await recording(`${base}${path}${search}`, {
-        method,
-        headers,
-        signal,
-        ...(body !== '' && { body }),
-      })
-      const sent = new Headers(response.headers)
-      for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'connection']) sent.delete(name)
-      return new Response(response.body, { status: response.status, headers: sent })
+      const { method, headers, signal } = request
+      return recording(`${base}${path}${search}`, { method, headers, signal, ...(body !== '' && { body }) })
     },
     close: async () => {
       if (recording === undefined) {

@@ -3,6 +3,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rm
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { bodyIn, hasAnswer, isEventText } from '../answer.ts'
+import type { Api } from '../apis/index.ts'
 import { isIdentity } from '../body.ts'
 import { formsOf, type ContentOptions, type Forms } from '../content.ts'
 import type { ObservedCall } from '../observed-call.ts'
@@ -10,21 +12,11 @@ import { toSentMessage } from '../receipt.ts'
 import { systemWithoutBookkeeping, withoutBookkeeping } from './bookkeeping.ts'
 import { RequestReader } from '../request-reader.ts'
 import { apiOf, type ObservedRequest, type ParsedRequest } from '../wire.ts'
-import {
-  isLeft,
-  isObject,
-  joinBytes,
-  left,
-  parseJson,
-  right,
-  type Json,
-  type JsonObject,
-  present,
-} from 'indelible/internal/json'
+import { isLeft, isObject, joinBytes, left, right, type Json, type JsonObject, present } from 'indelible/internal/json'
 import { textOf, type Message } from 'indelible/message'
 import { createRedactor } from 'indelible/redact'
 import { reasonOf } from 'indelible/internal/task'
-import { eventsOfStream, linesOfEvents, type StreamLines } from '../stream-lines.ts'
+import { eventsOfStream, linesOfEvents, streamEvent } from '../stream-lines.ts'
 import { redactedEvents, redactedJson } from '../redacted-events.ts'
 import { readReplay, textOfReplay, type FileCall, type FileReply, type FileRequest } from './file.ts'
 
@@ -141,7 +133,7 @@ class FileRecording {
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
         const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
-        const reply = this.#replyOf({ status, type, retryAfter, text, error, isWrapped, isList: api.chunks === true })
+        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped })
         this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
@@ -218,28 +210,26 @@ class FileRecording {
     }
   }
 
-  #replyOf({ status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
+  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
-    const unwrapped = (value: Json): Json =>
-      isWrapped && isObject(value) ? ((value['response'] as Json) ?? value) : value
-    const streamOf = (stream: string): StreamLines =>
-      linesOfEvents(eventsOfStream(stream), (events) =>
-        redactedEvents(
-          events.map((event) => unwrapped(event) as typeof event),
-          redact,
-        ),
-      )
-    const isStream = type.includes('event-stream') || /^\s*(?:data|event|id|retry)?:/.test(text)
-    const parsed = parseJson(text)
-    const body = isLeft(parsed) ? text : (parsed.right as Json)
+    const unwrapped = <T extends Json>(value: T): T =>
+      isWrapped && isObject(value) ? ((value['response'] ?? value) as T) : value
+    const body = bodyIn(text)
+    const isFailure = status === undefined || status >= 400
+    const isStream = type.includes('event-stream') || isEventText(text)
+    const list = api.chunks === true && Array.isArray(body) ? (body as readonly Json[]) : []
+    const events = isFailure
+      ? []
+      : isStream
+        ? eventsOfStream(text)
+        : list.map((chunk) => streamEvent(undefined, JSON.stringify(chunk)))
+    const inner = unwrapped(body)
+    const whole = isFailure || !hasAnswer(api, inner) ? body : inner
     return {
       ...present({ status, retryAfter }),
-      ...(status !== undefined &&
-        (isStream
-          ? { stream: streamOf(text) }
-          : isList && Array.isArray(body) && status < 400
-            ? { stream: streamOf(body.map((event: Json) => `data: ${JSON.stringify(event)}\n\n`).join('')) }
-            : { body: redactedJson(unwrapped(body), redact) })),
+      ...(events.some(({ data }) => isObject(data))
+        ? { stream: linesOfEvents(events, (all) => redactedEvents(all.map(unwrapped), redact)) }
+        : status !== undefined && { body: redactedJson(whole, redact) }),
       ...(error !== undefined && { error: redact(error) }),
     }
   }
@@ -251,9 +241,8 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
-  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
+  /** Whether answers are in an envelope (Code Assist). */
   readonly isWrapped: boolean
-  readonly isList: boolean
 }
 
 /** Redacts texts as messages are. */

@@ -15,7 +15,7 @@ import {
   type JsonObject,
 } from 'indelible/internal/json'
 import { decodeMessage, toolCallsOf, type Message } from 'indelible/message'
-import { AnswerReader } from '../answer.ts'
+import { AnswerReader, hasAnswer } from '../answer.ts'
 import { apis, type Api, type RecordedApi, type Wire } from '../apis/index.ts'
 import { identityOf } from '../identity.ts'
 import { eventsOfLines, isEventLine, wireEventsOf, type EventLine, type StreamLines } from '../stream-lines.ts'
@@ -289,6 +289,13 @@ const idOf = ({ request, reply }: FileCall): string | undefined => {
   return isObject(body) ? apiNamed(request.api)?.id(body as Wire) : undefined
 }
 
+/** The body to reply with. One without an answer that was sent whole is a text, so that no events are made of it. */
+const bodyFor = (api: RecordedApi, reply: FileReply): Json => {
+  const body = bodyOf(api, reply) ?? null
+  const isAsIs = reply.stream !== undefined || typeof body === 'string' || Number(reply.status) >= 400
+  return isAsIs || hasAnswer(apiNamed(api) as Api, body) ? body : JSON.stringify(body)
+}
+
 /** The mark of a redacted secret, which a tool must not be called with. */
 const redactionMark = /\[redacted [^\]]+, \d+ characters\]/
 
@@ -307,7 +314,7 @@ const replyOf = (call: FileCall): RecordedReply => {
     _tag: 'Reply',
     status,
     ...present({ retryAfter, cut: error }),
-    body: bodyOf(request.api, reply) ?? null,
+    body: bodyFor(request.api, reply),
     ...(stream && { events: wireEventsOf(stream) }),
     firstByte: 0,
     duration: 0,

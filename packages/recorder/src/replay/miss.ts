@@ -20,6 +20,8 @@ export interface Miss {
   readonly recordAnew: string
 }
 
+export const messagesText = (count: number): string => `${count} ${count === 1 ? 'message' : 'messages'}`
+
 /** The most characters of a line. */
 const mostLine = 300
 
@@ -75,7 +77,10 @@ const messageDifference = (
   const of = `message ${at + 1} of ${now.length}`
   if (one === undefined) return [`It ends before ${of} (${other?.role ?? 'none'}).`, ...firstLine('sent', other)]
   if (other === undefined)
-    return [`It has ${recorded.length} messages, and the request only ${now.length}.`, ...firstLine('recorded', one)]
+    return [
+      `It has ${messagesText(recorded.length)}, and the request only ${now.length}.`,
+      ...firstLine('recorded', one),
+    ]
   if (one.role !== other.role)
     return [`They part at ${of}: it was recorded with the role ${one.role}, not ${other.role}.`]
   const [before, after] = [

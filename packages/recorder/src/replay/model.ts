@@ -1,5 +1,5 @@
 /** A model that answers from a session, for tests of a run. */
-import { isObject, optionsOf, ownFields, type Immutable } from 'indelible/internal/json'
+import { isObject, optionsOf, ownFields, snapshot, type Immutable } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
 import type { ReceiptNote } from 'indelible/internal/notes'
 import { FaultError } from 'indelible/internal/task'
@@ -10,7 +10,7 @@ import { GrowingLists } from '../growing-lists.ts'
 import { CallTree, type ReplayCall } from './call-tree.ts'
 import { checkIgnored, replayFaultText } from './fetch.ts'
 import { Matching, type Ignored } from './matching.ts'
-import { missText } from './miss.ts'
+import { messagesText, missText } from './miss.ts'
 import { anySettings, partsOf, type ReplayFault } from './replay.ts'
 import { whyNotReplayable } from './session-calls.ts'
 import { folderOf, type WorkFolder } from './work-folder.ts'
@@ -55,13 +55,13 @@ export const replayingModel = (
 
   const lists = new GrowingLists<{ readonly list: readonly unknown[] }>()
   const next = (request: readonly Message[]): SessionAnswer => {
-    const grown = lists.find(request)
+    const grown = lists.find(request.map(snapshot)) // the caller may change its own
     lists.add(grown, grown)
     const messages = grown.list as readonly Message[]
     const found = tree.take(anySettings, identitiesOf(messages))
     if (found._tag !== 'Found') {
       const folder = folderIn(messages)
-      const name = `A call with ${messages.length} messages`
+      const name = `A call with ${messagesText(messages.length)}`
       const asked = { name, messages, settings: anySettings, folder }
       return refuse('NotRecorded', missText({ asked, found, matching, ignore, recordAnew }))
     }

@@ -8,7 +8,7 @@ import { RequestReader } from '../request-reader.ts'
 import { apiOf, shownUrl, type ObservedRequest, type ParsedRequest } from '../wire.ts'
 import { CallTree, type CallNode, type Found, type ReplayCall } from './call-tree.ts'
 import { Matching, type Ignored, type Settings } from './matching.ts'
-import { missText, type Miss } from './miss.ts'
+import { messagesText, missText, type Miss } from './miss.ts'
 import type { RecordedCall, RecordedReply, RecordedRequestFacts } from './recorded-calls.ts'
 import { folderOf, isSameFolder, type WorkFolder } from './work-folder.ts'
 
@@ -193,7 +193,7 @@ export class Replay {
     found: Exclude<Found, { readonly _tag: 'Found' }>,
   ): ReplayOutcome {
     const settings = this.#matching.settings(factsOf(asked), folder)
-    const name = `A call of ${asked.model} (${asked.api}) with ${asked.messages.length} messages`
+    const name = `A call of ${asked.model} (${asked.api}) with ${messagesText(asked.messages.length)}`
     const text = this.#textOf({ messages: asked.messages, settings, folder, name }, found)
     if (this.#source.isRecorded !== true) this.#missed.push({ tag: 'NotRecorded', text })
     return { _tag: 'NotRecorded', text }

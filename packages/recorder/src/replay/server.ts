@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { checkArgument } from 'indelible/internal/json'
+import { checkArgument, optionsOf } from 'indelible/internal/json'
+import { reasonOf } from 'indelible/internal/task'
 import { decompressBytes, isIdentity, mostPlain, type Decompress } from '../body.ts'
 import type { Fetch } from '../fetch.ts'
 import { whyRefused } from '../guard/index.ts'
+import { apiOf } from '../wire.ts'
 import { refusalHeaders } from './fetch.ts'
 
 /**
@@ -17,8 +19,9 @@ import { refusalHeaders } from './fetch.ts'
  * WebSockets.
  *
  * @param fetch answers the requests. It is not closed with the server
+ * @param options `upstream`: the provider's address, where calls that are recorded go. Default: for calls of Gemini's API, its address
  * @returns the address for the client, and a function that ends the server and its open answers
- * @throws TypeError for anything but a function
+ * @throws TypeError for anything but a function and these options
  * @example
  * const server = await startReplayServer(fetch)
  * const client = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: server.url } })
@@ -26,13 +29,30 @@ import { refusalHeaders } from './fetch.ts'
  */
 export const startReplayServer = async (
   fetch: Fetch,
+  options: { readonly upstream?: string } = {},
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> => {
   checkArgument('startReplayServer', typeof fetch === 'function', 'a function like `fetch`', fetch)
-  return serveFetch(fetch, decompressBytes)
+  const { upstream } = optionsOf('startReplayServer', options, { upstream: true })
+  const isUrl =
+    upstream === undefined || (typeof upstream === 'string' && /^https?:$/.test(URL.parse(upstream)?.protocol ?? ''))
+  checkArgument('startReplayServer', isUrl, '`upstream` as the address of a provider', upstream)
+  const isGemini = (path: string): boolean => apiOf({ method: 'POST', url: `http://${path}` })?.name === 'gemini'
+  return serveFetch((url, init) => {
+    const { pathname, search } = new URL(String(url))
+    const base = upstream ?? (isGemini(pathname) ? geminiUrl : unknownUrl)
+    return fetch(`${base.replace(/\/+$/, '')}${pathname}${search}`, init).catch((cause: unknown) => {
+      throw base === unknownUrl
+        ? new Error(`${reasonOf(cause)}; to record, name the provider: startReplayServer(fetch, { upstream })`)
+        : cause
+    })
+  }, decompressBytes)
 }
 
+const geminiUrl = 'https://generativelanguage.googleapis.com'
+const unknownUrl = 'http://provider.invalid'
+
 /**
- * The same.
+ * A `fetch` as a server. The URLs that it gets have the paths of the requests.
  *
  * @param decompress decodes compressed requests
  * @param onDelivered called after each answer was sent, or could not be
@@ -88,23 +108,33 @@ const respond = async (
     if (length > mostPlain) return refuse(incoming, outgoing, 413, `the request is longer than ${mostPlain} bytes`)
     chunks.push(chunk as Buffer)
   }
-  const { 'content-encoding': encoding, host: _, ...rest } = headers
+  const encoding = headers['content-encoding']
   const sent = Buffer.concat(chunks)
   const body = isIdentity(encoding) ? sent : await decompress(encoding as string, sent)
   const aborted = new AbortController()
   outgoing.on('close', () => aborted.abort())
   const response = await fetch(`http://127.0.0.1${url.slice(start.length)}`, {
     method,
-    headers: Object.entries(rest).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, [value].flat().join(', ')]],
+    headers: Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined || ownHeaders.has(name) ? [] : [[name, [value].flat().join(', ')]],
     ),
     ...(method !== 'GET' && method !== 'HEAD' && { body: new Uint8Array(body) }),
     signal: aborted.signal,
   })
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  // `fetch` has decoded the body.
+  outgoing.writeHead(
+    response.status,
+    Object.fromEntries([...response.headers].filter(([name]) => !ownHeaders.has(name))),
+  )
   if (response.body === null) return void outgoing.end()
   await pipeline(Readable.fromWeb(response.body as never), outgoing)
 }
+
+/** Headers of one connection, and of a body's form in it. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  ...['host', 'connection', 'keep-alive', 'expect', 'upgrade', 'te', 'trailer', 'proxy-connection'],
+  ...['accept-encoding', 'content-encoding', 'content-length', 'transfer-encoding'],
+])
 
 const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, status: number, reason: string): void => {
   incoming.resume()

@@ -138,18 +138,13 @@ const replyOf = (
   if (status === undefined) return { _tag: 'NoReply', error: error ?? 'no answer came' }
   if (messages.length === 0) {
     const { body, event } = reply ?? {}
-    const isFailure = status >= 400 || error !== undefined
-    if (body === undefined && event === undefined && !isFailure)
+    if (body === undefined && event === undefined && status < 400 && error === undefined)
       return { _tag: 'NotReplayable', reason: 'its answer has no message, and its body was not recorded' }
     return {
       ...{ _tag: 'Reply', status, ...pace },
-      body: body ?? (status < 400 ? null : error === undefined ? '' : errorBody(details.api, error)),
-      ...present({
-        retryAfter,
-        event,
-        events: wireEventsIn(reply?.events),
-        cut: status < 400 && body === undefined && event === undefined ? error : undefined,
-      }),
+      body:
+        body ?? (event !== undefined ? null : status < 400 || error === undefined ? '' : errorBody(details.api, error)),
+      ...present({ retryAfter, event, cut, events: wireEventsIn(reply?.events) }),
     }
   }
   const problem = messages.map(whyNotReplayable).find((reason) => reason !== undefined)

@@ -1,5 +1,6 @@
 /** Writes a recorded reply as a provider would send it: status, headers, and the body in pieces. */
 import { isObject, type Json } from 'indelible/internal/json'
+import { bodyIn, hasAnswer } from '../answer.ts'
 import { bodyFrom } from '../answer-body.ts'
 import type { RecordedApi, Wire } from '../apis/index.ts'
 import { eventsOf, type StreamEvent } from './events.ts'
@@ -28,16 +29,14 @@ export const writeReply = (reply: WholeReply, request: ReplayRequest): WrittenRe
     ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
   })
   const body = bodyOf(reply, api.name)
-  if (!stream || status >= 400 || (typeof body === 'string' && reply.events === undefined)) {
-    const isText = typeof body === 'string'
-    const whole = isText ? body : JSON.stringify(status >= 400 ? body : wrapped(body, url)) // an error has no envelope
-    const text = cut === undefined ? whole : whole.slice(0, Math.ceil(whole.length / 2)) // a part of a body is no JSON
-    return {
-      status,
-      headers: headers(isText ? 'text/plain; charset=utf-8' : 'application/json'),
-      pieces: [moved(text)],
-      cut,
-    }
+  const isText = typeof body === 'string' && reply.events === undefined
+  const isWhole = body !== null && (!stream || Array.isArray(body))
+  if (isText || status >= 400 || isWhole) {
+    const isJson = typeof body !== 'string' || typeof bodyIn(body) !== 'string'
+    // An error has no envelope.
+    const text = typeof body === 'string' ? body : JSON.stringify(status >= 400 ? body : wrapped(body, url))
+    const type = isJson ? 'application/json' : 'text/plain; charset=utf-8'
+    return { status, headers: headers(type), pieces: [moved(text)], cut }
   }
   const events = reply.events ?? madeEvents(reply, body as Wire, request)
   if (api.name === 'gemini' && !/[?&]alt=sse\b/.test(url)) {
@@ -66,14 +65,14 @@ const madeEvents = (
   body: Wire | null,
   { api, countsTokens }: ReplayRequest,
 ): readonly StreamEvent[] => {
-  if (Array.isArray(body)) return body.map((chunk: Json) => ({ data: JSON.stringify(chunk) }))
   const { event, cut, isOpen } = reply
   const isCut = cut !== undefined || event !== undefined || isOpen === true
   const { error, ...content } = body ?? {}
+  const isWhole = event === undefined || error === null
   const events =
-    body === null
+    body === null || (event !== undefined && !hasAnswer(api, content as Json))
       ? []
-      : eventsOf(api.name, event === undefined || error === null ? body : content, { isCut, countsTokens })
+      : eventsOf(api.name, isWhole ? body : content, { isCut, countsTokens })
   if (event === undefined) return events
   const type = isObject(event) ? event['type'] : undefined
   return [...events, { ...(typeof type === 'string' && { event: type }), data: JSON.stringify(event) }]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { listSessions, memoryStore } from 'indelible'
 import { recordingFetch } from '@indelible/recorder'
-import { replayingFetch } from '@indelible/recorder/replay'
+import { replayingFetch, type ReplayingFetch } from '@indelible/recorder/replay'
 
 const messages = [{ role: 'user', content: 'hi' }]
 const requests: readonly (readonly [url: string, body: object])[] = [
@@ -53,34 +53,112 @@ const gemini = 'https://x.googleapis.com/v1beta/models/m:streamGenerateContent'
 const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
 const error = { code: 429, message: 'Resource has been exhausted', status: 'RESOURCE_EXHAUSTED' }
 
-/** What a replay gives from a session, and from a file, for a call that was answered with this body. */
-const replayed = async (
-  url: string,
-  body: object,
-  answer: () => Response,
-): Promise<readonly { readonly status: number; readonly text: string }[]> => {
+interface Came {
+  readonly status: number
+  readonly text: string
+  /** Whether the body broke off. */
+  readonly isCut?: true
+}
+
+const came = async (response: Response): Promise<Came> => {
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const bytes of response.body ?? []) text += decoder.decode(bytes as Uint8Array, { stream: true })
+    return { status: response.status, text }
+  } catch {
+    return { status: response.status, text, isCut: true }
+  }
+}
+
+/** What a replay gives from a session, from one with events, and from a file, for a call that was answered with this body. */
+const replayed = async (url: string, body: object, answer: () => Response): Promise<readonly Came[]> => {
   const init = { method: 'POST', body: JSON.stringify(body) }
-  const store = memoryStore()
-  const recording = recordingFetch({ store, fetch: async () => answer() })
-  await (await recording(url, init)).text()
-  await recording.close()
   vi.stubEnv('CI', '')
   const folder = mkdtempSync(join(tmpdir(), 'indelible-errors-'))
   const file = join(folder, 'calls.json')
   const toFile = replayingFetch({ file, onMiss: 'record', fetch: async () => answer() })
-  await (await toFile(url, init)).text()
+  await came(await toFile(url, init))
   await toFile.close()
-  const sessions = (await listSessions(store)).sessions.map(({ id }) => id)
-  const replies: { readonly status: number; readonly text: string }[] = []
-  for (const replay of [replayingFetch({ store, sessions }), replayingFetch({ file })]) {
-    const response = await replay(url, init)
-    replies.push({ status: response.status, text: await response.text() })
+  const replays: ReplayingFetch[] = []
+  for (const answers of [undefined, 'exact'] as const) {
+    const store = memoryStore()
+    const recording = recordingFetch({ store, fetch: async () => answer(), ...(answers && { answers }) })
+    await came(await recording(url, init))
+    await recording.close()
+    replays.push(replayingFetch({ store, sessions: (await listSessions(store)).sessions.map(({ id }) => id) }))
+  }
+  const replies: Came[] = []
+  for (const replay of [...replays, replayingFetch({ file })]) {
+    replies.push(await came(await replay(url, init)))
     await replay.close()
   }
   rmSync(folder, { recursive: true })
   vi.unstubAllEnvs()
   return replies
 }
+
+const calls: readonly (readonly [url: string, body: object])[] = [
+  ...requests,
+  [requests[0]?.[0] as string, { ...requests[0]?.[1], stream: true }],
+  [requests[1]?.[0] as string, { ...requests[1]?.[1], stream: true }],
+  [requests[2]?.[0] as string, { ...requests[2]?.[1], stream: true }],
+  [gemini, { contents }],
+  ['https://cloudcode-pa.googleapis.com/v1internal:generateContent', { model: 'm', request: { contents } }],
+]
+/** Texts that are taken for something else: for JSON, for a list of Gemini's, for a stream, for nothing. */
+const texts: readonly string[] = [
+  ...['[upstream connect error] try later', '[', '[]', '["a"]', '[{"candidates":[{"content":{"parts":[{"te'],
+  ...['{not json', '{"id":"x","type":"mess', '{}', '{"error":"busy"}', '{"error":null}', '{"detail":"gone"}'],
+  ...['"busy"', '503', 'null', 'true', '', '  \n', html],
+  ...['data: service unavailable\n\n', 'data: {"id":', 'data center is down', 'id: 17 not found', ': keep-alive'],
+]
+const heads: readonly (readonly [status: number, type: string])[] = [
+  [200, 'application/json'],
+  [200, 'text/event-stream'],
+  [429, 'text/event-stream'],
+  [503, 'text/html'],
+]
+/** A response that ends with its body, or breaks off after it. */
+const answerOf = (text: string, status: number, type: string, isCut: boolean): Response => {
+  const parts = [new TextEncoder().encode(text)]
+  const broken = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        const part = parts.pop()
+        if (part === undefined) controller.error(new TypeError('terminated'))
+        else if (part.length > 0) controller.enqueue(part)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(isCut ? broken : text, { status, headers: { 'content-type': type } })
+}
+
+it.each(texts)('a body that is no answer comes back as it was: %j', async (text) => {
+  for (const [url, body] of calls)
+    for (const [status, type] of heads) {
+      const replies = await replayed(url, body, () => answerOf(text, status, type, false))
+      expect(replies, `${url} ${status} ${type}`).toEqual(replies.map(() => ({ status, text })))
+    }
+})
+
+it.each(texts.filter((text) => text !== '' && !/^\{.*\}$/.test(text)))(
+  'a body that is no answer breaks off where it did: %j',
+  async (text) => {
+    for (const [url, body] of calls) {
+      const replies = await replayed(url, body, () => answerOf(text, 200, 'application/json', true))
+      expect(replies, url).toEqual(replies.map(() => ({ status: 200, text, isCut: true })))
+    }
+  },
+)
+
+it("of a stream's errors under an error's status comes the text", async () => {
+  const text = 'event: error\ndata: {"type":"error","error":{"message":"busy"}}\n\n'
+  for (const [url, body] of calls)
+    for (const reply of await replayed(url, body, () => answerOf(text, 503, 'text/event-stream', false)))
+      expect(reply).toEqual({ status: 503, text })
+})
 
 it.each([
   ['a list of an error', 429, [{ error }]],
@@ -125,7 +203,7 @@ it.each([
     [gemini.replace('stream', '').replace('Generate', 'generate'), { contents }],
   ] as const
   for (const [url, body] of bodies) {
-    const [ofSession, ofFile] = await replayed(url, body, () => new Response(text, { status: 502, headers }))
+    const [ofSession, , ofFile] = await replayed(url, body, () => new Response(text, { status: 502, headers }))
     expect(ofSession).toEqual({ status: 502, text: kept })
     expect(ofFile).toEqual({ status: 502, text })
   }

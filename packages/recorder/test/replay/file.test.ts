@@ -169,7 +169,7 @@ describe('a replay file', () => {
       retryAfter: '7',
       body: { error: { message: 'slow down' } },
     })
-    expect(await broken?.answer()).toMatchObject({ status: 500, body: 'no JSON object' })
+    expect(await broken?.answer()).toMatchObject({ status: 500, body: '"no JSON object"' })
     expect(await cut?.answer()).toMatchObject({ status: 200, cut: expect.any(String) })
   })
 })

@@ -47,3 +47,62 @@ it('throws at close if a question was another, with the line, and if nobody aske
 it('takes only a session and what can be ignored', () => {
   expect(() => replayingModel({} as never)).toThrow(TypeError)
 })
+
+const text = (value: string): Message['content'] => [{ type: 'text', text: value }]
+const talk: readonly Message[] = [
+  { role: 'user', content: text('how is it?') },
+  script[0] as Message,
+  { role: 'tool', content: [{ type: 'tool_result', callId: 'c1', content: [{ type: 'text', text: 'clouds' }] }] },
+  { role: 'assistant', content: text('It rains.') },
+  { role: 'user', content: text('how is it?') },
+  { role: 'assistant', content: text('It still rains.') },
+]
+const recordedTalk = async (): Promise<Session> => {
+  const session = await createSession(memoryStore(), { id: 'talk' })
+  await session.append(talk)
+  return session
+}
+/** What a model answers to messages, or the first line of its error. */
+const answerTo = async (model: Model, messages: readonly Message[]): Promise<unknown> => {
+  try {
+    let last: unknown
+    for await (const event of model.stream({ messages, tools: [] } as never, new AbortController().signal)) last = event
+    return (last as { readonly message: Message }).message.content
+  } catch (cause) {
+    return (cause as Error).message.split('\n')[0]
+  }
+}
+const reversed = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(reversed)
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .toReversed()
+            .map(([key, one]) => [key, reversed(one)]),
+        )
+      : value
+
+it.each<readonly [string, (message: Message) => Message]>([
+  ['the same', (message) => message],
+  ['clones', (message) => structuredClone(message)],
+  ['JSON', (message) => JSON.parse(JSON.stringify(message)) as Message],
+  ['with their fields in another order', (message) => reversed(message) as Message],
+])('knows messages by their content: %s', async (_, copy) => {
+  const model = replayingModel(await recordedTalk())
+  for (const len of [1, 3, 5]) expect(await answerTo(model, talk.slice(0, len).map(copy))).toEqual(talk[len]?.content)
+  model.close()
+})
+
+it('reads a message again that its caller has changed', async () => {
+  const model = replayingModel(await recordedTalk())
+  const messages = structuredClone(talk.slice(0, 1)) as { role: 'user'; content: { type: 'text'; text: string }[] }[]
+  const [part] = messages[0]?.content ?? []
+  if (part === undefined) throw new Error('no part')
+  part.text = 'how was it?'
+  expect(await answerTo(model, messages)).toBe('A call with 1 message is not in the record.')
+  part.text = 'how is it?'
+  expect(await answerTo(model, messages)).toEqual(talk[1]?.content)
+  messages[0]?.content.push({ type: 'text', text: ' Say.' })
+  expect(await answerTo(model, messages)).toBe('A call with 1 message is not in the record.')
+})

@@ -1,9 +1,11 @@
 /** A replay as a server, through Gemini's client, which takes no `fetch`. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request, type IncomingMessage } from 'node:http'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, expect, it, vi } from 'vitest'
 import { GoogleGenAI } from '@google/genai'
 import { listSessions, memoryStore } from 'indelible'
@@ -31,8 +33,8 @@ const gemini: Fetch = async (url) => {
 const wanted = { model: 'gemini-x', contents: 'How is the weather?' }
 
 /** The texts that the client gets from a `fetch` behind a server: of a whole answer, and of a stream. */
-const asClient = async (fetch: Fetch): Promise<readonly string[]> => {
-  const server = await startReplayServer(fetch)
+const asClient = async (fetch: Fetch, options: { readonly upstream?: string } = {}): Promise<readonly string[]> => {
+  const server = await startReplayServer(fetch, options)
   const { models } = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: server.url } })
   const whole = await models.generateContent(wanted)
   let streamed = ''
@@ -104,4 +106,53 @@ it('refuses web pages, addresses without its secret and WebSockets, and nothing 
 
 it('takes only a function', async () => {
   await expect(startReplayServer({} as never)).rejects.toThrow(TypeError)
+})
+
+it("records what its client's provider answers, at the address that it names", async () => {
+  vi.stubEnv('CI', '')
+  const asked: string[] = []
+  const provider = createServer(async (incoming, outgoing) => {
+    asked.push(`${incoming.headers['x-goog-api-key'] as string} ${incoming.url ?? ''}`)
+    const response = await gemini(incoming.url ?? '')
+    const headers = { 'content-type': response.headers.get('content-type') ?? '', 'content-encoding': 'gzip' }
+    outgoing.writeHead(response.status, headers).end(gzipSync(await response.text()))
+  })
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const upstream = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/`
+  const file = join(folder, 'recorded.json')
+  const recorded = replayingFetch({ file, onMiss: 'record' })
+  expect(await asClient(recorded, { upstream })).toEqual(['It rains.', 'It rains.'])
+  await recorded.close()
+  await new Promise((resolve) => provider.close(resolve))
+  expect(asked).toEqual([
+    'none /v1/models/gemini-x:generateContent',
+    'none /v1/models/gemini-x:streamGenerateContent?alt=sse',
+  ])
+  const replay = replayingFetch({ file })
+  expect(await asClient(replay)).toEqual(['It rains.', 'It rains.'])
+  await replay.close()
+})
+
+it('says how to name the provider of other calls, and takes nothing but an address', async () => {
+  vi.stubEnv('CI', '')
+  const asked: string[] = []
+  const send: Fetch = async (url) => {
+    asked.push(String(url))
+    throw new TypeError('fetch failed')
+  }
+  const server = await startReplayServer(
+    replayingFetch({ file: join(folder, 'never.json'), onMiss: 'record', fetch: send }),
+  )
+  const post = async (path: string, body: object): Promise<string> =>
+    (await globalThis.fetch(`${server.url}${path}`, { method: 'POST', body: JSON.stringify(body) })).text()
+  expect(await post('/v1/messages', { model: 'm', messages: [] })).toContain('startReplayServer(fetch, { upstream })')
+  expect(await post('/v1beta/models/m:generateContent', { contents: [] })).not.toContain('upstream')
+  await server.close()
+  expect(asked).toEqual([
+    'http://provider.invalid/v1/messages',
+    'https://generativelanguage.googleapis.com/v1beta/models/m:generateContent',
+  ])
+  for (const upstream of ['', 'api.example.com', 'file:///etc', 5])
+    await expect(startReplayServer(send, { upstream } as never)).rejects.toThrow(TypeError)
 })
