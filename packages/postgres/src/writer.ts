@@ -92,10 +92,13 @@ export class Writer {
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    void Promise.resolve().then(() => {
-      this.#scheduled = false
-      while (this.#going < lanes && this.#start()) continue
-    })
+    void this.#startNext()
+  }
+
+  async #startNext(): Promise<void> {
+    await undefined
+    this.#scheduled = false
+    while (this.#going < lanes && this.#start()) continue
   }
 
   #start(): boolean {
