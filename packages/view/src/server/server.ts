@@ -216,7 +216,10 @@ const answers: { readonly [name: string]: ((asked: Asked) => unknown) | undefine
   sessions: ({ calls, query }) => sessionsOf(calls.store, query.get('after')),
   overviews: async ({ calls, request }) => calls.overviews(idsIn(await jsonOf(request))),
   session: ({ calls, id }) => sessionOf(calls.store, id),
-  rows: ({ calls, id, query }) => rowsOf(calls.store, id, ...rangeOf(query)),
+  rows: ({ calls, id, query }) => {
+    const [from, to] = rangeOf(query)
+    return rowsOf(calls.store, id, from, to)
+  },
   nodes: async ({ calls, id, query }) => {
     const [from, to] = rangeOf(query)
     const { head } = await sessionOf(calls.store, id)
