@@ -534,8 +534,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   async #live(value: Value, session: Session): Promise<unknown> {
     if (value.kind !== 'list' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
-    for (const item of itemsOf(value)) {
-      const made = this.#reviver.revive(jsonOf(item, session, this.#values), this.serde)
+    for (const json of jsonOf(itemsOf(value), session, this.#values)) {
+      const made = this.#reviver.revive(json, this.serde)
       items.push(made instanceof Promise ? await made : made)
     }
     return value.isSnapshot ? new DeltaSnapshot(items) : items
