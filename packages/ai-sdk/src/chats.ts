@@ -111,27 +111,35 @@ export const chatStore = (store: Store): ChatStore => {
   ): Promise<boolean> => {
     const { length } = known.messages
     if (loaded !== undefined && (loaded.length !== length || !isSameStart(known.messages, loaded))) return false
-    if (!isSameStart(known.messages, messages) || !messages.slice(length).every((message) => isNew(known, message)))
-      return false
-    // The message before is decoded too: another message of the assistant that follows it is marked.
-    const [before, after] = [messages.slice(length - 1, length), messages.slice(Math.max(0, length - 1))]
-    const added = decodeMessages(after, 'saveChat').slice(decodeMessages(before, 'saveChat').length)
+    if (!isSameStart(known.messages, messages) || !haveNewIds(messages, length)) return false
+    const fresh = messages.slice(length)
+    // A message of the assistant after another one is marked, so that one is decoded too.
+    const before = messages.slice(length - 1, length)
+    const follows = [before[0], fresh[0]].every((message) => message?.role === 'assistant')
+    const added = follows
+      ? decodeMessages([...before, ...fresh], 'saveChat').slice(decodeMessages(before, 'saveChat').length)
+      : decodeMessages(fresh, 'saveChat')
     let isAsLeft = true
     const session = await open(chatId, mark).change((session) => {
       isAsLeft = sameHead(session.head(), known.head) && waitingStep(session) === undefined
       return isAsLeft && added.length > 0 ? { messages: added, notes: [] } : undefined
     })
     if (!isAsLeft) return false
-    remember(chatId, session, [...known.messages, ...messages.slice(length)], known.head.size + added.length)
+    remember(chatId, session, known.messages, fresh, known.head.size + added.length)
     return true
   }
-  const remember = (id: string, session: Session, messages: readonly UIMessage[], size: number): void => {
+  /** @param messages the copies of messages that were remembered before those */
+  const remember = (
+    id: string,
+    session: Session,
+    messages: readonly UIMessage[],
+    fresh: readonly UIMessage[],
+    size: number,
+  ): void => {
     const head = session.head()
-    const old = new Set(remembered.get(id)?.messages)
     remembered.delete(id)
-    if (head.size !== size || !messages.every((message) => typeof message.id === 'string')) return // another save was faster
-    const copies = messages.map((message) => (old.has(message) ? message : structuredClone(message)))
-    remembered.set(id, { messages: copies, ids: new Set(messages.map(({ id }) => id)), head })
+    if (head.size !== size || !fresh.every((message) => typeof message.id === 'string')) return // another save was faster
+    remembered.set(id, { messages: [...messages, ...fresh.map((message) => structuredClone(message))], head })
   }
 
   const saveChat: ChatStore['saveChat'] = async (chat) => {
@@ -163,7 +171,7 @@ export const chatStore = (store: Store): ChatStore => {
     })
     remembered.delete(chatId)
     if (isAsGiven && session.conversation().length === decoded.length)
-      remember(chatId, session, messages, session.head().size)
+      remember(chatId, session, [], messages, session.head().size)
   }
   const openChat: ChatStore['openChat'] = async (id) => requireMark(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
@@ -198,7 +206,6 @@ export const chatStore = (store: Store): ChatStore => {
 /** A chat as the last save left it: copies of the messages, and the head. */
 interface SavedChat {
   readonly messages: readonly UIMessage[]
-  readonly ids: ReadonlySet<string>
   readonly head: Head
 }
 
@@ -207,11 +214,20 @@ const mostRemembered = 10_000
 
 const sameHead = (left: Head, right: Head): boolean => left.size === right.size && left.root === right.root
 
-const isNew = ({ ids }: SavedChat, message: UIMessage): boolean =>
-  typeof (message as Partial<UIMessage> | null)?.id === 'string' && !ids.has(message.id)
+/** Whether each of the messages from a position on has an id that no other message has. */
+const haveNewIds = (messages: readonly UIMessage[], from: number): boolean => {
+  const ids = new Set(messages.slice(from).map((message) => (message as Partial<UIMessage> | null)?.id))
+  if (ids.size < messages.length - from || [...ids].some((id) => typeof id !== 'string')) return false
+  for (let at = 0; at < from; at++) if (ids.has(messages[at]?.id)) return false
+  return true
+}
 
 const isSameStart = (known: readonly UIMessage[], messages: readonly UIMessage[]): boolean =>
   messages.length >= known.length && known.every((message, index) => isSame(message, messages[index]))
+
+interface Fields {
+  readonly [name: string]: unknown
+}
 
 /** Whether two values are the same data. As in JSON, an `undefined` field is absent. Other objects differ: dates, bytes. */
 const isSame = (left: unknown, right: unknown): boolean => {
@@ -222,15 +238,15 @@ const isSame = (left: unknown, right: unknown): boolean => {
   if (Array.isArray(left) && Array.isArray(right))
     return left.length === right.length && left.every((value, index) => isSame(value, right[index]))
   if (prototype !== Object.prototype) return false
-  const [before, after] = [Object.entries(left), Object.entries(right)].map((fields) =>
-    fields.filter(([, value]) => value !== undefined),
-  ) as [[string, unknown][], [string, unknown][]]
-  return (
-    before.length === after.length &&
-    before.every(
-      ([name, value]) => Object.hasOwn(right, name) && isSame(value, (right as { [name: string]: unknown })[name]),
-    )
-  )
+  const [before, after] = [left, right] as [Fields, Fields]
+  let fields = 0
+  for (const name of Object.keys(before)) {
+    if (before[name] === undefined) continue
+    if (!Object.hasOwn(after, name) || !isSame(before[name], after[name])) return false
+    fields += 1
+  }
+  for (const name of Object.keys(after)) if (after[name] !== undefined) fields -= 1
+  return fields === 0
 }
 
 /** The metadata that identifies chats. */

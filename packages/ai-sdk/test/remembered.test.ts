@@ -1,6 +1,6 @@
 /** A save that only adds messages continues from what the last save left, also if another writer was there in between. */
 import * as fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { UIMessage } from 'ai'
 import { memoryStore, type Store } from 'indelible'
 import { chatStore } from '@indelible/ai-sdk'
@@ -69,4 +69,35 @@ it('a save that only adds messages reads no row and appends once', async () => {
   const changed = [message(0, 'user', 'changed'), ...chat.slice(1)]
   await saveChat({ chatId: 'c', messages: changed })
   expect(asJson(await loadChat('c'))).toEqual(asJson(changed))
+})
+
+it('a save that adds two messages with one id names their places in the chat, and stores nothing', async () => {
+  const { saveChat, loadChat } = chatStore(memoryStore())
+  const chat = [message(0, 'user', 'a'), message(1, 'assistant', 'b')]
+  await saveChat({ chatId: 'c', messages: chat })
+  const more = [...chat, message(2, 'user', 'c'), message(2, 'assistant', 'd')]
+  await expect(saveChat({ chatId: 'c', messages: more })).rejects.toThrow('messages[3] has the id "m2" of messages[2]')
+  expect(asJson(await loadChat('c'))).toEqual(asJson(chat))
+})
+
+it('of a chat that only grows, a save decodes and copies the new messages alone', async () => {
+  const { saveChat } = chatStore(memoryStore())
+  const chat = Array.from({ length: 60 }, (_, index) =>
+    message(index, index % 2 === 0 ? 'user' : 'assistant', `${index}`),
+  )
+  await saveChat({ chatId: 'c', messages: chat.slice(0, 50) })
+  const [copies, checks] = [vi.spyOn(globalThis, 'structuredClone'), vi.spyOn(Reflect, 'ownKeys')]
+  try {
+    const counted: (readonly number[])[] = []
+    for (let length = 52; length <= 60; length += 2) {
+      for (const calls of [copies, checks]) calls.mockClear()
+      await saveChat({ chatId: 'c', messages: chat.slice(0, length) })
+      counted.push([copies.mock.calls.length, checks.mock.calls.filter(([of]) => of === Object.prototype).length])
+    }
+    expect(new Set(counted.map(String)).size).toBe(1)
+    expect(counted[0]?.[0]).toBe(2)
+  } finally {
+    copies.mockRestore()
+    checks.mockRestore()
+  }
 })

@@ -21,8 +21,15 @@ export const textOf = (item: Item, session: SessionReader): string => {
   return (item.text = JSON.stringify(withId(valueOf(session.view().at(ref.m) as Message), ref.id)))
 }
 
-export const jsonOf = ({ ref }: Item, session: SessionReader, values: MessageValues): Json =>
-  typeof ref === 'string' ? (JSON.parse(ref) as Json) : withId(values.of(session.view().at(ref.m) as Message), ref.id)
+/** The JSON of items. The values of messages are shared: they must not be changed. */
+export const jsonOf = (items: readonly Item[], session: SessionReader, values: MessageValues): readonly Json[] => {
+  const view = session.view()
+  const read = values.of(items.flatMap(({ ref }) => (typeof ref === 'string' ? [] : [view.at(ref.m) as Message])))
+  let next = 0
+  return items.map(({ ref }) =>
+    typeof ref === 'string' ? (JSON.parse(ref) as Json) : withId(read[next++] as JsonObject, ref.id),
+  )
+}
 
 /** The LangChain messages of recorded messages, which never change: the most recently read. */
 export class MessageValues {
@@ -37,13 +44,23 @@ export class MessageValues {
     return this.#values.size
   }
 
-  of(message: Message): JsonObject {
-    const known = this.#values.get(message)
-    if (known !== undefined) return known
-    const value = valueOf(message)
-    this.#values.set(message, value)
-    return value
+  /** The values of messages, in their order. Those that were not read lately are encoded together. */
+  of(messages: readonly Message[]): readonly JsonObject[] {
+    const known = messages.map((message) => this.#values.get(message))
+    const missing = messages.filter((_, index) => known[index] === undefined)
+    const encoded = missing.length === 0 ? [] : valuesOf(missing)
+    for (const [index, value] of encoded.entries()) this.#values.set(missing[index] as Message, value)
+    let next = 0
+    return known.map((value) => value ?? (encoded[next++] as JsonObject))
   }
+}
+
+/** The LangChain messages for messages of the record, one for each. */
+const valuesOf = (messages: readonly Message[]): readonly JsonObject[] => {
+  const written = codec.encode(messages, { allow: 'unsettled' })
+  const wire = isLeft(written) ? [] : (written.right.wire as readonly unknown[] as readonly JsonObject[])
+  // A message of several results is written as several, of which the first counts.
+  return wire.length === messages.length ? wire : messages.map((message) => valueOf(message))
 }
 
 /** The LangChain message for a message of the record. */

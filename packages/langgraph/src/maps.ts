@@ -5,7 +5,7 @@ import { isObject, jsonEqual, type Json, type JsonObject } from 'indelible/inter
 export type MapChange = readonly [path: readonly string[], value?: Json]
 
 /** The map that a serialized value is; undefined for another value, and for an object of LangChain's own. */
-export const mapIn = (text: string): JsonObject | undefined => {
+export const mapFromText = (text: string): JsonObject | undefined => {
   if (!text.startsWith('{') || text.startsWith('{"lc":')) return undefined
   const value = JSON.parse(text) as Json
   return isObject(value) && JSON.stringify(value) === text ? (value as JsonObject) : undefined

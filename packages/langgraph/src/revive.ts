@@ -59,9 +59,9 @@ const copyOf = (value: Json, depth: number): unknown => {
     return items
   }
   const fields: Fields = {}
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     if (key === 'lc' || key === '__lc_escaped__' || key === '__proto__') return undefined
-    const copy = copyOf(item as Json, depth + 1)
+    const copy = copyOf((value as JsonObject)[key] as Json, depth + 1)
     if (copy === undefined) return undefined
     fields[key] = copy
   }

@@ -35,7 +35,7 @@ import type { ApplicationNote } from 'indelible/internal/notes'
 import { storeFaultText } from 'indelible/internal/store'
 import { FaultError, pagesOf } from 'indelible/internal/task'
 import { jsonOf, messageOf, MessageValues, refTo, textOf, type Item } from './items.ts'
-import { mapIn } from './maps.ts'
+import { mapFromText } from './maps.ts'
 import { Reviver } from './revive.ts'
 import {
   dumpedOf,
@@ -92,7 +92,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #ownSerde: SerializerProtocol | undefined
   /** The lists last stored, by namespace and channel. */
   readonly #known = new WeakMap<AdapterSession, Map<string, Texts>>()
-  readonly #coming = new WeakMap<AdapterSession, PendingThread>()
+  readonly #pending = new WeakMap<AdapterSession, PendingThread>()
 
   /**
    * @param options the serializer, and the channel of the conversation
@@ -185,7 +185,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     const kept = this.#open(threadOf(config))
-    const { puts } = this.#comingOf(kept)
+    const { puts } = this.#pendingOf(kept)
     const put = this.#put(kept, config, checkpoint, metadata, newVersions)
     puts.add(put)
     return put.finally(() => puts.delete(put))
@@ -208,11 +208,11 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const known = this.#known.get(kept) ?? new Map<string, Texts>()
     this.#known.set(kept, known)
     for (const [channel, value] of Object.entries(channels))
-      if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
+      if (isNew(channel)) values.set(channel, await this.#serialize(value, known, `${ns}\n${channel}`))
     const versions = checkpoint.channel_versions
     // Store earlier writes first, so that this checkpoint finds their messages in the record.
-    await Promise.allSettled(this.#comingOf(kept).noting)
-    for (const one of this.#comingOf(kept).writes) await this.#noteWrites(kept, one, false)
+    await Promise.allSettled(this.#pendingOf(kept).noting)
+    for (const writing of this.#pendingOf(kept).writes) await this.#noteWrites(kept, writing, false)
     await kept.change((session) => {
       const thread = this.#thread(session)
       const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
@@ -291,26 +291,26 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       throw new Error(
         'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
       )
-    const coming = this.#comingOf(kept)
+    const pending = this.#pendingOf(kept)
     const noting = (async (): Promise<PendingWrites> => {
       const given = await Promise.all(
         writes.map(async ([channel, value], at) => ({
           channel,
           idx: WRITES_IDX_MAP[channel] ?? at,
-          value: await this.#given(value),
+          value: await this.#serialize(value),
         })),
       )
       const writing: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
       await this.#noteWrites(kept, writing, false)
       return writing
     })()
-    coming.noting.add(noting)
-    const one = await noting.finally(() => coming.noting.delete(noting))
-    while (!one.isNoted) {
+    pending.noting.add(noting)
+    const writing = await noting.finally(() => pending.noting.delete(noting))
+    while (!writing.isNoted) {
       // LangGraph calls `put` for one checkpoint after the other: the next call comes in this turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 0))
-      if (coming.puts.size > 0) await Promise.allSettled(coming.puts)
-      else await this.#noteWrites(kept, one, true)
+      if (pending.puts.size > 0) await Promise.allSettled(pending.puts)
+      else await this.#noteWrites(kept, writing, true)
     }
   }
 
@@ -318,14 +318,14 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * Note writes. Their messages belong after those of their checkpoint in the record. If the
    * checkpoint is not stored, only `anyway` notes the writes, with the messages' text in the note.
    */
-  async #noteWrites(kept: AdapterSession, one: PendingWrites, anyway: boolean): Promise<void> {
-    const { ns, id, taskId, taskPath, given } = one
+  async #noteWrites(kept: AdapterSession, writing: PendingWrites, anyway: boolean): Promise<void> {
+    const { ns, id, taskId, taskPath, given } = writing
     let waits = false
     await kept.change((session) => {
       const thread = this.#thread(session)
       const isStored = thread.checkpoint(ns, id) !== undefined
       waits = !isStored && !anyway
-      if (waits || one.isNoted) return undefined
+      if (waits || writing.isNoted) return undefined
       const there = thread.writesOf(ns, id)
       const fresh = given.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
       if (fresh.length === 0) return undefined
@@ -341,16 +341,16 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       })
       return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
     })
-    const coming = this.#comingOf(kept)
-    if (waits) return void coming.writes.add(one)
-    one.isNoted = true
-    coming.writes.delete(one)
+    const pending = this.#pendingOf(kept)
+    if (waits) return void pending.writes.add(writing)
+    writing.isNoted = true
+    pending.writes.delete(writing)
   }
 
-  #comingOf(kept: AdapterSession): PendingThread {
-    const coming = this.#coming.get(kept) ?? { puts: new Set(), noting: new Set(), writes: new Set() }
-    this.#coming.set(kept, coming)
-    return coming
+  #pendingOf(kept: AdapterSession): PendingThread {
+    const pending = this.#pending.get(kept) ?? { puts: new Set(), noting: new Set(), writes: new Set() }
+    this.#pending.set(kept, pending)
+    return pending
   }
 
   /** Remove a thread: its checkpoints, its writes and its record. */
@@ -454,7 +454,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       for (const channel of remaining) {
         steps.push({ channel, writes: writes.filter((write) => write.channel === channel) })
         const value = at.values.get(channel)
-        const seed = value === undefined ? undefined : await this.#live(value, thread.session)
+        const seed = value === undefined ? undefined : await this.#deserialize(value, thread.session)
         if (seed === undefined) continue
         ;(result[channel] as DeltaChannelHistory).seed = seed
         remaining.delete(channel)
@@ -462,7 +462,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     }
     for (const { channel, writes } of steps.toReversed())
       for (const write of writes)
-        result[channel]?.writes.push([write.task, channel, await this.#live(write.value, thread.session)])
+        result[channel]?.writes.push([write.task, channel, await this.#deserialize(write.value, thread.session)])
     return result
   }
 
@@ -493,7 +493,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const writes = inOrder(thread.writesOf(ns, id))
     const checkpoint = (await this.#load(rest)) as Checkpoint
     checkpoint.channel_values = {}
-    for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#live(value, thread.session)
+    for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#deserialize(value, thread.session)
     if (checkpoint.v < 4 && parent !== undefined) await this.#migrate(checkpoint, thread, ns, parent)
     return {
       config,
@@ -506,7 +506,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         writes.map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
           task,
           channel,
-          await this.#live(value, thread.session),
+          await this.#deserialize(value, thread.session),
         ]),
       ),
     }
@@ -515,7 +515,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /** In checkpoints before version 4 the sends are among the parent's writes. */
   async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
     const sends = inOrder(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
-    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#live(value, thread.session)))
+    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#deserialize(value, thread.session)))
     const versions = Object.values(checkpoint.channel_versions)
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
@@ -531,18 +531,18 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /** Deserializes the value of a channel. */
-  async #live(value: Value, session: Session): Promise<unknown> {
+  async #deserialize(value: Value, session: Session): Promise<unknown> {
     if (value.kind !== 'list' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
-    for (const item of itemsOf(value)) {
-      const made = this.#reviver.revive(jsonOf(item, session, this.#values), this.serde)
+    for (const json of jsonOf(itemsOf(value), session, this.#values)) {
+      const made = this.#reviver.revive(json, this.serde)
       items.push(made instanceof Promise ? await made : made)
     }
     return value.isSnapshot ? new DeltaSnapshot(items) : items
   }
 
   /** Serializes a list item by item, any other value whole. */
-  async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
+  async #serialize(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
     const isSnapshot = isDeltaSnapshot(value)
     const given: unknown = isSnapshot ? value.value : value
     if (!Array.isArray(given) || given.length === 0)
@@ -734,7 +734,7 @@ const knownText = new WeakMap<object, { readonly text: string; readonly id: stri
 const dumpedNote = (dumped: DumpedValue, before: Value | undefined): NotedValue => {
   const [type, text] = dumped
   if (before?.kind === 'whole' && before.dumped[0] === type && before.dumped[1] === text) return { same: true }
-  const map = type === 'json' && text.length >= shortestMap ? mapIn(text) : undefined
+  const map = type === 'json' && text.length >= shortestMap ? mapFromText(text) : undefined
   return map === undefined ? { whole: dumped } : notedMap(map, before)
 }
 

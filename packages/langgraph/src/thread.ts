@@ -109,8 +109,6 @@ export class Thread {
   readonly #versions = new Map<string, Map<string, Map<string | number, Value>>>()
   readonly #lists: ListCache = new RecentMap(8)
   readonly #maps: MapCache = new RecentMap(8)
-  /** The indexes of the notes that say what the thread is: of its checkpoints, and of their writes. */
-  readonly #live = new Map<string, Map<string, { checkpoint: number | undefined; readonly writes: number[] }>>()
   #notes = 0
 
   constructor(session: Session) {
@@ -120,19 +118,30 @@ export class Thread {
   /** Read the notes added since the last call. */
   update(): this {
     const notes = this.session.notes()
-    for (const note of notes.slice(this.#notes)) this.#read(note, this.#notes++)
+    for (const note of notes.slice(this.#notes)) {
+      this.#notes += 1
+      const noted = threadNoteIn(note)
+      if (noted !== undefined) this.#read(noted)
+    }
     return this
   }
 
   /** The indexes of the session's notes without which the thread is the same: those of pruned checkpoints. */
   deadNotes(): readonly number[] {
-    const live = new Set<number | undefined>()
-    for (const there of this.#live.values())
-      for (const { checkpoint, writes } of there.values()) for (const index of [checkpoint, ...writes]) live.add(index)
-    const dead: number[] = []
-    for (const [index, note] of this.session.notes().toArray().entries())
-      if (note.type === 'application' && note.namespace === namespace && !live.has(index)) dead.push(index)
-    return dead
+    const dead = new Set<number>()
+    /** By namespace and id: the notes of a checkpoint and its writes. */
+    const live = new Map<string, Map<string, number[]>>()
+    for (const [index, note] of [...this.session.notes()].entries()) {
+      const noted = threadNoteIn(note)
+      if (noted === undefined) continue
+      dead.add(index)
+      const there = mapIn(live, noted.ns)
+      if (noted.type !== 'prune') there.set(noted.id, [...(there.get(noted.id) ?? []), index])
+      else if (noted.again === true) there.clear()
+      else for (const id of noted.ids) there.delete(id)
+    }
+    for (const there of live.values()) for (const index of [...there.values()].flat()) dead.delete(index)
+    return [...dead]
   }
 
   /** The checkpoint with an id; without an id, the last one of the namespace. */
@@ -158,16 +167,7 @@ export class Thread {
     return version === undefined ? undefined : this.#versions.get(ns)?.get(channel)?.get(version)
   }
 
-  #notesOf(ns: string, id: string): { checkpoint: number | undefined; readonly writes: number[] } {
-    const there = mapIn(this.#live, ns)
-    const known = there.get(id) ?? { checkpoint: undefined, writes: [] }
-    there.set(id, known)
-    return known
-  }
-
-  #read(note: Note, index: number): void {
-    if (note.type !== 'application' || note.namespace !== namespace || !isObject(note.content)) return
-    const noted = note.content as unknown as ThreadNote // only `noteOf` writes notes of this namespace
+  #read(noted: ThreadNote): void {
     if (noted.type === 'checkpoint') {
       const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
       const { ns, id, rest, metadata } = noted
@@ -182,12 +182,10 @@ export class Thread {
         const version = ownField(noted.versions, channel)
         if (version !== undefined) mapIn(versions, channel).set(version, read)
       }
-      this.#notesOf(ns, id).checkpoint = index
       const parent = noted.parent ?? undefined
       mapIn(this.checkpoints, ns).set(id, { ns, id, parent, rest, metadata, values, versions: noted.versions })
     } else if (noted.type === 'writes') {
       const there = mapIn(mapIn(this.#writes, noted.ns), noted.id)
-      this.#notesOf(noted.ns, noted.id).writes.push(index)
       const base = this.checkpoint(noted.ns, noted.id)
       for (const [idx, channel, value] of noted.writes) {
         const read = hasField(value, 'at')
@@ -200,15 +198,17 @@ export class Thread {
       for (const id of noted.ids) {
         this.checkpoints.get(noted.ns)?.delete(id)
         this.#writes.get(noted.ns)?.delete(id)
-        this.#live.get(noted.ns)?.delete(id)
       }
-      if (noted.again !== true) return
-      // Those of the remaining checkpoints follow.
-      this.#versions.get(noted.ns)?.clear()
-      this.#live.get(noted.ns)?.clear()
+      if (noted.again === true) this.#versions.get(noted.ns)?.clear() // those of the remaining checkpoints follow
     }
   }
 }
+
+/** The content of a note of this package; undefined for another note. */
+const threadNoteIn = (note: Note): ThreadNote | undefined =>
+  note.type === 'application' && note.namespace === namespace && isObject(note.content)
+    ? (note.content as unknown as ThreadNote) // only `noteOf` writes notes of this namespace
+    : undefined
 
 const none: ReadonlyMap<string, Write> = new Map()
 

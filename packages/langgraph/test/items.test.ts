@@ -1,7 +1,7 @@
 /** Items of channels as messages of the record, and back. */
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { JsonPlusSerializer } from '@langchain/langgraph-checkpoint'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { assistant, toolResult, user, type Message, type Session } from 'indelible'
 import { jsonOf, messageOf, MessageValues, refTo, textOf } from '../src/items.ts'
 
@@ -62,7 +62,7 @@ it('the text of an item is that of its message, computed once', async () => {
   )
   expect([textOf(whole, session), reads]).toEqual(['{"a":1}', 2])
   expect([textOf(item, session), textOf(whole, session), reads]).toEqual([item.text, '{"a":1}', 2])
-  expect([item, withId, whole].map((one) => jsonOf(one, session, new MessageValues()))).toEqual(
+  expect(jsonOf([item, withId, whole], session, new MessageValues())).toEqual(
     [...texts, '{"a":1}'].map((text) => JSON.parse(text) as unknown),
   )
 })
@@ -71,15 +71,48 @@ it('the LangChain messages of at most so many recorded messages are kept, and a 
   const messages = ['a', 'b', 'c'].map((text) => user(text))
   const session = { view: () => ({ at: (at: number) => messages[at] }) } as unknown as Session
   const values = new MessageValues(2)
-  const read = (m: number) => jsonOf({ ref: { m }, text: undefined }, session, values)
-  expect(read(0)).toBe(read(0))
-  expect([read(1), read(2)].map((value) => (value as { kwargs: { content: string } }).kwargs.content)).toEqual([
-    'b',
-    'c',
-  ])
+  const read = (...positions: number[]) =>
+    jsonOf(
+      positions.map((m) => ({ ref: { m }, text: undefined })),
+      session,
+      values,
+    ) as readonly { readonly kwargs: { readonly content: string } }[]
+  const [first] = read(0)
+  expect(read(0)[0]).toBe(first)
+  expect(read(1, 0, 2).map(({ kwargs }) => kwargs.content)).toEqual(['b', 'a', 'c'])
   expect(values.size).toBe(2)
-  expect(read(2)).toBe(read(2))
-  const withId = jsonOf({ ref: { m: 2, id: 'x' }, text: undefined }, session, values)
+  const [last] = read(2)
+  expect(read(2)[0]).toBe(last)
+  const [withId] = jsonOf([{ ref: { m: 2, id: 'x' }, text: undefined }], session, values)
   expect(withId).toMatchObject({ kwargs: { id: 'x', content: 'c' } })
-  expect(read(2)).not.toMatchObject({ kwargs: { id: 'x' } })
+  expect(read(2)[0]).toBe(last)
+  expect(last).not.toMatchObject({ kwargs: { id: 'x' } })
+})
+
+it('a message of several results, which no graph stores, is read as the first of them, and the others as they are', () => {
+  const results = ['x', 'y'].flatMap((id) => toolResult(id, `result ${id}`).content)
+  const messages: readonly Message[] = [user('a'), { role: 'tool', content: results }, user('b')]
+  const session = { view: () => ({ at: (at: number) => messages[at] }) } as unknown as Session
+  const items = messages.map((_, m) => ({ ref: { m }, text: undefined }))
+  expect(jsonOf(items, session, new MessageValues())).toMatchObject(
+    ['a', 'result x', 'b'].map((content) => ({ kwargs: { content } })),
+  )
+})
+
+it('the messages of a list are encoded in one call, and those that are known in none', () => {
+  const messages = Array.from({ length: 50 }, (_, at) => user(`message ${at}`))
+  const session = { view: () => ({ at: (at: number) => messages[at] }) } as unknown as Session
+  const items = messages.map((_, m) => ({ ref: { m }, text: undefined }))
+  const values = new MessageValues()
+  const calls = vi.spyOn(Reflect, 'ownKeys') // each call of a codec looks at Object.prototype once
+  const counted = (): number => {
+    calls.mockClear()
+    jsonOf(items, session, values)
+    return calls.mock.calls.filter(([target]) => target === Object.prototype).length
+  }
+  try {
+    expect([counted(), counted()]).toEqual([1, 0])
+  } finally {
+    calls.mockRestore()
+  }
 })

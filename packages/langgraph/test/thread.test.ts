@@ -175,3 +175,17 @@ it.each<readonly [number, readonly string[], readonly string[]]>([
   expect(toNotedValue({ keep, add: [item], isSnapshot: false })).toEqual({ keep, add: ['a'] })
   expect(toNotedValue({ keep, add: [item], isSnapshot: true })).toEqual({ keep, add: ['a'], snapshot: true })
 })
+
+it('without a prune no note is dead: a checkpoint that was stored again is still the base of others', () => {
+  const notes = [
+    checkpoint('1', { a: { whole: dumped('1') } }, { versions: { a: 1 } }),
+    checkpoint('2', { a: { same: true } }, { base: '1', parent: '1', versions: { a: 1 } }),
+    checkpoint('1', {}, { versions: {} }),
+  ]
+  expect(new Thread(session(notes)).update().deadNotes()).toEqual([])
+  const pruned = noteOf({ type: 'prune', ns: '', ids: ['2'] })
+  expect(new Thread(session([...notes, pruned])).update().deadNotes()).toEqual([1, 3])
+  const again = noteOf({ type: 'prune', ns: '', ids: ['2'], again: true })
+  const remaining = checkpoint('1', {}, { versions: {} })
+  expect(new Thread(session([...notes, again, remaining])).update().deadNotes()).toEqual([0, 1, 2, 3])
+})

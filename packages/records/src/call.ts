@@ -17,7 +17,7 @@ import {
 import type { History, Position } from 'indelible/history'
 import { classOf, encodeValue } from './encode.ts'
 import { callQuietly, listenTo, raceAbort, runOnceWithin, textFrom, timeFrom, tryRead } from './host-calls.ts'
-import { positionOf, settingsOf, type Settings } from './log.ts'
+import { eventOf, positionOf, settingsOf, type Settings } from './log.ts'
 import { randomId } from './random-id.ts'
 import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
 import { isStream, watchStream } from './stream.ts'
@@ -244,14 +244,13 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
       const finished = Object.freeze(append(outcome, (error) => (problem = { error })))
       idsInProgress.get(log)?.delete(callId)
       callQuietly(() =>
-        settings.telemetry?.({
-          callId,
-          methodName,
-          historyRecordAppended: finished.appended,
-          conversationHistorySize: log.len,
-          ...(finished.appended ? { record: log.view().at(finished.position) } : { reason: finished.reason }),
-          ...(hasField(finished, 'error') ? { error: finished.error } : problem),
-        }),
+        settings.telemetry?.(
+          eventOf(log, begun, {
+            historyRecordAppended: finished.appended,
+            ...(finished.appended ? { record: log.view().at(finished.position) } : { reason: finished.reason }),
+            ...(hasField(finished, 'error') ? { error: finished.error } : problem),
+          }),
+        ),
       )
       return finished
     },

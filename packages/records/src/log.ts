@@ -79,6 +79,13 @@ export interface RecordEvent {
   readonly record?: CallRecord | undefined
 }
 
+/** The event of a call, with the size of the log. */
+export const eventOf = (
+  log: History<CallRecord>,
+  { callId, methodName }: Pick<RecordEvent, 'callId' | 'methodName'>,
+  rest: Omit<RecordEvent, 'callId' | 'methodName' | 'conversationHistorySize'>,
+): RecordEvent => ({ callId, methodName, conversationHistorySize: log.len, ...rest })
+
 /** The options of a log in memory and in a store. */
 export const sharedNames: OptionNames<Omit<CallLogOptions, 'from'>> = {
   limits: true,

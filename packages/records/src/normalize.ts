@@ -15,6 +15,7 @@ import {
 import { classOf, encodeValue } from './encode.ts'
 import { tryRead } from './host-calls.ts'
 import { createCallLog } from './create-log.ts'
+import { snakeCase } from './keys.ts'
 import { sharedNames, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
@@ -304,9 +305,8 @@ const kindOf = (stored: unknown): string => {
 
 const isArray: (value: unknown) => value is JsonArray = Array.isArray
 
-const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const snakeKeys = (names: Iterable<string>): ReadonlyMap<string, string> =>
-  new Map([...names].map((name) => [inSnakeCase(name), name] as const).filter(([snake, name]) => snake !== name))
+  new Map([...names].map((name) => [snakeCase(name), name] as const).filter(([snake, name]) => snake !== name))
 
 const recordKeys = snakeKeys(fieldNames)
 const summaryKeys = snakeKeys(['errorType', 'valueClass'])

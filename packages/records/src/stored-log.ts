@@ -12,7 +12,7 @@ import type { LogFault, Head, LogInfo, Row, Store, StoredRow, StoreFault, StoreF
 import { ownIdFault, storeTask, type AppendFault, type NewLogFault } from 'indelible/internal/store'
 import { callQuietly, timeFrom } from './host-calls.ts'
 import { newLog } from './create-log.ts'
-import { sharedNames, type CallLogOptions } from './log.ts'
+import { eventOf, sharedNames, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import { randomId } from './random-id.ts'
 import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
@@ -101,14 +101,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenCallLogFaul
     )
     const writer = writerOf(store, info.right, log, (first, fault) =>
       callQuietly(() =>
-        others.telemetry?.({
-          callId: first.callId,
-          methodName: first.methodName,
-          historyRecordAppended: true,
-          conversationHistorySize: log.len,
-          reason: 'unstored',
-          error: fault,
-        }),
+        others.telemetry?.(eventOf(log, first, { historyRecordAppended: true, reason: 'unstored', error: fault })),
       ),
     )
     const ended = isoTime(timeFrom(others.now ?? Date.now))
@@ -117,15 +110,7 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenCallLogFaul
     if (isLeft(written)) return written
     // After the write: until these records are stored, each opening makes them again.
     for (const record of log.view().slice(stored.len))
-      callQuietly(() =>
-        others.telemetry?.({
-          callId: record.callId,
-          methodName: record.methodName,
-          historyRecordAppended: true,
-          conversationHistorySize: log.len,
-          record,
-        }),
-      )
+      callQuietly(() => others.telemetry?.(eventOf(log, record, { historyRecordAppended: true, record })))
     return right(
       Object.freeze({
         log,

@@ -111,6 +111,8 @@ const writeSpoken = (
 
 /** Wraps a message's fields in its spelling. */
 const wrapFields = (role: Role, content: unknown[], fields: MutableObject, kept: Kept | undefined): MutableObject => {
+  if (kept === undefined)
+    return { ...wires.envelopeOf(role, 'constructor'), kwargs: { content: asContent(content, false), ...fields } }
   const spelling = spellingOf(kept)
   const words = kept?.as?.split(' ') ?? []
   const built: { around: MutableObject; fields: MutableObject } = {

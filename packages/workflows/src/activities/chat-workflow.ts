@@ -411,7 +411,7 @@ const stopText = 'The user stopped the turn before this call had a result.'
 /** Not `parseHistoryJson`: it knows every format, and a workflow's bundle should stay small. */
 const historyOf = ({ history }: ChatState): RefHistory => {
   const { type, version, scope, session, tree, refs } = history
-  if (type !== 'indelible.refs' || version > 2)
+  if (type !== 'indelible.refs' || version > 3)
     throw new TypeError('state.history should be the JSON of a reference history')
   return createRefHistory({ scope, session, tree, from: refs })
 }

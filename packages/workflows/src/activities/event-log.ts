@@ -3,10 +3,10 @@
  * reconnect, and continue after the last number it has.
  */
 import { FaultError, type SignalLike } from 'indelible/internal/task'
-import { isLeft, optionsOf, parseJson } from 'indelible/internal/json'
+import { isLeft, optionsOf, parseJson, type OptionNames } from 'indelible/internal/json'
 import { RecentMap } from 'indelible/internal/sequence'
 import { digestOfName } from 'indelible/internal/proof'
-import { followLog, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
+import { followLog, memoryStore, type Head, type Store, type StoredRow, type StoreFault } from 'indelible/store'
 import { ownStore, storeFaultText } from 'indelible/internal/store'
 import type { EventSink, StreamEvent } from './event.ts'
 
@@ -37,7 +37,7 @@ export interface EventLog extends EventSink {
    * @param options the last number known, and a signal that ends the iteration
    */
   readonly read: (topic: string, options?: ReadOptions) => AsyncIterable<SequencedEvent>
-  /** Delete a topic. Its numbers start at 0 again. */
+  /** Delete a topic. Its numbers start at 0 again, also for those who read it. */
   readonly remove: (topic: string) => Promise<void>
 }
 
@@ -53,50 +53,11 @@ interface EventLogOptions {
 /**
  * Events in memory, for readers in the same process as the activities.
  *
- * Cost    O(1) for each event and reader; memory for every event until its topic is removed
+ * Cost    that of `eventsInStore` on a store in memory; memory for every event until its topic is removed
  */
 export const eventsInMemory = (options: EventLogOptions = {}): EventLog => {
-  const { topicOf = actionOf } = optionsOf('eventsInMemory', options, { topicOf: true })
-  const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
-  const at = (topic: string) => {
-    const found = topics.get(topic) ?? { events: [], wakes: new Set<() => void>() }
-    topics.set(topic, found)
-    return found
-  }
-  return Object.freeze<EventLog>({
-    publish: (event) => {
-      const { events, wakes } = at(topicOf(event))
-      events.push(Object.freeze({ sequence: events.length, event }))
-      for (const wake of wakes) wake()
-    },
-    read: (topic, range) => {
-      const { after: known = -1, signal } = optionsOf('read', range, { after: true, signal: true })
-      return {
-        [Symbol.asyncIterator]: async function* () {
-          let counts = createCounter()
-          let after = known
-          let { events, wakes } = at(topic)
-          let next = 0
-          for (;;) {
-            if (signal?.aborted === true) return
-            const current = at(topic)
-            if (current.events !== events) [{ events, wakes }, counts, next, after] = [current, createCounter(), 0, -1] // removed
-            const found = events[next]
-            if (found === undefined) await nextWake(wakes, signal)
-            else {
-              next += 1
-              if (counts(found.event) && found.sequence > after) yield found
-            }
-          }
-        },
-      }
-    },
-    remove: async (topic) => {
-      const found = topics.get(topic)
-      topics.delete(topic)
-      for (const wake of found?.wakes ?? []) wake()
-    },
-  })
+  optionsOf('eventsInMemory', options, optionNames)
+  return eventsInStore(memoryStore(), options)
 }
 
 /**
@@ -106,7 +67,7 @@ export const eventsInMemory = (options: EventLogOptions = {}): EventLog => {
  *         earlier events decide which later ones count. Remove a topic once nobody reads it
  */
 export const eventsInStore = (given: Store, options: EventLogOptions = {}): EventLog => {
-  const { topicOf = actionOf } = optionsOf('eventsInStore', options, { topicOf: true })
+  const { topicOf = actionOf } = optionsOf('eventsInStore', options, optionNames)
   const store = ownStore(given)
   const heads = new RecentMap<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
@@ -130,12 +91,20 @@ export const eventsInStore = (given: Store, options: EventLogOptions = {}): Even
       const { after = -1, signal } = optionsOf('read', range, { after: true, signal: true })
       return {
         [Symbol.asyncIterator]: async function* () {
-          const counts = createCounter()
-          for await (const row of followTopic(store, topic, signal)) {
-            const event = parseJson(row.body)
-            if (isLeft(event)) continue // not written by this library
-            const told = event.right as StreamEvent
-            if (counts(told) && row.position > after) yield Object.freeze({ sequence: row.position, event: told })
+          for (let known = after; ; known = -1) {
+            const counts = createCounter()
+            try {
+              for await (const row of followTopic(store, topic, signal)) {
+                const stored = parseJson(row.body)
+                if (isLeft(stored)) continue // not written by this library
+                const event = stored.right as StreamEvent
+                if (counts(event) && row.position > known) yield Object.freeze({ sequence: row.position, event })
+              }
+              return
+            } catch (error) {
+              const fault = error instanceof FaultError ? (error.fault as StoreFault) : undefined
+              if (fault?._tag !== 'NoSuchLog') throw error // the topic was removed: if it begins again, from its start
+            }
           }
         },
       }
@@ -147,6 +116,8 @@ export const eventsInStore = (given: Store, options: EventLogOptions = {}): Even
     },
   })
 }
+
+const optionNames: OptionNames<EventLogOptions> = { topicOf: true }
 
 /** The most heads to cache, of the topics last appended to. Others are looked up. */
 const mostHeads = 1000

@@ -14,7 +14,7 @@ import {
   type ChatSignal,
   type ChatState,
 } from '@indelible/workflows/activities'
-import { hydrate, parseHistoryJson } from '@indelible/workflows/refs'
+import { hydrate, parseHistoryJson, type MessageRef } from '@indelible/workflows/refs'
 import { scriptedModel, tool, type Model } from 'indelible/run'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../../../../test/task-results.ts'
@@ -403,4 +403,17 @@ it("a tool's error for which the host has no text ends the chat with that error,
   })
   await expect(ran).rejects.toBe(broken)
   expect(asked).toEqual([broken])
+})
+
+it('a chat continues from its own state also where messages name the workflow that they come from', () => {
+  const ref = { blockIds: ['ab'.repeat(32)], role: 'user', flowId: 'flow' } as unknown as MessageRef
+  const first = createChat({ id: 'w', model: wanted })
+  first.signal({ type: 'message', ref })
+  const history = first.history.toReference()
+  expect(history.version).toBe(3)
+  const next = createChat({ id: 'w', model: wanted, state: { history, turn: 1 } })
+  expect(next.history.toReference()).toEqual(history)
+  expect(() =>
+    createChat({ id: 'w', model: wanted, state: { history: { ...history, version: 4 as never }, turn: 1 } }),
+  ).toThrow('state.history should be the JSON of a reference history')
 })
