@@ -1,9 +1,12 @@
 /** The sizes from which contexts are planned, against a list of sums: whole chunks, their parts, gaps, and messages that follow one by one. */
 import * as fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createHistory, user, type Message, type View } from 'indelible'
 import { omitRanges } from 'indelible/history'
 import { Sizes } from '../../src/context/internal.ts'
+
+// Chunks of four messages, so that there are many.
+vi.mock('../../src/history/chunk-size.ts', () => ({ chunkBits: 2, groupBits: 1 }))
 
 const textOf = (length: number): Message => user('x'.repeat(length))
 /** Characters of JSON beside the text. */
@@ -35,9 +38,9 @@ it('sizes are those of a list of sums, however the record was made and read', ()
   )
   fc.assert(
     fc.property(
-      fc.array(length, { maxLength: 300, size: 'max' }),
-      fc.array(fc.tuple(fc.nat(300), fc.nat(140)), { maxLength: 3 }),
-      fc.array(fc.nat(300), { maxLength: 4 }),
+      fc.array(length, { maxLength: 40, size: 'max' }),
+      fc.array(fc.tuple(fc.nat(40), fc.nat(9)), { maxLength: 3 }),
+      fc.array(fc.nat(40), { maxLength: 4 }),
       fc.boolean(),
       (lengths, gaps, stops, isLoaded) => {
         const messages = lengths.map(textOf)
@@ -53,6 +56,6 @@ it('sizes are those of a list of sums, however the record was made and read', ()
           if (stop >= 0 && stop <= view.length) expectSizes(view.slice(0, stop), sizes.measure(view.slice(0, stop)))
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 200 },
   )
 }, 60_000)
