@@ -7,7 +7,7 @@ export { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } fro
 export { cutGroup, tokensIn } from './deriving/render.ts'
 export { Sizes } from './deriving/size.ts'
 export { indexIn } from './positions.ts'
-export { isSpoken, isSubstantive } from './substantive.ts'
+export { isSpoken, isSubstantive } from '../message/internal.ts'
 export { type ContextFault, contextSentences } from './fault.ts'
 export { cutText, markerText, plain } from './showing/represent.ts'
 export type { OfferedTool } from './recall/offered-tools.ts'

@@ -7,12 +7,12 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
+import { isSpoken, isSubstantive } from '../../message/internal.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
-import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown } from './group.ts'
 import { keptIn, type Keep } from './keep.ts'
