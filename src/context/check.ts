@@ -22,14 +22,8 @@ export const noteAt = (notes: Sequence<Note>, index: number): Note => {
 }
 
 /** The options of deriving that are checked here. */
-interface Checked {
-  readonly notes?: unknown
-  readonly prices?: unknown
-  readonly estimate?: unknown
-  readonly tokenizer?: unknown
-  readonly previous?: unknown
-  readonly tools?: unknown
-  readonly markOf?: unknown
+type Checked = {
+  readonly [Name in 'notes' | 'prices' | 'estimate' | 'tokenizer' | 'previous' | 'tools' | 'markOf']?: unknown
 }
 
 /** Throws a TypeError that names an option of the wrong type. The notes themselves are not read. */

@@ -48,10 +48,12 @@ export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M
     continueFrom(log, part)
   } else {
     const { messages, pages } = pagedOf<M>(from as Paged<M> | Iterable<M>)
+    log.isLoading = true
     for (const message of messages) {
       const position = lenOf(log.content)
       withPosition(position, () => append(log, message, pages.at(position)))
     }
+    log.isLoading = false
   }
   return handleOf(log)
 }

@@ -1,18 +1,26 @@
-/** How long the messages of a record are. Each chunk is measured once, and without parsing it. */
-import { jsonLength, type Json } from '../json/index.ts'
-import { positionOfRank, rankAt, runLengthAt, type Piece } from '../sequence/index.ts'
+/** How long the messages of a record are. A chunk is summed when it fills up, or from its texts, without parsing them. */
+import { positionOfRank, rankAt, runLengthAt } from '../sequence/index.ts'
+import { lengthsIn, lengthSums, type LengthSums } from './length-sums.ts'
 import { partOf } from './read.ts'
-import { chunkWith, messagesFrom, type Chunk } from './state.ts'
+import { chunkLength, chunkWith, messagesFrom, type Chunk } from './state.ts'
 import type { View } from './view.ts'
 
+/** Adjacent messages of a view, and their JSON lengths. */
+export interface MeasuredRun extends LengthSums {
+  /** The number of messages. */
+  readonly count: number
+  /** The length of each. */
+  readonly lengths: () => Iterable<number> & ArrayLike<number>
+}
+
 /**
- * The JSON lengths of a view's messages from an index on, in pieces.
+ * The JSON lengths of a view's messages from an index on, in runs.
  *
- * Cost    O(messages); once for each chunk `jsonLength` of its messages, or of their texts if they were not read
+ * Cost    O(messages / chunk); for a chunk of texts that were not read O(texts), once
  *
  * @throws TypeError if this library did not make the view
  */
-export function* jsonLengths<M>(view: View<M>, from: number): Generator<Uint32Array> {
+export function* jsonLengths<M>(view: View<M>, from: number): Generator<MeasuredRun> {
   const part = partOf<M>(view)
   if (part === undefined) throw new TypeError('expected a view from a history of this library')
   const { content, gaps, start, end } = part
@@ -21,27 +29,35 @@ export function* jsonLengths<M>(view: View<M>, from: number): Generator<Uint32Ar
     const most = Math.min(last - rank, runLengthAt(gaps, rank))
     const position = positionOfRank(gaps, rank)
     const found = chunkWith(content, position)
-    const lengths =
-      found === undefined
-        ? measured(messagesFrom(content, position, most))
-        : lengthsOf(found.chunk).subarray(found.index, found.index + most)
-    yield lengths
-    rank += lengths.length
+    let run: MeasuredRun
+    if (found === undefined) {
+      const { values, index, count } = messagesFrom(content, position, most)
+      run = runOf(lengthsIn(values, index, index + count))
+    } else if (found.index === 0 && most >= chunkLength) run = runOfChunk(found.chunk)
+    else run = runOf(lengthsOf(found.chunk).subarray(found.index, found.index + most))
+    yield run
+    rank += run.count
   }
 }
 
-const measured = ({ values, index, count }: Piece<unknown>): Uint32Array => {
-  const lengths = new Uint32Array(count)
-  for (let at = 0; at < count; at++) lengths[at] = jsonLength(values[index + at] as Json)
-  return lengths
-}
+const runOf = (lengths: Uint32Array): MeasuredRun => ({
+  count: lengths.length,
+  ...lengthSums(lengths),
+  lengths: () => lengths,
+})
+
+const runOfChunk = (chunk: Chunk<unknown>): MeasuredRun => ({
+  count: chunkLength,
+  ...(chunk.sums ?? lengthSums(lengthsOf(chunk))),
+  lengths: () => lengthsOf(chunk),
+})
 
 const known = new WeakMap<Chunk<unknown>, Uint32Array>()
 
 const lengthsOf = (chunk: Chunk<unknown>): Uint32Array => {
   let lengths = known.get(chunk)
   if (lengths === undefined) {
-    lengths = chunk.jsonLengths?.() ?? measured({ values: chunk.messages, index: 0, count: chunk.messages.length })
+    lengths = chunk.jsonLengths?.() ?? lengthsIn(chunk.messages)
     known.set(chunk, lengths)
   }
   return lengths

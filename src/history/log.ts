@@ -23,6 +23,8 @@ export interface Log<M> {
   readonly classify: Classify<M>
   /** Throws for a message that the history's schema refuses. */
   readonly check: ((message: unknown) => void) | undefined
+  /** Whether many messages are read at once, so that full chunks are measured on the way. A single append is not to wait for it. */
+  isLoading: boolean
   /** The deltas that were applied through this handle, by position. */
   readonly deltas: Applied[]
   /** The view of all messages, cached until the next append. */
@@ -52,6 +54,7 @@ export const emptyLog = <M>(classify: Classify<M>, check?: Log<M>['check']): Log
   content: emptyContent(),
   classify,
   check,
+  isLoading: false,
   deltas: [],
   whole: undefined,
 })
@@ -68,7 +71,7 @@ export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const code = codeOf(page)
-  if (log.content.tail.messages.length === chunkLength) log.content = sealTail(log.content)
+  if (log.content.tail.messages.length === chunkLength) log.content = sealTail(log.content, log.isLoading)
   const { state, tail } = log.content
   tail.codes.push(code)
   log.whole = undefined

@@ -61,6 +61,7 @@ export const restoreHistory = <M extends Recordable<M>>(
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
   const log = emptyLog<M>(classify, check === undefined ? undefined : checkOf('restoreHistory', check))
+  log.isLoading = true
   // A copy, because `decode` could change the saved array.
   for (const [position, encoded] of ownItems<unknown>(messages).entries()) {
     const answer = callCallback('decode', () => decode(encoded))
@@ -81,6 +82,7 @@ export const restoreHistory = <M extends Recordable<M>>(
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }
+  log.isLoading = false
   return right(Object.freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
 

@@ -8,6 +8,7 @@ import { castDraft, freeze, Immer, immerable } from 'immer'
 import type { Immutable } from '../json/index.ts'
 import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
+import { lengthsIn, lengthSums, type LengthSums } from './length-sums.ts'
 
 /** Messages and their page kinds: always `chunkLength` of them. */
 export interface Chunk<M> {
@@ -15,6 +16,8 @@ export interface Chunk<M> {
   readonly messages: readonly Immutable<M>[]
   /** The code of each page kind, as a character. */
   readonly kinds: string
+  /** The JSON lengths of its messages, summed, if they were read at once: then their values are in the processor's cache. */
+  readonly sums?: LengthSums
   /** The JSON length of each message, if that is known without reading `messages`. */
   readonly jsonLengths?: () => Uint32Array | undefined
 }
@@ -69,8 +72,10 @@ export const emptyContent = <M>(): Content<M> => ({ state: emptyState, tail: emp
 export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** Turns a full tail into a chunk. The tail's list is frozen and becomes the chunk's list without a copy. */
-export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>): Content<M> =>
-  withChunk(state, freeze({ messages: freeze(messages), kinds: String.fromCharCode(...codes) }))
+export const sealTail = <M>({ state, tail: { messages, codes } }: Content<M>, takesSums = false): Content<M> => {
+  const chunk: Chunk<M> = { messages: freeze(messages), kinds: String.fromCharCode(...codes) }
+  return withChunk(state, freeze(takesSums ? { ...chunk, sums: freeze(lengthSums(lengthsIn(messages))) } : chunk))
+}
 
 export const withChunk = <M>(state: State<M>, chunk: Chunk<M>): Content<M> => {
   const { len, groups } = state

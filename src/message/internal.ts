@@ -7,4 +7,5 @@ export { type PairingFault, messageFaultText, pairingSentences } from './fault.t
 export { contentOf, isRole, roles } from './guards.ts'
 export { createPairing, lengthOf } from './pairing.ts'
 export { renamedCall, renamedResult, withContent } from './settle.ts'
+export { isSpoken, isSubstantive } from './substantive.ts'
 export type { ToolResultPart, Role } from './message.ts'

@@ -1,6 +1,7 @@
 export { inspectKey, consoleTextOf } from './console.ts'
 export { addGaps, countWhile, positionOfRank, rankAt, runLengthAt, type Gaps, type Range } from './gaps.ts'
 export { RecentMap } from './recent-map.ts'
+export { spanOf, type ReadonlySpan } from './read-span.ts'
 export type { Sequence } from './sequence.ts'
 export { defineGetter, getterFrom, sealClass } from './sealed-class.ts'
 export { indexAt, itemAt, sliceBounds, Span, type Bounds, type Piece, type SpanKind } from './span.ts'

@@ -7,7 +7,7 @@ import { elidedCharacters, foldText, headAndTail, outline, shortArguments } from
 import { searchWordsIn } from '../../src/ranking/internal.ts'
 import { excerptOf } from '../../src/context/showing/excerpt.ts'
 import { cutText } from '../../src/context/showing/represent.ts'
-import { isSubstantive } from '../../src/context/substantive.ts'
+import { isSubstantive } from '../../src/message/internal.ts'
 import { textTokens } from '../../src/context/counting/tokens.ts'
 import { anyCharacters } from '../any-characters.ts'
 import type { ToolResultPart } from '../../src/message/message.ts'

@@ -75,7 +75,12 @@ it('the JSON lengths of messages are those of a record that was parsed, without 
   ]
   const from = (view: View<Item>, index: number): readonly number[] => {
     const lengths: number[] = []
-    for (const piece of jsonLengths(view, index)) lengths.push(...piece)
+    for (const run of jsonLengths(view, index)) {
+      const own = [...run.lengths()]
+      expect(run.count).toBe(own.length)
+      expect(run.length).toBe(own.reduce((sum, length) => sum + length, 0))
+      lengths.push(...own)
+    }
     return lengths
   }
   const lengthsOf = (): readonly (readonly number[])[] =>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
 import { estimateTokens, type ContextSource, type DerivedContext } from 'indelible/context'
-import { spanOf, type Span } from '../../../src/context/span.ts'
+import { spanOf, type ReadonlySpan } from '../../../src/sequence/index.ts'
 import { recordOf } from '../../../test/context/conversations.ts'
 import { conversation } from '../../../test/messages.ts'
 import { judgeOf } from '../src/compare/judge.ts'
@@ -22,7 +22,7 @@ describe('the replay judge', () => {
 
   /** A context as somebody might make one up: messages with the sources that they claim. */
   const judged = (items: readonly (readonly [Message, ContextSource])[], budget = 1000) => {
-    const messages = spanOf(items.length, (index) => items[index]?.[0] as Message) as Settled<Span<Message>>
+    const messages = spanOf(items.length, (index) => items[index]?.[0] as Message) as Settled<ReadonlySpan<Message>>
     const context = {
       messages,
       sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource),

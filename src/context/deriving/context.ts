@@ -6,10 +6,9 @@ import { rangeDigest } from '../../notes/internal.ts'
 import type { ResidencyLevel } from '../../pages/index.ts'
 import { defaultPrices } from '../../prices/internal.ts'
 import type { Prices } from '../../prices/index.ts'
-import type { Range, Sequence } from '../../sequence/index.ts'
+import { spanOf, type Range, type ReadonlySpan, type Sequence } from '../../sequence/index.ts'
 import { endOf } from '../positions.ts'
 import { textVersion } from '../showing/represent.ts'
-import { spanOf, type Span } from '../span.ts'
 import type { ContextSource, Shown } from './group.ts'
 
 /** The context of the last call. A `DerivedContext` saves work; with any other value only the messages are compared. */
@@ -21,11 +20,11 @@ export interface SentContext {
 /** The context of one model call, the source of each of its messages, and the level of each recorded one. */
 export interface DerivedContext {
   /** The messages to send. They are always settled. */
-  readonly messages: Settled<Span<Message>>
+  readonly messages: Settled<ReadonlySpan<Message>>
   /** The source of each message. */
-  readonly sources: Span<ContextSource>
+  readonly sources: ReadonlySpan<ContextSource>
   /** The level of each recorded position; `pointer` for positions outside the conversation. */
-  readonly residency: Span<ResidencyLevel>
+  readonly residency: ReadonlySpan<ResidencyLevel>
   /** The ranges represented only by a marker or a summary. Positions up to, not including, `to`. */
   readonly dropped: readonly Range[]
   /** How the context was derived: `epoch:2`, `whole` or `shortened`, `mended`, `interrupted`. */
@@ -118,7 +117,7 @@ export const contextOf = (
   let dropped: readonly Range[] | undefined
   const context = Object.freeze<DerivedContext>({
     // The cast adds the brand: groups are settled, and every test that derives checks this.
-    messages: messages as Settled<Span<Message>>,
+    messages: messages as Settled<ReadonlySpan<Message>>,
     sources,
     residency: spanOf(end, (position) => (levels ??= levelsOf(sources.toArray(), end))[position] as ResidencyLevel),
     get dropped() {

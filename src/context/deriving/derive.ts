@@ -49,7 +49,7 @@ import {
   type Planning,
 } from './plan.ts'
 import { tokensIn } from './render.ts'
-import { sizesOf } from './size.ts'
+import { Sizes } from './size.ts'
 
 /** How a context is derived. */
 export interface DeriveOptions {
@@ -121,7 +121,7 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
   const state = before !== undefined && continues(before, view, settings, notes) ? before : undefined
   const read = state?.planning.notes ?? emptyNotes(model)
   const stands = readNotes(read, notes, state === undefined ? 0 : (view.positionAt(state.epoch.start) as number))
-  const sizes = sizesOf(view, state?.planning.sizes)
+  const sizes = (state?.planning.sizes ?? new Sizes()).measure(view)
   const planning: Planning = { ...settings, view, sizes, notes: read, pinned: kindsAt(read, 0) }
   const [rewrite, number] = rewriteAt(planning)
   const continued = stands && state?.epoch.rewrite === rewrite ? state.epoch : rewriteFrom(planning, rewrite, number)
@@ -228,7 +228,7 @@ const continues = (
     length <= view.length &&
     // What another context, or a fault, was derived from has grown since.
     epoch.next <= length &&
-    planning.sizes.before.length === length + 1 &&
+    planning.sizes.count === length &&
     planning.notes.count === notesRead &&
     (length === 0 || view.at(length - 1) === planning.view.at(-1)) &&
     (epoch.next === 0 || view.at(epoch.next - 1) === epoch.last) &&

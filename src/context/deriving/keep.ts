@@ -1,6 +1,6 @@
 /** What an application keeps readable, beyond what contexts keep by themselves. */
 import type { View } from '../../history/index.ts'
-import { describe, ownItems, isCount } from '../../json/index.ts'
+import { describe, jsonEqual, ownItems, isCount } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
@@ -30,11 +30,7 @@ export const checkKeep = (keep: Keep | undefined): Keep | undefined => {
 
 /** Whether two contexts keep the same. */
 export const isSameKeep = (one: Keep | undefined, other: Keep | undefined): boolean =>
-  one === other ||
-  (typeof one === 'object' &&
-    typeof other === 'object' &&
-    one.length === other.length &&
-    one.every((item, index) => item === other[index]))
+  one === other || (typeof one === 'object' && typeof other === 'object' && jsonEqual(one, other))
 
 /** The levels that `keep` asks for before an index, by index. */
 export const keptIn = (

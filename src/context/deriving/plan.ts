@@ -7,12 +7,12 @@
  */
 import type { View } from '../../history/index.ts'
 import type { Message } from '../../message/index.ts'
+import { isSpoken, isSubstantive } from '../../message/internal.ts'
 import type { PageKind, ResidencyLevel } from '../../pages/index.ts'
 import { indexesOf } from '../../pages/internal.ts'
 import { countWhile } from '../../sequence/index.ts'
 import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
-import { isSpoken, isSubstantive } from '../substantive.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown, type UsedIds } from './group.ts'
 import { keptIn, type Keep } from './keep.ts'
@@ -31,7 +31,6 @@ import {
   type RenderedRange,
   type RuleTokens,
 } from './render.ts'
-import { indexAbove } from './size.ts'
 
 /** The constants: shares of the budget, unless they say otherwise. Their neighbours' figures are in bench/RESULTS.md. */
 const shape = {
@@ -135,12 +134,8 @@ export const rewriteAt = (planning: Planning): readonly [index: number, number: 
   const { view, sizes, budget } = planning
   const stride = growthOf(budget) * shape.epochsPerRewrite
   if (stride === 0) return [0, 0]
-  for (
-    let number = Math.floor((sizes.cappedBefore[view.length] as number) / stride);
-    number * stride > budget * shape.reads;
-    number--
-  ) {
-    const index = callableFrom(view, indexAbove(sizes.cappedBefore, number * stride))
+  for (let number = Math.floor(sizes.counted / stride); number * stride > budget * shape.reads; number--) {
+    const index = callableFrom(view, sizes.indexAbove(number * stride, 'counted'))
     if (index !== undefined) return [index, number]
   }
   return [0, 0]
@@ -406,7 +401,7 @@ const addShown = ({ count }: Planning, epoch: Epoch, messages: readonly Shown[])
 /** Where the newest messages begin that an epoch starts with in full: at least the last group. */
 const recentFrom = ({ view, sizes, budget }: Planning, start: number): number => {
   if (start === 0) return 0
-  const first = indexAbove(sizes.before, (sizes.before[start] as number) - budget * shape.recent - 1)
+  const first = sizes.indexAbove(sizes.before(start) - budget * shape.recent - 1)
   for (let from = groupStart(view, first); from < start; from = groupAt(view, from).to) if (from >= first) return from
   return groupStart(view, start - 1)
 }
@@ -414,8 +409,8 @@ const recentFrom = ({ view, sizes, budget }: Planning, start: number): number =>
 /** Where summary lines begin for a range up to an index. */
 const firstLineIndex = ({ view, sizes, budget }: Planning, to: number): number => {
   if (to === 0) return 0
-  const unread = (sizes.before[to] as number) - budget * shape.reads
-  return groupStart(view, Math.max(0, indexAbove(sizes.before, Math.max(0, unread)) - 1))
+  const unread = sizes.before(to) - budget * shape.reads
+  return groupStart(view, Math.max(0, sizes.indexAbove(Math.max(0, unread)) - 1))
 }
 
 /** The indexes of instructions and rules. */

@@ -253,7 +253,7 @@ const markerOf = (
 ): Shown => {
   const [first, end] = positionsOf(view, from, to)
   return {
-    message: user(markerText(first, end, (sizes.before[to] as number) - (sizes.before[from] as number), lines, recall)),
+    message: user(markerText(first, end, sizes.before(to) - sizes.before(from), lines, recall)),
     source: Object.freeze({
       type: 'representation',
       level: 'pointer',

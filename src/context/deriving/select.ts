@@ -39,13 +39,18 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
   for (const { position } of shown) if (position !== positions.at(-1)) positions.push(position)
   const words = new Set<string>()
   const names = new Set<string>()
-  let startsSentence = true
-  for (const word of text.slice(text.indexOf(' ')).match(wordOrEnd) ?? []) {
-    if (sentenceEnds.has(word)) startsSentence = true
-    else {
-      if (!hasCalls && (isNumber.test(word) || (!startsSentence && isCapitalized.test(word)))) names.add(word)
-      words.add(word.toLowerCase())
-      startsSentence = false
+  const body = text.slice(text.indexOf(' '))
+  if (hasCalls)
+    for (const word of body.match(isAscii.test(body) ? asciiWord : anyWord) ?? []) words.add(word.toLowerCase())
+  else {
+    let startsSentence = true
+    for (const word of body.match(wordOrEnd) ?? []) {
+      if (sentenceEnds.has(word)) startsSentence = true
+      else {
+        if (isNumber.test(word) || (!startsSentence && isCapitalized.test(word))) names.add(word)
+        words.add(word.toLowerCase())
+        startsSentence = false
+      }
     }
   }
   return {
@@ -63,6 +68,9 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
 /** A text of at most so many UTF-16 units is its own line. */
 const longestWhole = 500
 
+const isAscii = /^[\0-\x7f]*$/
+const asciiWord = /\w+/g
+const anyWord = /[\p{L}\p{N}_]+/gu
 const wordOrEnd = /[\p{L}\p{N}_]+|[.!?:;\n"]/gu
 const sentenceEnds: ReadonlySet<string> = new Set('.!?:;\n"')
 const isNumber = /\p{N}/u

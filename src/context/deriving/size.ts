@@ -1,43 +1,80 @@
 /**
  * Sizes, the second step: how much each message of a record is, whatever counts its tokens. Where contexts start anew depends on
- * nothing else, so no state is needed to find it again. The lengths come from the chunks of the record, which know them without
- * parsing their messages.
+ * nothing else, so no state is needed to find it again. The chunks of the record know their sums, and only those in which an
+ * index is looked for are measured message by message.
  */
 import type { View } from '../../history/index.ts'
-import { jsonLengths } from '../../history/internal.ts'
+import { chunkLength, jsonLengths, mostCounted, type MeasuredRun } from '../../history/internal.ts'
 import type { Message } from '../../message/index.ts'
 import { countWhile } from '../../sequence/index.ts'
 
-/** The sizes of the messages of a view, summed: in tokens of 3.5 characters of JSON. */
-export interface Sizes {
-  /** Before each index, the size of all messages. */
-  readonly before: readonly number[]
-  /** The same, where each message counts at most {@link mostCounted}. */
-  readonly cappedBefore: readonly number[]
-}
+/** The index of a message, and the characters of all messages before it: in full, and with at most `mostCounted` of each. */
+type Place = Pick<MeasuredRun, 'length' | 'counted'> & { readonly from: number }
 
-/** One large result must not start several epochs. */
-const mostCounted = 4000
-const charactersPerToken = 3.5
+/** The sizes of the messages of a view, in tokens of 3.5 characters of JSON. They grow with the record. */
+export class Sizes {
+  /** Adjacent messages, and where they begin. */
+  readonly #runs: (Place & Pick<MeasuredRun, 'lengths'>)[] = []
+  #end: Place = { from: 0, length: 0, counted: 0 }
+  /** The lengths of the last run, unless it is a whole chunk: more messages are added to it. */
+  #last: number[] | undefined
 
-/**
- * The sizes of a view.
- *
- * @param known those of a shorter view of the same record; they become those of this view
- */
-export const sizesOf = (view: View<Message>, known?: Sizes): Sizes => {
-  const [before, cappedBefore] =
-    known === undefined ? [[0], [0]] : [known.before as number[], known.cappedBefore as number[]]
-  let [whole, capped] = [before.at(-1) as number, cappedBefore.at(-1) as number]
-  for (const lengths of jsonLengths(view, before.length - 1))
-    for (const length of lengths) {
-      const size = length / charactersPerToken
-      before.push((whole += size))
-      cappedBefore.push((capped += Math.min(size, mostCounted)))
+  /** How many messages were measured. */
+  get count(): number {
+    return this.#end.from
+  }
+
+  /** Measures the rest of a view. Those measured before are its first messages. */
+  measure(view: View<Message>): this {
+    for (const { count, length, counted, lengths } of jsonLengths(view, this.count)) {
+      if (count === chunkLength) {
+        this.#last = undefined
+        this.#runs.push({ ...this.#end, lengths })
+      } else {
+        let last = this.#last
+        if (last === undefined || last.length >= chunkLength) {
+          const added: number[] = []
+          this.#runs.push({ ...this.#end, lengths: () => added })
+          this.#last = last = added
+        }
+        last.push(...lengths())
+      }
+      const { from, length: before, counted: countedBefore } = this.#end
+      this.#end = { from: from + count, length: before + length, counted: countedBefore + counted }
     }
-  return { before, cappedBefore }
+    return this
+  }
+
+  /** The size of all messages, where each counts at most 4,000. */
+  get counted(): number {
+    return this.#end.counted / charactersPerToken
+  }
+
+  /** The size of all messages before an index. */
+  before(index: number): number {
+    const run = this.#runs[countWhile(this.#runs.length, (at) => (this.#runs[at] as Place).from <= index) - 1]
+    if (run === undefined || index === this.count) return this.#end.length / charactersPerToken
+    let { length } = run
+    if (index > run.from) {
+      const lengths = run.lengths()
+      for (let at = 0; at < index - run.from; at++) length += lengths[at] as number
+    }
+    return length / charactersPerToken
+  }
+
+  /** The least index with more than a size before it; one more than the number of messages, if there is none. */
+  indexAbove(size: number, sum: 'length' | 'counted' = 'length'): number {
+    const isWithin = (characters: number): boolean => characters / charactersPerToken <= size
+    if (isWithin(this.#end[sum])) return this.count + 1
+    const run = this.#runs[countWhile(this.#runs.length, (at) => isWithin((this.#runs[at] as Place)[sum])) - 1]
+    if (run === undefined) return 0
+    const lengths = run.lengths()
+    const most = sum === 'counted' ? mostCounted : Infinity
+    let characters = run[sum]
+    let at = 0
+    while (isWithin(characters)) characters += Math.min(lengths[at++] as number, most)
+    return run.from + at
+  }
 }
 
-/** The least index with more than a size before it; one more than the number of messages, if there is none. */
-export const indexAbove = (sums: readonly number[], size: number): number =>
-  countWhile(sums.length, (index) => (sums[index] as number) <= size)
+const charactersPerToken = 3.5

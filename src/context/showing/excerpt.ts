@@ -125,4 +125,7 @@ const scannedForNames = 16_000
 /** A path or identifier: `src/a.ts`, `read_file`, `parseRow`. */
 const nameLike = /(?<![\w@.~/-])(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
 
-const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
+const oneLine = (text: string): string =>
+  isFoldable.test(text) ? foldText(text).replaceAll('\n', ' ').trim() : text.trim()
+
+const isFoldable = /[\r\n]|[\t ]{2}|\s$/

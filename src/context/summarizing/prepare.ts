@@ -14,6 +14,7 @@ import { checkView } from '../check.ts'
 import { groupsIn, type Group } from '../deriving/group.ts'
 import { emptyNotes, isFaithful, kindsAt, readNotes } from '../deriving/notes.ts'
 import { questionsBefore } from '../deriving/plan.ts'
+import { tokensIn } from '../deriving/render.ts'
 import { lineOf, selectLines } from '../deriving/select.ts'
 import { endOf, viewBetween } from '../positions.ts'
 import { estimateTokens, memoizeEstimator, tokenizerOf, type Estimator } from '../counting/tokens.ts'
@@ -205,8 +206,7 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     .filter((note) => note.to <= end && isFaithful(note, viewBetween(view, note)))
   const activeFrom = questionsBefore(view, view.length).at(-1) ?? 0
   const groups = groupsIn(view, 0, view.length).filter(({ isOpen }) => !isOpen)
-  const tokensOf = ({ shown }: Group): number =>
-    shown.reduce((sum, { message, position }) => sum + count(message, position), 0)
+  const tokensOf = ({ shown }: Group): number => tokensIn(shown, count)
   const mustStay = ({ from, to }: Group): boolean => {
     if (from <= activeFrom && to > activeFrom) return true
     for (let index = from; index < to; index++) {

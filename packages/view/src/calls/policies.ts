@@ -9,12 +9,11 @@ import {
   isSpoken,
   markerText,
   memoizeEstimator,
-  sizesOf,
   tokensIn,
   withOwnIds,
   type Group,
   type Shown,
-  type Sizes,
+  Sizes,
 } from 'indelible/internal/context'
 import { estimateTokens, usableTokens } from 'indelible/context'
 import { left, right } from 'indelible/internal/json'
@@ -64,8 +63,8 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
       before !== undefined &&
       before.length <= view.length &&
       view.at(before.length - 1) === before.last &&
-      before.sizes.before.length === before.length + 1
-    const sizes = sizesOf(view, continues ? before.sizes : undefined)
+      before.sizes.count === before.length
+    const sizes = (continues ? before.sizes : new Sizes()).measure(view)
     const record = { view, sizes, count, recall: 'recall' }
     // The same record as before has the same rules, as long as no note changes them.
     const isSame = continues && kinds.size === 0 && before.hasKinds === false
@@ -101,7 +100,7 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
     const hide = (to: number): void => {
       if (to <= from) return
       const [first, end] = [view.positionAt(from) as number, 1 + (view.positionAt(to - 1) as number)]
-      const size = (sizes.before[to] as number) - (sizes.before[from] as number)
+      const size = sizes.before(to) - sizes.before(from)
       placed.push({
         message: user(markerText(first, end, size, [], record.recall)),
         source: { type: 'representation', level: 'pointer', from: first, to: end },

@@ -16,7 +16,7 @@ import {
   memoizeEstimator,
   noteAt,
   plain,
-  sizesOf,
+  Sizes,
   tokensIn,
   withOwnIds,
   type Group,
@@ -279,7 +279,7 @@ class Plan {
 
   #messages(): readonly Shown[] {
     const shown: Shown[] = []
-    const sizes = sizesOf(this.#view)
+    const sizes = new Sizes().measure(this.#view)
     let hidden: { readonly from: number; readonly to: number } | undefined
     const hide = (): void => {
       if (hidden === undefined) return
@@ -287,13 +287,7 @@ class Plan {
         this.#view.positionAt(hidden.from) as number,
         1 + (this.#view.positionAt(hidden.to - 1) as number),
       ]
-      const text = markerText(
-        from,
-        to,
-        (sizes.before[hidden.to] as number) - (sizes.before[hidden.from] as number),
-        [],
-        'recall',
-      )
+      const text = markerText(from, to, sizes.before(hidden.to) - sizes.before(hidden.from), [], 'recall')
       shown.push({
         message: user(text),
         source: Object.freeze({ type: 'representation', level: 'pointer', from, to }),

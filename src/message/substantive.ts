@@ -1,7 +1,8 @@
 /** Decides which user messages start a turn: not those that only ask to continue. */
 import { ownField } from '../json/index.ts'
-import { isText, type Message } from '../message/index.ts'
-import { indelibleMetaOf } from '../message/internal.ts'
+import { indelibleMetaOf } from './answer.ts'
+import { isText } from './guards.ts'
+import type { Message } from './message.ts'
 
 /**
  * Whether a user message asks for something new. A message that only says to continue ("continue",

@@ -1,15 +1,10 @@
-/** Computed spans: sequences of a fixed length over a private buffer that may grow. */
-import {
-  defineGetter,
-  getterFrom,
-  sealClass,
-  Span as AnySpan,
-  type Sequence,
-  type SpanKind,
-} from '../sequence/index.ts'
+/** Spans whose values a function reads: sequences of a fixed length over a private buffer that may grow. */
+import { defineGetter, getterFrom, sealClass } from './sealed-class.ts'
+import type { Sequence } from './sequence.ts'
+import { Span, type SpanKind } from './span.ts'
 
 /** A readonly run of values that compares, clones and prints as its `items`. */
-export interface Span<T> extends Sequence<T> {
+export interface ReadonlySpan<T> extends Sequence<T> {
   /** The values as an array, built on first access. Enumerable and frozen. */
   readonly items: readonly T[]
   /** A new frozen array of the values. */
@@ -18,9 +13,9 @@ export interface Span<T> extends Sequence<T> {
   readonly toJSON: () => readonly T[]
 }
 
-export const spanOf = <T>(length: number, read: (index: number) => T): Span<T> => new ReadSpan(read, length)
+export const spanOf = <T>(length: number, read: (index: number) => T): ReadonlySpan<T> => new ReadSpan(read, length)
 
-class ReadSpan<T> extends AnySpan<T> {
+class ReadSpan<T> extends Span<T> {
   readonly #read: (index: number) => T
   #items: readonly T[] | undefined
 
