@@ -154,7 +154,6 @@ const namesByShape = Array.from({ length: 16 }, (_, shape): readonly Table[] => 
 /** The texts of the statements of a schema, by their shapes: of arrays, and from 16 on of single rows. */
 const texts = new RecentMap<string, string[]>(16)
 
-
 const writeText = (schema: string, names: readonly Table[], isSingle: boolean): string => {
   /** The values of a table, as one. */
   const values = (table: Table): string => {

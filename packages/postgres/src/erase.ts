@@ -21,7 +21,6 @@ import {
   rowLeaf,
   sameHead,
   sharedRows,
-  sliceBytes,
   sliceRows,
   type Sharing,
   type StoreFault,
@@ -35,7 +34,7 @@ import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import type { Mentions } from './mentions.ts'
-import { escapeBody, LogRows } from './rows.ts'
+import { escapeBody, LogRows, sliceOf } from './rows.ts'
 import { hash } from './sum.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
@@ -146,15 +145,6 @@ export class Eraser {
     }
   }
 
-  /** The rows of a statement that is run again after the key of its last row, its second value, until it has fewer than a slice. */
-  async *#each(key: string, text: string, [scope, first]: readonly [string, unknown]): AsyncGenerator<Rows[number]> {
-    for (let [last, many] = [first, sliceRows]; many === sliceRows;) {
-      const found = await this.#db.read(text, [scope, last])
-      yield* found
-      ;[last, many] = [found.at(-1)?.[key], found.length]
-    }
-  }
-
   /** Places, each once, with a log that has the row; null if no log has it. */
   async #named(scope: string, places: Rows): Promise<Rows> {
     const { schema } = this.#db.place
@@ -178,27 +168,19 @@ export class Eraser {
     return named.toSorted((one, other) => Number(one['segment']) - Number(other['segment']) || Number(one['position']) - Number(other['position'])) // oxfmt-ignore
   }
 
-  /** The rows with a text, read in pieces. */
+  /** The rows with a text, read in slices. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
-    const { schema } = this.#db.place
-    const found: Rows[number][] = []
-    const segments = this.#each(
-      'key',
-      `select g.key, g.base, coalesce(l.size, (
-         select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
-       ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
-       where g.scope = $1::text and g.key > $2::bigint order by g.key limit ${sliceRows}`,
-      [scope, -1],
+    const text = sliceOf(
+      `select segment, position, body from ${this.#db.schema}.row where scope = $1::text
+       and (segment, position) > ($2::bigint, $3::bigint) order by segment, position limit ${sliceRows}`,
+      'segment, position',
     )
-    for await (const { key, base, beyond } of segments)
-      for (let from = Number(base); from < Number(beyond); from += sliceRows) {
-        const rows = await this.#db.read(
-          `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
-           and position >= $3::bigint and position < $4::bigint`,
-          [scope, key, from, from + sliceRows],
-        )
-        for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
-      }
+    const found: Rows[number][] = []
+    for (let last: Rows[number] | undefined = { segment: -1, position: -1 }; last !== undefined;) {
+      const rows: Rows = await this.#db.read(text, [scope, last['segment'], last['position']])
+      for (const { segment, position, body } of rows) if (isIn(body as string)) found.push({ segment, position })
+      last = rows.at(-1)
+    }
     return found
   }
 
@@ -219,34 +201,21 @@ export class Eraser {
     return [...logs]
   }
 
-  /** The blocks with a text, read in pieces. */
+  /** The blocks with a text, read in slices. */
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
     const isIn = await byteFinderInSlices(texts)
-    const { schema } = this.#db.place
-    const sizes = this.#each(
-      'id',
-      `select id, octet_length(bytes) as size from ${schema}.block
+    const text = sliceOf(
+      `select id, kept, bytes from ${this.#db.schema}.block
        where scope = $1::text and id > $2::bytea order by id limit ${sliceRows}`,
-      [scope, Buffer.alloc(0)],
+      'id',
+      'bytes',
     )
     const found: Rows[number][] = []
-    let piece: unknown[] = []
-    let bytes = 0
-    const search = async (): Promise<void> => {
-      const blocks = await this.#db.read(
-        `select id, kept, bytes from ${schema}.block where scope = $1::text and id = any($2::bytea[])`,
-        [scope, piece],
-      )
-      for (const block of blocks)
-        if (isIn(block['bytes'] as Buffer)) found.push({ id: block['id'], kept: block['kept'] })
-      ;[piece, bytes] = [[], 0]
+    for (let last: unknown = Buffer.alloc(0); last !== undefined;) {
+      const blocks = await this.#db.read(text, [scope, last])
+      for (const { id, kept, bytes } of blocks) if (isIn(bytes as Buffer)) found.push({ id, kept })
+      last = blocks.at(-1)?.['id']
     }
-    for await (const { id, size } of sizes) {
-      piece.push(id)
-      bytes += Number(size)
-      if (bytes >= sliceBytes || piece.length === sliceRows) await search()
-    }
-    if (piece.length > 0) await search()
     return found
   }
 
