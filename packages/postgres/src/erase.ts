@@ -29,7 +29,7 @@ import {
 } from 'indelible/internal/store'
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { forgetRows } from './documents.ts'
+import { forgetPlaces } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
@@ -241,12 +241,16 @@ export class Eraser {
         if (unleased !== undefined) throw new EraseRefused(unleased)
       }
       const reading = new LogRows(query, schema, scope, log)
-      for (const { position, leaf, stub } of rows) {
-        const [row] = await reading.read({ from: position, to: position + 1 })
-        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
-          throw new EraseRefused(rowMismatchFault(id, position))
-        const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
-        if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
+      for (const run of runsOf(rows)) {
+        const first = run[0]?.position as number // a run is not empty
+        const stored = await reading.read({ from: first, to: first + run.length })
+        for (const [index, { position, leaf, stub }] of run.entries()) {
+          const row = stored[index]
+          if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
+            throw new EraseRefused(rowMismatchFault(id, position))
+          const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
+          if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
+        }
       }
     }
     const head = await this.#record(query, scope, ledger)
@@ -266,7 +270,7 @@ export class Eraser {
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
     // The rows are locked now, so a concurrent addition to the search index is complete.
-    for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
+    await forgetPlaces(query, schema, places)
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
@@ -315,6 +319,18 @@ export class Eraser {
     if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
     return log
   }
+}
+
+/** Rows with consecutive positions, which one statement reads. */
+const runsOf = <R extends { readonly position: number }>(rows: readonly R[]): readonly (readonly R[])[] => {
+  const runs: R[][] = []
+  let next: number | undefined
+  for (const row of rows) {
+    if (row.position === next) runs.at(-1)?.push(row)
+    else runs.push([row])
+    next = row.position + 1
+  }
+  return runs
 }
 
 const deadRows: Residue = {

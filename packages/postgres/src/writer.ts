@@ -78,7 +78,7 @@ export class Writer {
     for (const block of append.blocks) bytes += block.bytes.length
     return new Promise((answer) => {
       this.#queue.push({ scope, id, log: keyOf(scope, id), append, bytes, answer })
-      this.#schedule()
+      void this.#schedule()
     })
   }
 
@@ -89,13 +89,12 @@ export class Writer {
   }
 
   /** Batches the calls of one turn of the event loop. */
-  #schedule(): void {
+  async #schedule(): Promise<void> {
     if (this.#scheduled) return
     this.#scheduled = true
-    void Promise.resolve().then(() => {
-      this.#scheduled = false
-      while (this.#going < lanes && this.#start()) continue
-    })
+    await Promise.resolve()
+    this.#scheduled = false
+    while (this.#going < lanes && this.#start()) continue
   }
 
   #start(): boolean {
@@ -149,7 +148,7 @@ export class Writer {
     }
     for (const { log } of batch) this.#busy.delete(log)
     this.#going -= 1
-    this.#schedule()
+    void this.#schedule()
   }
 
   /** Append the jobs of each log on their own: a log that is blocked must not block the others. */
