@@ -3,7 +3,7 @@ import { blockIdOf, type BlockId } from 'indelible/internal/proof'
 import { sliceRows, type Block } from 'indelible/internal/store'
 import { bytesOf } from './append.ts'
 import { stateOf, type Database } from './database.ts'
-import { copyBytes } from './log.ts'
+import { copyBytes, hexOf } from './log.ts'
 import { sliceOf } from './rows.ts'
 import { hash } from './sum.ts'
 import { statementBytes } from './writer.ts'
@@ -67,7 +67,7 @@ export class Blocks {
   }
 }
 
-const idOf = (id: unknown): BlockId => (id as Buffer).toString('hex') as BlockId // stored as a block id
+export const idOf = (id: unknown): BlockId => hexOf(id) as BlockId // stored as a block id
 
 const inPieces = (blocks: readonly Block[]): readonly (readonly Block[])[] => {
   const pieces: Block[][] = []

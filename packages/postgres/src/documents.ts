@@ -5,6 +5,7 @@
 import type { BlockId } from 'indelible/internal/proof'
 import type { CheckedAppend, GrownRow } from 'indelible/internal/store'
 import { stateOf, type Database, type Query, type Rows } from './database.ts'
+import { unquoteIdentifier } from './schema.ts'
 
 /** The maximum length of a tsvector's terms in characters. The server accepts at most a megabyte. */
 const mostText = 250_000
@@ -36,7 +37,7 @@ export class Documents {
 
   constructor(db: Database) {
     this.#db = db
-    this.#name = nameOf(db.schema)
+    this.#name = unquoteIdentifier(db.schema)
   }
 
   /** The documents of an append, if there is an index and the append has all the needed blocks. */
@@ -117,12 +118,10 @@ export const forgetSegment = async (query: Query, schema: string, scope: string,
   await query(`delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`, [scope, segment])
 }
 
-const nameOf = (schema: string): string => schema.slice(1, -1).replaceAll('""', '"')
-
 const isThere = async (query: Query, schema: string): Promise<boolean> => {
   const [found] = await query(
     `select 1 from information_schema.tables where table_schema = $1::text and table_name = 'search_until'`,
-    [nameOf(schema)],
+    [unquoteIdentifier(schema)],
   )
   return found !== undefined
 }

@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/internal/json'
-import { equalBytes, type BlockId } from 'indelible/internal/proof'
+import { equalBytes } from 'indelible/internal/proof'
 import {
   type Answer,
   byteFinderInSlices,
@@ -28,6 +28,7 @@ import {
   tokensIn,
 } from 'indelible/internal/store'
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
+import { idOf } from './blocks.ts'
 import type { Database, Query, Rows } from './database.ts'
 import { forgetPlaces } from './documents.ts'
 import type { Leases } from './leases.ts'
@@ -127,7 +128,7 @@ export class Eraser {
     return right({
       ...(operations.length > 0 && { operations }),
       rows: rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })),
-      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [(id as Buffer).toString('hex') as BlockId] : [])),
+      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [idOf(id)] : [])),
     })
   }
 
@@ -290,7 +291,7 @@ export class Eraser {
       ids,
     )
     const blocks = left.map(({ id, kept, rows }): RemainingBlock => ({
-      block: (id as Buffer).toString('hex') as BlockId, // stored as a block id
+      block: idOf(id),
       rows: Number(rows),
       kept: kept === true,
     }))

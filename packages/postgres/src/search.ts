@@ -9,12 +9,12 @@ import { isLeft, right } from 'indelible/internal/json'
 import type { BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
+  decodePlace,
   encryptionMark,
   type FoundRow,
   type IndexDriver,
   isEncrypted,
   isEncryptedMeta,
-  decodePlace,
   type PlaceQuery,
   type PlacesFound,
   type RowCursor,
@@ -111,48 +111,40 @@ export class Search implements IndexDriver {
     return found?.['older'] === true
   }
 
-  async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
-    const found = await this.#find(scope, query)
-    if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
-    this.#documents.found(false)
-    return right(undefined)
-  }
-
-  #find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
-    return this.#calls.run('search the index', async () => {
-      if (!(await this.#isThere())) return right(undefined)
+  find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
+    return this.#search(query.log, scope, async (ranges) => {
       const before = rowCursorIn(query.after)
       if (isLeft(before)) return before
-      const { log } = query
       const behind = query.count === false ? 0 : await this.#behind()
-      if (log === undefined) return right({ ...(await this.#found(scope, query, before.right, undefined)), behind })
-      return this.#calls.onLog('search the index', scope, log, async (found) =>
-        right({ ...(await this.#found(scope, query, before.right, rangesOf(found))), behind }),
-      )
+      return right({ ...(await this.#found(scope, query, before.right, ranges)), behind })
     })
   }
 
-  async places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
-    const found = await this.#placesFound(scope, query)
+  places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
+    return this.#search(query.log, scope, async (ranges) => {
+      const [messages, behind, places] = await Promise.all([
+        this.#messages(scope),
+        this.#behind(),
+        this.#placesOf(scope, query, ranges),
+      ])
+      return right({ places, messages, behind })
+    })
+  }
+
+  /** Searches the index, of one log or all. Undefined if there is none, or another process has dropped it. */
+  async #search<T>(
+    log: string | undefined,
+    scope: string,
+    work: (ranges: readonly Omit<Lag, 'scope'>[] | undefined) => Answer<T>,
+  ): Answer<T | undefined> {
+    const found = await this.#calls.run<T | undefined>('search the index', async () => {
+      if (!(await this.#isThere())) return right(undefined)
+      if (log === undefined) return work(undefined)
+      return this.#calls.onLog('search the index', scope, log, (found) => work(rangesOf(found)))
+    })
     if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
     this.#documents.found(false)
     return right(undefined)
-  }
-
-  #placesFound(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
-    return this.#calls.run('search the index', async () => {
-      if (!(await this.#isThere())) return right(undefined)
-      const [messages, behind] = [this.#messages(scope), this.#behind()]
-      const answer = async (ranges?: readonly Omit<Lag, 'scope'>[]): Answer<PlacesFound> =>
-        right({
-          places: await this.#placesOf(scope, query, ranges),
-          messages: await messages,
-          behind: await behind,
-        })
-      return query.log === undefined
-        ? answer()
-        : this.#calls.onLog('search the index', scope, query.log, (found) => answer(rangesOf(found)))
-    })
   }
 
   /** The places of each word, in one text: faster than a row for each. */
@@ -504,7 +496,8 @@ const reach = (s: string): string => `
   from ${s}.segment g left join ${s}.log l on l.scope = g.scope and l.key = g.key
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
 
-const rowOf = ({ position, place, body, at, salt, erased }: Readonly<Record<string, unknown>>): StoredRow =>
+/** A row that was found: columns that were not selected, or are damaged, are left out. */
+const rowOf = ({ position, place, body, at, salt, erased }: Rows[number]): StoredRow =>
   storedRow(
     Number(position),
     decodePlace(Number(place)),
