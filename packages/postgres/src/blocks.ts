@@ -1,9 +1,10 @@
 /** Blocks in the database that are stored and read on their own. */
 import { blockIdOf, type BlockId } from 'indelible/internal/proof'
-import type { Block } from 'indelible/internal/store'
+import { sliceRows, type Block } from 'indelible/internal/store'
 import { bytesOf } from './append.ts'
-import { stateOf, type Database, type Rows } from './database.ts'
-import { copyBytes } from './log.ts'
+import { stateOf, type Database } from './database.ts'
+import { copyBytes, hexOf } from './log.ts'
+import { sliceOf } from './rows.ts'
 import { hash } from './sum.ts'
 import { statementBytes } from './writer.ts'
 
@@ -29,34 +30,44 @@ export class Blocks {
 
   async get(scope: string, ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> {
     const found = new Map<BlockId, Uint8Array>()
-    for (let from = 0; from < ids.length; from += blockPiece) {
-      const rows = await this.#db.read(
-        `select id, bytes from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
-        [scope, ids.slice(from, from + blockPiece).map(bytesOf)],
-      )
-      for (const { id, bytes } of rows) found.set(idOf(id), copyBytes(bytes as Buffer))
-    }
+    for await (const { id, bytes } of this.#each(scope, ids)) found.set(id, bytes)
     return found
+  }
+
+  /** The blocks that exist, read in slices: those beyond a slice are named by the statement, and read by the next. */
+  async *#each(scope: string, ids: readonly BlockId[]): AsyncGenerator<Block> {
+    const text = `select q.id, s.bytes from (select id from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])) q
+      left join (${sliceOf(`select id, bytes from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`, 'id', 'bytes')}) s on s.id = q.id`
+    let wanted = ids.map(bytesOf)
+    while (wanted.length > 0) {
+      const piece = wanted.slice(0, sliceRows)
+      const rest: Buffer[] = []
+      for (const { id, bytes } of await this.#db.read(text, [scope, piece])) {
+        if (bytes === null) rest.push(id as Buffer)
+        else yield { id: idOf(id), bytes: copyBytes(bytes as Buffer) }
+      }
+      wanted = [...rest, ...wanted.slice(sliceRows)]
+    }
   }
 
   /** The blocks that exist and match their ids. */
   async soundIn(scope: string, ids: readonly BlockId[]): Promise<ReadonlySet<BlockId>> {
-    const given = [scope, ids.map(bytesOf)]
-    const there = `from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`
+    const sound = new Set<BlockId>()
+    const text = `select id from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[]) and sha256(bytes) = id`
     try {
-      return idsOf(await this.#db.read(`select id ${there} and sha256(bytes) = id`, given))
+      for (let from = 0; from < ids.length; from += sliceRows)
+        for (const { id } of await this.#db.read(text, [scope, ids.slice(from, from + sliceRows).map(bytesOf)]))
+          sound.add(idOf(id))
     } catch (error) {
       if (!/^(?:42|22|0A)/.test(stateOf(error) ?? '')) throw error
       // A cluster without this function, or with a different one.
-      const rows = await this.#db.read(`select id, bytes ${there}`, given)
-      return idsOf(rows.filter(({ id, bytes }) => blockIdOf(bytes as Buffer, hash) === idOf(id)))
+      for await (const { id, bytes } of this.#each(scope, ids)) if (blockIdOf(bytes, hash) === id) sound.add(id)
     }
+    return sound
   }
 }
 
-const idOf = (id: unknown): BlockId => (id as Buffer).toString('hex') as BlockId // stored as a block id
-
-const idsOf = (rows: Rows): ReadonlySet<BlockId> => new Set(rows.map(({ id }) => idOf(id)))
+export const idOf = (id: unknown): BlockId => hexOf(id) as BlockId // stored as a block id
 
 const inPieces = (blocks: readonly Block[]): readonly (readonly Block[])[] => {
   const pieces: Block[][] = []

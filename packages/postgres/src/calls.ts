@@ -1,5 +1,5 @@
 /** Runs the driver's methods: a close waits for them, conflicts are retried, and errors become faults. */
-import { left } from 'indelible/internal/json'
+import { isLeft, left } from 'indelible/internal/json'
 import type { Answer } from 'indelible/internal/store'
 import type { Database } from './database.ts'
 import { faultOf, retryUntil } from './fault.ts'
@@ -27,40 +27,29 @@ export class Calls {
 
   /** Like `run`, for a method that reads a log by its id alone. */
   onId<T>(operation: string, id: string, work: () => Answer<T>): Answer<T> {
-    return this.run(operation, async () => {
-      try {
-        return await work()
-      } catch (error) {
-        const damage = damageOr(error, id)
-        if (damage === undefined) throw error
-        return left(damage)
-      }
-    })
+    return this.run(operation, () => orDamaged(id, work))
   }
 
   /** Like `run`, for a method that reads a log. If rows are missing because the log was removed, that is not damage. */
   onLog<T>(operation: string, scope: string, id: string, work: (log: Log, rows: LogRows) => Answer<T>): Answer<T> {
-    return this.run(operation, () => this.#withLog(scope, id, work))
+    const { read, schema } = this.#db
+    return this.onId(operation, id, async () => {
+      const log = await findLog(read, schema, scope, id)
+      if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+      const answer = await orDamaged(id, () => work(log, new LogRows(read, schema, scope, log)))
+      if (!isLeft(answer) || answer.left._tag !== 'DamagedLog') return answer
+      const again = await findLog(read, schema, scope, id)
+      return again?.key === log.key ? answer : left({ _tag: 'NoSuchLog', id })
+    })
   }
+}
 
-  async #withLog<T>(scope: string, id: string, work: (log: Log, rows: LogRows) => Answer<T>): Answer<T> {
-    const { schema } = this.#db.place
-    let log: Log | undefined
-    try {
-      log = await findLog(this.#db.read, schema, scope, id)
-    } catch (error) {
-      const damage = damageOr(error, id)
-      if (damage === undefined) throw error
-      return left(damage)
-    }
-    if (log === undefined) return left({ _tag: 'NoSuchLog', id })
-    try {
-      return await work(log, new LogRows(this.#db.read, schema, scope, log))
-    } catch (error) {
-      const damage = damageOr(error, id)
-      if (damage === undefined) throw error
-      const again = await findLog(this.#db.read, schema, scope, id)
-      return left(again?.key === log.key ? damage : { _tag: 'NoSuchLog', id })
-    }
+const orDamaged = async <T>(id: string, work: () => Answer<T>): Answer<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    const damage = damageOr(error, id)
+    if (damage === undefined) throw error
+    return left(damage)
   }
 }

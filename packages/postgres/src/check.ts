@@ -16,6 +16,7 @@ import type { Query, Rows } from './database.ts'
 import { Ended } from './fault.ts'
 import { sizedAt, usedAt } from './log.ts'
 import { addLost, findLost } from './mentions.ts'
+import { sliceOf } from './rows.ts'
 import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 
@@ -237,18 +238,21 @@ const wrongTokensText = 'its tokens are not those of its receipts'
 /** Logs whose tokens are not those that their own rows report. */
 const wrongTokens = async (query: Query, schema: string, only?: string): Promise<readonly LogTokens[]> => {
   const wrong: LogTokens[] = []
-  const text = `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
-    and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
-    order by position limit ${sliceRows}`
+  const text = sliceOf(
+    `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+     and position > $3::bigint and position < $4::bigint and place % 2 = 1 and erased is null and body like '%"receipt"%'
+     order by position limit ${sliceRows}`,
+    'position',
+  )
   for await (const each of logsIn(query, schema, ', size, tokens')) {
     const log = each as unknown as Omit<LogTokens, 'reported'>
     const { scope, id, key, size } = log
     if (only !== undefined && nameOf(scope, id) !== only) continue
     let reported = 0
-    for (let [last, many] = ['-1', sliceRows]; many === sliceRows;) {
+    for (let last: unknown = -1; last !== undefined;) {
       const rows = await query(text, [scope, key, last, size])
       for (const { body } of rows) reported += tokensIn({ kind: 'note', body: String(body) })
-      ;[last, many] = [String(rows.at(-1)?.['position']), rows.length]
+      last = rows.at(-1)?.['position']
     }
     if (countIn(log.tokens) !== reported) wrong.push({ ...log, reported })
   }

@@ -41,7 +41,7 @@ export interface PostgresClient {
     readonly text: string
     readonly values: unknown[]
     readonly name?: string | undefined
-  }) => Promise<{ readonly rows: unknown[] }>
+  }) => Promise<{ readonly rows: unknown[]; readonly fields?: readonly { readonly name: string }[] }>
   /**
    * Return the connection to the pool.
    *
@@ -96,7 +96,7 @@ export class Database {
   readonly place: Place
   /** The schema, quoted. */
   readonly schema: string
-  readonly #names = new Map<string, string>()
+  readonly #prepared = new Map<string, Prepared>()
   /** The number of tracked calls that have not ended. */
   #going = 0
   #whenIdle: (() => void)[] = []
@@ -137,12 +137,12 @@ export class Database {
   }
 
   /** Run a statement that may change something, as its own transaction. */
-  readonly write: Query = (text, values = []) => this.#alone(text, values, this.#nameOf(text, values))
+  readonly write: Query = (text, values = []) => this.#alone(text, values, this.#preparedOf(text, values))
 
-  async #alone(text: string, values: readonly unknown[], name: string | undefined): Promise<Rows> {
+  async #alone(text: string, values: readonly unknown[], prepared: Prepared | undefined): Promise<Rows> {
     const connection = await this.#connect()
     try {
-      return await connection.query(text, values, name, this.#most())
+      return await connection.query(text, values, prepared, this.#most())
     } finally {
       connection.release()
     }
@@ -155,7 +155,7 @@ export class Database {
    */
   async transaction<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T> {
     const connection = await this.#connect()
-    const query: Query = (text, values = []) => connection.query(text, values, this.#nameOf(text, values))
+    const query: Query = (text, values = []) => connection.query(text, values, this.#preparedOf(text, values))
     const most = this.#most()
     const limit = most === undefined ? undefined : `set local statement_timeout = ${most}`
     try {
@@ -220,16 +220,17 @@ export class Database {
   }
 
   /**
-   * The name of a prepared statement. It is derived from the text, so that a name never has two: a pool, and the server's
-   * connections behind a pooler, may be shared with other versions of this package. Undefined for a statement without values.
+   * The prepared statement of a text. Its name is derived from the text, so that a name never has two: a pool, and the
+   * server's connections behind a pooler, may be shared with other versions of this package. Undefined without values.
    */
-  #nameOf(text: string, { length }: readonly unknown[]): string | undefined {
+  #preparedOf(text: string, { length }: readonly unknown[]): Prepared | undefined {
     if (length === 0) return undefined
-    const known = this.#names.get(text)
+    const known = this.#prepared.get(text)
     if (known !== undefined) return known
     const name = `indelible_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-    this.#names.set(text, name)
-    return name
+    const prepared: Prepared = { name, columns: undefined }
+    this.#prepared.set(text, prepared)
+    return prepared
   }
 
   #most(): number | undefined {
@@ -246,6 +247,23 @@ export class Database {
       )
     }
   }
+}
+
+/** A prepared statement, and the columns of its last result. */
+interface Prepared {
+  readonly name: string
+  columns: Columns | undefined
+}
+type Columns = readonly { readonly name: string }[]
+
+/** Throws if a result has other columns than the one before: a pooler has mixed up the responses of a connection. */
+const compareColumns = (prepared: Prepared, columns: Columns | undefined): void => {
+  const before = prepared.columns
+  prepared.columns = columns
+  if (before === undefined || columns === undefined) return
+  if (before.length === columns.length && before.every(({ name }, index) => name === columns[index]?.name)) return
+  prepared.columns = undefined // either may be the wrong one
+  throw new Error('the response has the columns of another statement')
 }
 
 /** A connection of the pool, while it is used. */
@@ -267,14 +285,15 @@ class Connection {
   }
 
   /**
-   * @param name the name of the prepared statement. Undefined: it is not prepared
+   * @param prepared undefined: it is not prepared
    * @param most the limit in milliseconds, if the server does not enforce one
    */
-  async query(text: string, values: readonly unknown[], name: string | undefined, most?: number): Promise<Rows> {
+  async query(text: string, values: readonly unknown[], prepared: Prepared | undefined, most?: number): Promise<Rows> {
     if (most !== undefined) this.#timer = setTimeout(this.#cancel, most, Math.max(50, most / 10))
     try {
-      const { rows } = await this.#client.query({ text, values: values as unknown[], name })
-      return rows as Rows
+      const found = await this.#client.query({ text, values: values as unknown[], name: prepared?.name })
+      if (prepared !== undefined) compareColumns(prepared, found.fields)
+      return found.rows as Rows
     } catch (error) {
       if (stateOf(error) !== undefined) throw error
       this.abandon()

@@ -5,6 +5,7 @@
 import type { BlockId } from 'indelible/internal/proof'
 import type { CheckedAppend, GrownRow } from 'indelible/internal/store'
 import { stateOf, type Database, type Query, type Rows } from './database.ts'
+import { unquoteIdentifier } from './schema.ts'
 
 /** The maximum length of a tsvector's terms in characters. The server accepts at most a megabyte. */
 const mostText = 250_000
@@ -36,7 +37,7 @@ export class Documents {
 
   constructor(db: Database) {
     this.#db = db
-    this.#name = nameOf(db.schema)
+    this.#name = unquoteIdentifier(db.schema)
   }
 
   /** The documents of an append, if there is an index and the append has all the needed blocks. */
@@ -82,24 +83,32 @@ export class Documents {
 export const isIndexGone = (error: unknown): boolean =>
   stateOf(error) === '42P01' && error instanceof Error && /\bsearch(?:_until)?\b/.test(error.message)
 
-/**
- * Remove rows of a segment from the index, if there is one, in the transaction that removes or erases them.
- *
- * @param from the first position
- * @param to the position after the last one; undefined for all
- */
+/** Remove the rows of a segment, from a position on, from the index, if there is one, in the transaction that removes them. */
 export const forgetRows = async (
   query: Query,
   schema: string,
   scope: string,
   segment: number,
   from: number,
-  to?: number,
 ): Promise<void> => {
   if (!(await isThere(query, schema))) return
   await query(
-    `delete from ${schema}.search where scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint`,
-    [scope, segment, from, to ?? Number.MAX_SAFE_INTEGER],
+    `delete from ${schema}.search where scope = $1::text and segment = $2::bigint and position >= $3::bigint`,
+    [scope, segment, from],
+  )
+}
+
+/**
+ * Remove rows from the index, if there is one, in the transaction that erases them.
+ *
+ * @param places the scope, the segments, and the positions
+ */
+export const forgetPlaces = async (query: Query, schema: string, places: readonly unknown[]): Promise<void> => {
+  if (!(await isThere(query, schema))) return
+  await query(
+    `delete from ${schema}.search d using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+     where d.scope = $1::text and d.segment = w.segment and d.position = w.position`,
+    places,
   )
 }
 
@@ -109,12 +118,10 @@ export const forgetSegment = async (query: Query, schema: string, scope: string,
   await query(`delete from ${schema}.search_until where scope = $1::text and segment = $2::bigint`, [scope, segment])
 }
 
-const nameOf = (schema: string): string => schema.slice(1, -1).replaceAll('""', '"')
-
 const isThere = async (query: Query, schema: string): Promise<boolean> => {
   const [found] = await query(
     `select 1 from information_schema.tables where table_schema = $1::text and table_name = 'search_until'`,
-    [nameOf(schema)],
+    [unquoteIdentifier(schema)],
   )
   return found !== undefined
 }

@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'indelible/internal/json'
-import { equalBytes, type BlockId } from 'indelible/internal/proof'
+import { equalBytes } from 'indelible/internal/proof'
 import {
   type Answer,
   byteFinderInSlices,
@@ -21,7 +21,6 @@ import {
   rowLeaf,
   sameHead,
   sharedRows,
-  sliceBytes,
   sliceRows,
   type Sharing,
   type StoreFault,
@@ -29,13 +28,14 @@ import {
   tokensIn,
 } from 'indelible/internal/store'
 import { appendStatement, noneOf, planNextAppend } from './append.ts'
+import { idOf } from './blocks.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { forgetRows } from './documents.ts'
+import { forgetPlaces } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, rangesOf, type Log } from './log.ts'
 import type { Logs } from './logs.ts'
 import type { Mentions } from './mentions.ts'
-import { escapeBody, LogRows } from './rows.ts'
+import { escapeBody, LogRows, sliceOf } from './rows.ts'
 import { hash } from './sum.ts'
 
 type ErasedExceptRows = Omit<EraseResult, 'rows'>
@@ -128,7 +128,7 @@ export class Eraser {
     return right({
       ...(operations.length > 0 && { operations }),
       rows: rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })),
-      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [(id as Buffer).toString('hex') as BlockId] : [])),
+      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [idOf(id)] : [])),
     })
   }
 
@@ -143,15 +143,6 @@ export class Eraser {
       const end = piece.at(-1)
       if (end === undefined || piece.length < sliceRows) return found
       last = end
-    }
-  }
-
-  /** The rows of a statement that is run again after the key of its last row, its second value, until it has fewer than a slice. */
-  async *#each(key: string, text: string, [scope, first]: readonly [string, unknown]): AsyncGenerator<Rows[number]> {
-    for (let [last, many] = [first, sliceRows]; many === sliceRows;) {
-      const found = await this.#db.read(text, [scope, last])
-      yield* found
-      ;[last, many] = [found.at(-1)?.[key], found.length]
     }
   }
 
@@ -178,27 +169,19 @@ export class Eraser {
     return named.toSorted((one, other) => Number(one['segment']) - Number(other['segment']) || Number(one['position']) - Number(other['position'])) // oxfmt-ignore
   }
 
-  /** The rows with a text, read in pieces. */
+  /** The rows with a text, read in slices. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
-    const { schema } = this.#db.place
-    const found: Rows[number][] = []
-    const segments = this.#each(
-      'key',
-      `select g.key, g.base, coalesce(l.size, (
-         select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
-       ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
-       where g.scope = $1::text and g.key > $2::bigint order by g.key limit ${sliceRows}`,
-      [scope, -1],
+    const text = sliceOf(
+      `select segment, position, body from ${this.#db.schema}.row where scope = $1::text
+       and (segment, position) > ($2::bigint, $3::bigint) order by segment, position limit ${sliceRows}`,
+      'segment, position',
     )
-    for await (const { key, base, beyond } of segments)
-      for (let from = Number(base); from < Number(beyond); from += sliceRows) {
-        const rows = await this.#db.read(
-          `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
-           and position >= $3::bigint and position < $4::bigint`,
-          [scope, key, from, from + sliceRows],
-        )
-        for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
-      }
+    const found: Rows[number][] = []
+    for (let last: Rows[number] | undefined = { segment: -1, position: -1 }; last !== undefined;) {
+      const rows: Rows = await this.#db.read(text, [scope, last['segment'], last['position']])
+      for (const { segment, position, body } of rows) if (isIn(body as string)) found.push({ segment, position })
+      last = rows.at(-1)
+    }
     return found
   }
 
@@ -219,34 +202,21 @@ export class Eraser {
     return [...logs]
   }
 
-  /** The blocks with a text, read in pieces. */
+  /** The blocks with a text, read in slices. */
   async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
     const isIn = await byteFinderInSlices(texts)
-    const { schema } = this.#db.place
-    const sizes = this.#each(
-      'id',
-      `select id, octet_length(bytes) as size from ${schema}.block
+    const text = sliceOf(
+      `select id, kept, bytes from ${this.#db.schema}.block
        where scope = $1::text and id > $2::bytea order by id limit ${sliceRows}`,
-      [scope, Buffer.alloc(0)],
+      'id',
+      'bytes',
     )
     const found: Rows[number][] = []
-    let piece: unknown[] = []
-    let bytes = 0
-    const search = async (): Promise<void> => {
-      const blocks = await this.#db.read(
-        `select id, kept, bytes from ${schema}.block where scope = $1::text and id = any($2::bytea[])`,
-        [scope, piece],
-      )
-      for (const block of blocks)
-        if (isIn(block['bytes'] as Buffer)) found.push({ id: block['id'], kept: block['kept'] })
-      ;[piece, bytes] = [[], 0]
+    for (let last: unknown = Buffer.alloc(0); last !== undefined;) {
+      const blocks = await this.#db.read(text, [scope, last])
+      for (const { id, kept, bytes } of blocks) if (isIn(bytes as Buffer)) found.push({ id, kept })
+      last = blocks.at(-1)?.['id']
     }
-    for await (const { id, size } of sizes) {
-      piece.push(id)
-      bytes += Number(size)
-      if (bytes >= sliceBytes || piece.length === sliceRows) await search()
-    }
-    if (piece.length > 0) await search()
     return found
   }
 
@@ -272,12 +242,16 @@ export class Eraser {
         if (unleased !== undefined) throw new EraseRefused(unleased)
       }
       const reading = new LogRows(query, schema, scope, log)
-      for (const { position, leaf, stub } of rows) {
-        const [row] = await reading.read({ from: position, to: position + 1 })
-        if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
-          throw new EraseRefused(rowMismatchFault(id, position))
-        const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
-        if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
+      for (const run of runsOf(rows)) {
+        const first = run[0]?.position as number // a run is not empty
+        const stored = await reading.read({ from: first, to: first + run.length })
+        for (const [index, { position, leaf, stub }] of run.entries()) {
+          const row = stored[index]
+          if (row === undefined || !equalBytes(rowLeaf(row, hash), leaf))
+            throw new EraseRefused(rowMismatchFault(id, position))
+          const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
+          if (row.erased === undefined) gone.push({ segment, position, leaf, stub, tokens: tokensIn(row) })
+        }
       }
     }
     const head = await this.#record(query, scope, ledger)
@@ -297,7 +271,7 @@ export class Eraser {
         [scope, counted.map(({ segment }) => segment), counted.map(({ tokens }) => tokens)],
       )
     // The rows are locked now, so a concurrent addition to the search index is complete.
-    for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
+    await forgetPlaces(query, schema, places)
     const unspoken = await query(
       `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
@@ -317,7 +291,7 @@ export class Eraser {
       ids,
     )
     const blocks = left.map(({ id, kept, rows }): RemainingBlock => ({
-      block: (id as Buffer).toString('hex') as BlockId, // stored as a block id
+      block: idOf(id),
       rows: Number(rows),
       kept: kept === true,
     }))
@@ -346,6 +320,18 @@ export class Eraser {
     if (log !== undefined && !sameHead(log.head, expected)) throw new EraseRefused(conflict(id, expected, log.head, []))
     return log
   }
+}
+
+/** Rows with consecutive positions, which one statement reads. */
+const runsOf = <R extends { readonly position: number }>(rows: readonly R[]): readonly (readonly R[])[] => {
+  const runs: R[][] = []
+  let next: number | undefined
+  for (const row of rows) {
+    if (row.position === next) runs.at(-1)?.push(row)
+    else runs.push([row])
+    next = row.position + 1
+  }
+  return runs
 }
 
 const deadRows: Residue = {

@@ -20,6 +20,7 @@ import {
   type StoreFault,
 } from 'indelible/internal/store'
 import type { Database, Query, Rows } from './database.ts'
+import { headIn } from './log.ts'
 
 /** A log's lease, and the server's time. */
 interface FoundLease {
@@ -46,7 +47,7 @@ export class Leases {
         ...this.#valuesOf(change),
       ])
       if (found === undefined) return left({ _tag: 'NoSuchLog', id })
-      const head = Object.freeze({ size: Number(found['size']), root: (found['root'] as Buffer).toString('hex') })
+      const head = headIn(found)
       const changed = rowOf(found, 'new_')
       if (change.type === 'take') this.#latest = Math.max(this.#latest, changed?.number ?? 0)
       const now = nowOf(found)

@@ -3,6 +3,7 @@ import type { JsonObject } from 'indelible/internal/json'
 import {
   countIn,
   type Damaged,
+  type Head,
   latest,
   type LogBasis,
   type LogInfo,
@@ -66,6 +67,11 @@ export const sizedAt = (entries: string): string => {
   return `((${entries}) >> ${rest}) << ${rest}`
 }
 
+/** The head in the columns `size` and `root`. */
+export const headIn = ({ size, root }: Rows[number]): Head => Object.freeze({ size: Number(size), root: hexOf(root) })
+
+export const hexOf = (bytes: unknown): string => (bytes as Buffer).toString('hex')
+
 /** Below this number of entries, the sort key is exact. */
 export const exactSizes = 8
 
@@ -96,7 +102,7 @@ const logOf = (row: LogRow): Log => ({
   id: row.id,
   key: Number(row.key),
   stretches: row.segments.map((segment, index) => ({ segment: Number(segment), base: Number(row.bases[index]) })),
-  head: Object.freeze({ size: wholeColumn(row, 'size'), root: row.root.toString('hex') }),
+  head: Object.freeze({ size: wholeColumn(row, 'size'), root: hexOf(row.root) }),
   entries: wholeColumn(row, 'entries'),
   tokens: countIn(row.tokens),
   peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) =>

@@ -21,7 +21,7 @@ import { stateOf, type Database, type Query } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
 import type { Leases } from './leases.ts'
-import { findLog, infoOf, logColumns, logsOf, sizedAt, usedAt, type Log, type Stretch } from './log.ts'
+import { findLog, headIn, infoOf, logColumns, logsOf, sizedAt, usedAt, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
 import { createdSum, hash, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
@@ -120,8 +120,7 @@ export class Logs {
           `select size, root from ${s}.log where scope = $1::text and id = $2::text for share`,
           [scope, unchanged.id],
         )
-        const now = other && { size: Number(other['size']), root: (other['root'] as Buffer).toString('hex') }
-        const problem = changedFault(unchanged, now, hash)
+        const problem = changedFault(unchanged, other && headIn(other), hash)
         if (problem !== undefined) return left(problem)
       }
       const [segment] = await query(

@@ -4,7 +4,7 @@ import { isLeft, left, right } from 'indelible/internal/json'
 import { formatFault, type Format, type FoundFormat, type OpenStoreFault } from 'indelible/internal/store'
 import { isUnsupported, stateOf, type Database, type Place, type Query, type Rows } from './database.ts'
 import { hasIndexIn, indexTables, type Documents } from './documents.ts'
-import { formatsFor } from './schema.ts'
+import { formatsFor, unquoteIdentifier } from './schema.ts'
 
 /** "INDL": the class of the advisory lock for upgrading a schema. */
 const lockClass = 0x494e444c
@@ -51,7 +51,7 @@ const currentFormat = async (
   try {
     const [row] = await db.read(
       `select format, fingerprint, (${indexTables}) as tables from ${schema}.indelible order by format desc limit 1`,
-      [unquote(schema)],
+      [unquoteIdentifier(schema)],
     )
     return row && { found: foundIn(row), hasIndex: hasIndexIn(row) }
   } catch (error) {
@@ -106,7 +106,7 @@ const formatOf = async (
     `select exists (select 1 from ${tables}) as taken,
        array(select c.attname::text from pg_catalog.pg_attribute c
          where c.attnum > 0 and c.attrelid in (select t.oid from ${tables} and t.relname = 'indelible')) as columns`,
-    [unquote(place.schema)],
+    [unquoteIdentifier(place.schema)],
   )
   const columns = (there?.['columns'] ?? []) as readonly string[]
   if (there?.['taken'] !== true) return right(undefined)
@@ -127,8 +127,6 @@ const foundIn = ({ format, fingerprint }: Rows[number]): FoundFormat => ({
   number: Number(format ?? 0),
   fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
 })
-
-const unquote = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
 
 /** Hashes a text to a number, equal in every process. */
 const hashOf = (text: string): number => {

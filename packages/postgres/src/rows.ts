@@ -8,6 +8,7 @@ import {
   rowIn,
   type RowKind,
   type RowRange,
+  sliceBytes,
   sliceRows,
   type StoredRow,
   wholeIn,
@@ -18,9 +19,6 @@ import { copyBytes, type Log } from './log.ts'
 interface Beside extends KindIndex {
   readonly node: Uint8Array
 }
-
-/** The number of rows that one statement reads: those of one slice. */
-const piece = sliceRows
 
 export class LogRows {
   readonly #query: Query
@@ -137,16 +135,18 @@ export const readPieces = async (
 ): Promise<FoundRows | undefined> => {
   let key: number | undefined
   const rows: StoredRow[] = []
-  for (let start = from; ; start += piece) {
+  for (;;) {
+    const start = from + rows.length
     const found = await query(
       `select l.key, l.size, r.position, r.place, r.body, r.at, r.salt, r.erased from ${schema}.log l
-       left join lateral (
-         select r.* from generate_subscripts(l.segments, 1) as i join ${schema}.row r
-         on r.scope = l.scope and r.segment = l.segments[i] and r.position >= greatest(l.bases[i], $3::bigint)
-           and r.position < least(coalesce(l.bases[i + 1], l.size), $4::bigint)
-       ) r on true
+       left join lateral (${sliceOf(
+         `select r.* from generate_subscripts(l.segments, 1) as i join ${schema}.row r
+          on r.scope = l.scope and r.segment = l.segments[i] and r.position >= greatest(l.bases[i], $3::bigint)
+            and r.position < least(coalesce(l.bases[i + 1], l.size), $4::bigint)`,
+         'position',
+       )}) r on true
        where l.scope = $1::text and l.id = $2::text order by r.position`,
-      [scope, id, start, Math.min(start + piece, to)],
+      [scope, id, start, Math.min(start + sliceRows, to)],
     )
     const [log] = found
     if (log === undefined || (key !== undefined && Number(log['key']) !== key)) return undefined // removed between
@@ -157,10 +157,24 @@ export const readPieces = async (
       if (Number(position) !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
       rows.push(rowIn(Number(position), Number(place), unescapeBody(body as string), Number(at), salt, erased))
     }
-    if (rows.length < Math.min(start + piece, end) - from) throw new Damaged(from + rows.length, 'its row is missing')
-    if (start + piece >= end) return { key, rows: Object.freeze(rows) }
+    if (from + rows.length >= end) return { key, rows: Object.freeze(rows) }
+    if (from + rows.length === start) throw new Damaged(start, 'its row is missing')
   }
 }
+
+/**
+ * The first rows of a statement, as SQL: at most a slice of bytes, but one row at least. The server counts the bytes
+ * without reading values that it keeps outside of the table.
+ *
+ * @param statement one that finds at most a slice of rows
+ * @param order the columns that order its rows
+ * @param value the column that is counted. Default: the body of a row
+ */
+export const sliceOf = (statement: string, order: string, value = 'body'): string =>
+  `select * from (
+     select q.*, sum(octet_length(q.${value})) over o as bytes_to, row_number() over o as number_in_slice
+     from (${statement}) q window o as (order by ${order})
+   ) s where s.number_in_slice = 1 or s.bytes_to <= ${sliceBytes} order by s.number_in_slice`
 
 /** A range over all rows is computed without reading any. */
 const noRowExpected = (): KindIndex => {

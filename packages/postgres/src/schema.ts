@@ -132,3 +132,4 @@ export const formatsFor = (schema: string): readonly Format[] => [
 ]
 
 export const quoteIdentifier = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
+export const unquoteIdentifier = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')

@@ -9,12 +9,12 @@ import { isLeft, right } from 'indelible/internal/json'
 import type { BlockId } from 'indelible/internal/proof'
 import {
   type Answer,
+  decodePlace,
   encryptionMark,
   type FoundRow,
   type IndexDriver,
   isEncrypted,
   isEncryptedMeta,
-  decodePlace,
   type PlaceQuery,
   type PlacesFound,
   type RowCursor,
@@ -23,6 +23,7 @@ import {
   type RowQuery,
   type RowsFound,
   type RowsIndexed,
+  sliceRows,
   type StoredRow,
   storedRow,
   type TermsOf,
@@ -33,7 +34,7 @@ import type { Calls } from './calls.ts'
 import type { Database, Rows } from './database.ts'
 import { documentsOf, isIndexGone, partTerm, quoteTerm, scopeTerm, type Documents } from './documents.ts'
 import { rangesOf } from './log.ts'
-import { unescapeBody } from './rows.ts'
+import { sliceOf, unescapeBody } from './rows.ts'
 
 /** The number of rows that one transaction indexes. */
 const pieceRows = 200
@@ -110,48 +111,40 @@ export class Search implements IndexDriver {
     return found?.['older'] === true
   }
 
-  async find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
-    const found = await this.#find(scope, query)
-    if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
-    this.#documents.found(false)
-    return right(undefined)
-  }
-
-  #find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
-    return this.#calls.run('search the index', async () => {
-      if (!(await this.#isThere())) return right(undefined)
+  find(scope: string, query: RowQuery & { readonly limit: number }): Answer<RowsFound | undefined> {
+    return this.#search(query.log, scope, async (ranges) => {
       const before = rowCursorIn(query.after)
       if (isLeft(before)) return before
-      const { log } = query
       const behind = query.count === false ? 0 : await this.#behind()
-      if (log === undefined) return right({ ...(await this.#found(scope, query, before.right, undefined)), behind })
-      return this.#calls.onLog('search the index', scope, log, async (found) =>
-        right({ ...(await this.#found(scope, query, before.right, rangesOf(found))), behind }),
-      )
+      return right({ ...(await this.#found(scope, query, before.right, ranges)), behind })
     })
   }
 
-  async places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
-    const found = await this.#placesFound(scope, query)
+  places(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
+    return this.#search(query.log, scope, async (ranges) => {
+      const [messages, behind, places] = await Promise.all([
+        this.#messages(scope),
+        this.#behind(),
+        this.#placesOf(scope, query, ranges),
+      ])
+      return right({ places, messages, behind })
+    })
+  }
+
+  /** Searches the index, of one log or all. Undefined if there is none, or another process has dropped it. */
+  async #search<T>(
+    log: string | undefined,
+    scope: string,
+    work: (ranges: readonly Omit<Lag, 'scope'>[] | undefined) => Answer<T>,
+  ): Answer<T | undefined> {
+    const found = await this.#calls.run<T | undefined>('search the index', async () => {
+      if (!(await this.#isThere())) return right(undefined)
+      if (log === undefined) return work(undefined)
+      return this.#calls.onLog('search the index', scope, log, (found) => work(rangesOf(found)))
+    })
     if (!isLeft(found) || found.left._tag !== 'Io' || !isIndexGone(found.left.cause)) return found
     this.#documents.found(false)
     return right(undefined)
-  }
-
-  #placesFound(scope: string, query: PlaceQuery): Answer<PlacesFound | undefined> {
-    return this.#calls.run('search the index', async () => {
-      if (!(await this.#isThere())) return right(undefined)
-      const [messages, behind] = [this.#messages(scope), this.#behind()]
-      const answer = async (ranges?: readonly Omit<Lag, 'scope'>[]): Answer<PlacesFound> =>
-        right({
-          places: await this.#placesOf(scope, query, ranges),
-          messages: await messages,
-          behind: await behind,
-        })
-      return query.log === undefined
-        ? answer()
-        : this.#calls.onLog('search the index', scope, query.log, (found) => answer(rangesOf(found)))
-    })
   }
 
   /** The places of each word, in one text: faster than a row for each. */
@@ -235,26 +228,37 @@ export class Search implements IndexDriver {
       const s = this.#db.schema
       const found = new Map<string, StoredRow[]>(logs.map((id) => [id, []]))
       if (logs.length === 0 || !(await this.#isThere())) return right(found)
-      const rows = await this.#db.readFresh(
-        `select l.id, r.position, r.place, r.body, r.at, r.salt, r.erased from ${s}.log l
+      const text = sliceOf(
+        `select l.id, l.key, r.position, r.place, r.body, r.at, r.salt, r.erased from ${s}.log l
          cross join lateral unnest(l.segments, l.bases, array_append(l.bases[2:], l.size)) as p (segment, first, beyond)
          join ${s}.search d on d.scope = $1::text and d.segment = p.segment and d.position >= p.first and d.position < p.beyond and d.part = 0
          join ${s}.row r on r.scope = d.scope and r.segment = d.segment and r.position = d.position
-         where l.scope = $1::text and l.id = any($2::text[]) and d.terms @@ $3::tsquery limit ${mostInLogs}`,
-        [scope, logs, quoteTerm(term)],
+         where l.scope = $1::text and l.id = any($2::text[]) and d.terms @@ $3::tsquery
+           and (l.key, r.position) > ($4::bigint, $5::bigint) order by l.key, r.position limit ${sliceRows}`,
+        'key, position',
       )
-      for (const row of rows) found.get(row['id'] as string)?.push(rowOf(row))
+      let last: Rows[number] | undefined = { key: -1, position: -1 }
+      for (let count = 0; last !== undefined && count < mostInLogs;) {
+        const rows: Rows = await this.#db.readFresh(text, [scope, logs, quoteTerm(term), last['key'], last['position']])
+        for (const row of rows) found.get(row['id'] as string)?.push(rowOf(row))
+        last = rows.at(-1)
+        count += rows.length
+      }
       return right(found)
     })
   }
 
   encrypted(scope: string): Answer<readonly string[]> {
     return this.#calls.run('list encrypted logs', async () => {
-      const found = await this.#db.read(
-        `select id, meta from ${this.#db.schema}.log where scope = $1::text and position($2::text in meta) > 0 order by key desc`,
-        [scope, encryptionMark],
-      )
-      return right(found.filter(({ meta }) => isEncryptedMeta(meta as string)).map(({ id }) => id as string))
+      const ids: string[] = []
+      const text = `select id, key, meta from ${this.#db.schema}.log
+        where scope = $1::text and position($2::text in meta) > 0 and key < $3::bigint order by key desc limit ${sliceRows}`
+      for (let [key, many] = [String(Number.MAX_SAFE_INTEGER), sliceRows]; many === sliceRows;) {
+        const found = await this.#db.read(text, [scope, encryptionMark, key])
+        for (const { id, meta } of found) if (isEncryptedMeta(meta as string)) ids.push(id as string)
+        ;[key, many] = [String(found.at(-1)?.['key']), found.length]
+      }
+      return right(ids)
     })
   }
 
@@ -271,10 +275,10 @@ export class Search implements IndexDriver {
         const lag = { scope: scope as string, segment: Number(segment), from: Number(from), to: Number(to) }
         for (let at = lag.from; at < lag.to && rows < most;) {
           const end = Math.min(lag.to, at + Math.min(pieceRows, most - rows))
-          const hidden = await this.#piece({ ...lag, from: at, to: end }, terms)
-          if (hidden !== undefined) rows += end - at
-          encrypted += hidden ?? 0
-          at = end
+          const piece = await this.#piece({ ...lag, from: at, to: end }, terms)
+          if (piece.hidden !== undefined) rows += piece.to - at
+          encrypted += piece.hidden ?? 0
+          at = piece.to
         }
         if (rows >= most) break
       }
@@ -284,16 +288,22 @@ export class Search implements IndexDriver {
   }
 
   /**
-   * Index rows. Returns the number of encrypted ones; undefined if another process has indexed the
-   * rows. The rows are locked meanwhile, so that none can be erased.
+   * Index rows, or the first of them if they are large. Returns the position after the last one, and the number of
+   * encrypted ones; undefined if another process has indexed the rows. The rows are locked meanwhile, so that none can be erased.
    */
-  async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<number | undefined> {
+  async #piece(lag: Lag, terms: TermsOf): Promise<{ readonly to: number; readonly hidden: number | undefined }> {
+    const { scope, segment, from } = lag
     const s = this.#db.schema
     return this.#db.transaction(async (query) => {
+      const range = 'scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint'
+      const slice = sliceOf(`select position, body from ${s}.row where ${range}`, 'position')
       const found = await query(
-        `select position, place, body from ${s}.row where scope = $1::text and segment = $2::bigint and position >= $3::bigint and position < $4::bigint order by position for share`,
-        [scope, segment, from, to],
+        `select position, place, body from ${s}.row where ${range}
+           and position <= (select max(position) from (${slice}) as slice) order by position for share`,
+        [scope, segment, from, lag.to],
       )
+      const last = found.at(-1)
+      const to = last === undefined ? lag.to : Number(last['position']) + 1
       const rows = found.map((row) => rowOf(row))
       const blocks = new Map<BlockId, Uint8Array>()
       for (let wanted = new Set<BlockId>(); ; wanted = new Set()) {
@@ -329,7 +339,7 @@ export class Search implements IndexDriver {
            on conflict (scope, segment) do update set until = excluded.until where u.until = $3::bigint returning until`,
           [scope, segment, from, to],
         )
-        return moved.length > 0 ? rows.filter(({ body }) => isEncrypted(body)).length : undefined
+        return { to, hidden: moved.length > 0 ? rows.filter(({ body }) => isEncrypted(body)).length : undefined }
       }
     })
   }
@@ -486,7 +496,8 @@ const reach = (s: string): string => `
   from ${s}.segment g left join ${s}.log l on l.scope = g.scope and l.key = g.key
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
 
-const rowOf = ({ position, place, body, at, salt, erased }: Readonly<Record<string, unknown>>): StoredRow =>
+/** A row that was found: columns that were not selected, or are damaged, are left out. */
+const rowOf = ({ position, place, body, at, salt, erased }: Rows[number]): StoredRow =>
   storedRow(
     Number(position),
     decodePlace(Number(place)),

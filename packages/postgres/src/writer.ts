@@ -21,6 +21,7 @@ import {
   missedRange,
   referencedBlocks,
   olderSize,
+  orDamage,
   rangeOf,
   repeatedAppend,
   type StoreFault,
@@ -29,7 +30,7 @@ import { appendStatement, bytesOf, noneOf, planNextAppend, type PlannedAppends }
 import { stateOf, withStatementLimit, type Database, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { queryCanceled, faultOf, foreignKey, retryUntil } from './fault.ts'
-import { findLog, logColumns, logOrDamage, type Log } from './log.ts'
+import { findLog, headIn, hexOf, logColumns, logOrDamage, type Log } from './log.ts'
 import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 import { hash } from './sum.ts'
@@ -78,7 +79,7 @@ export class Writer {
     for (const block of append.blocks) bytes += block.bytes.length
     return new Promise((answer) => {
       this.#queue.push({ scope, id, log: keyOf(scope, id), append, bytes, answer })
-      this.#schedule()
+      void this.#schedule()
     })
   }
 
@@ -89,14 +90,10 @@ export class Writer {
   }
 
   /** Batches the calls of one turn of the event loop. */
-  #schedule(): void {
+  async #schedule(): Promise<void> {
     if (this.#scheduled) return
     this.#scheduled = true
-    void this.#startNext()
-  }
-
-  async #startNext(): Promise<void> {
-    await undefined
+    await Promise.resolve()
     this.#scheduled = false
     while (this.#going < lanes && this.#start()) continue
   }
@@ -152,7 +149,7 @@ export class Writer {
     }
     for (const { log } of batch) this.#busy.delete(log)
     this.#going -= 1
-    this.#schedule()
+    void this.#schedule()
   }
 
   /** Append the jobs of each log on their own: a log that is blocked must not block the others. */
@@ -310,10 +307,9 @@ export class Writer {
       [scope, log.key, operation],
     )
     if (found === undefined) return undefined
-    const [from, size] = [Number(found['base']), Number(found['size'])]
-    if (size > log.head.size) return undefined // appended after the log was read, so the head has changed, too
-    const head = { size, root: (found['root'] as Buffer).toString('hex') }
-    const stored = size === from ? [] : await rows.read({ from, to: size })
+    const [from, head] = [Number(found['base']), headIn(found)]
+    if (head.size > log.head.size) return undefined // appended after the log was read, so the head has changed, too
+    const stored = head.size === from ? [] : await rows.read({ from, to: head.size })
     return repeatedAppend(log.id, { operation, from, head }, append.rows, stored)
   }
 
@@ -337,7 +333,7 @@ export class Writer {
       `select id from ${this.#db.schema}.block where scope = $1::text and id = any($2::bytea[])`,
       [scope, named.map(bytesOf)],
     )
-    const there = new Set<string>(found.map(({ id }) => (id as Buffer).toString('hex')))
+    const there = new Set(found.map(({ id }) => hexOf(id)))
     return named.filter((id) => !there.has(id))
   }
 }
@@ -354,15 +350,7 @@ const keyOf = (scope: string, id: string): string => `${scope}\0${id}` // neithe
 const hasOperation = ({ steps }: PlannedAppends, { append }: Job): boolean =>
   append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
 
-const isSound = ({ head, peaks }: Log): boolean => {
-  try {
-    rangeOf(head, peaks, hash)
-    return true
-  } catch (error) {
-    if (error instanceof Damaged) return false
-    throw error
-  }
-}
+const isSound = ({ head, peaks }: Log): boolean => !(orDamage(() => rangeOf(head, peaks, hash)) instanceof Damaged)
 
 /** The fault of damage; undefined for other errors. */
 export const damageOr = (error: unknown, id: string): StoreFault | undefined =>

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { describe, expect, it, vi } from 'vitest'
 import { cancelStatement } from '../src/cancel.ts'
-import { ConnectionLost } from '../src/database.ts'
+import { ConnectionLost, Database, type PostgresClient } from '../src/database.ts'
 import { faultOf, isTransient, retryUntil } from '../src/fault.ts'
 import { escapeBody, unescapeBody } from '../src/rows.ts'
 import { createdSum, metaSum, sumOf } from '../src/sum.ts'
@@ -41,6 +41,40 @@ describe('an error of the server', () => {
     const codes = ['23503', '23505', '40001', '40P01', '42P06', '42P07', '57014', '55P03', '25006', '53100', '42P01']
     expect(codes.filter((code) => isTransient(errorOf(code)))).toEqual(codes.slice(0, 6))
     expect([null, 'x', new Error('40001')].map(isTransient)).toEqual([false, false, false])
+  })
+})
+
+describe('a prepared statement', () => {
+  const seen: { readonly text: string; readonly name?: string | undefined }[] = []
+  const released: (boolean | undefined)[] = []
+  let columns = ['a', 'b']
+  const client: PostgresClient = {
+    query: async (query) => {
+      seen.push(query)
+      return { rows: [Object.fromEntries(columns.map((name) => [name, 1]))], fields: columns.map((name) => ({ name })) }
+    },
+    release: (destroy) => void released.push(destroy),
+    on: () => undefined,
+    off: () => undefined,
+  }
+  const db = new Database({ connect: async () => client, end: async () => undefined }, place, undefined)
+
+  it('has a name that is derived from its text alone', async () => {
+    const texts = ['select 1 as a, 2 as b', 'select 1 as a, 2 as b ']
+    for (const text of texts) await db.write(text, ['x'])
+    await db.write('begin')
+    await db.readFresh('select 3', ['x'])
+    const digests = texts.map((text) => createHash('sha256').update(text).digest('hex'))
+    expect(seen.map(({ name }) => name)).toEqual([...digests.map((digest) => `indelible_${digest.slice(0, 32)}`), undefined, undefined]) // oxfmt-ignore
+  })
+  it('whose response has other columns than before ends its connection, and is not read', async () => {
+    await db.write('select a, b', ['x'])
+    columns = ['a']
+    released.length = 0
+    await expect(db.write('select a, b', ['x'])).rejects.toThrow(/columns of another statement/)
+    expect(released).toEqual([true])
+    columns = ['a', 'b']
+    expect(await db.write('select a, b', ['x'])).toEqual([{ a: 1, b: 1 }])
   })
 })
 

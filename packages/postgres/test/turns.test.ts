@@ -1,19 +1,27 @@
-/** Long operations on PostgreSQL let other work run: at most 256 rows and what is beside them are read between two turns. */
+/** Long operations on PostgreSQL let other work run: at most 256 rows or 1 MiB, and what is beside them, are read between two turns. */
 import { afterAll, expect, it } from 'vitest'
-import { createSession, openSession, user, verifySession } from 'indelible'
-import { copySession, eraseMessages, exportSession, findMessages, importRecord } from 'indelible/session'
-import { searchStore } from 'indelible/search'
-import { verifyLog } from 'indelible/store'
 import { postgresStore } from '@indelible/postgres'
+import { user, type Store } from 'indelible'
+import { numberedMessages, operationsInSlices } from '../../../test/session/operations-in-slices.ts'
 import { leftOutIf } from '../../../test/skipped-tests.ts'
 import { noPostgres, openPool, startPostgres } from './postgres-server.ts'
 
 const server = await startPostgres()
-const schemas = ['turns', 'turns-copies'].map((name) => `it ${process.pid} ${name}`)
-/** The turns of the event loop in which statements returned rows, and the rows of the present one and of the longest one. */
-let [turns, rows, most] = [0, 0, 0]
-const endTurn = (): void => void ([turns, rows] = [turns + 1, 0])
-/** A pool whose statements count their rows when they return. */
+const schemas = ['a', 'b', 'c', 'd'].map((name) => `turns ${process.pid} ${name}`)
+
+/** The turns of the event loop in which statements returned rows, the rows of the present one and of the longest one, and the bytes of the largest result. */
+const read = { turns: 0, now: 0, rows: 0, bytes: 0 }
+const endTurn = (): void => void ([read.turns, read.now] = [read.turns + 1, 0])
+const count = (rows: readonly object[]): void => {
+  if (rows.length === 0) return
+  if (read.now === 0) setImmediate(endTurn)
+  read.now += rows.length
+  read.rows = Math.max(read.rows, read.now)
+  read.bytes = Math.max(read.bytes, rows.flatMap((row) => Object.values(row)).reduce<number>((sum, value) => sum + bytesOf(value), 0)) // oxfmt-ignore
+}
+const bytesOf = (value: unknown): number =>
+  typeof value === 'string' || value instanceof Uint8Array ? value.length : 0
+/** A pool whose statements count what they return. */
 const pool = openPool({ connectionString: server?.url ?? '', max: 4, idleTimeoutMillis: 0 })
 const counted = {
   connect: async () => {
@@ -25,10 +33,8 @@ const counted = {
           return typeof member === 'function' ? (member.bind(target) as unknown) : member
         }
         return async (query: never) => {
-          const found = (await target.query(query)) as { readonly rows?: readonly unknown[] }
-          if (rows === 0) setImmediate(endTurn)
-          rows += found.rows?.length ?? 0
-          most = Math.max(most, rows)
+          const found = (await target.query(query)) as { readonly rows?: readonly object[] }
+          count(found.rows ?? [])
           return found
         }
       },
@@ -44,51 +50,54 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const messages = 1280
-
-const turnsOf = async (
-  work: () => PromiseLike<unknown>,
-): Promise<{ readonly turns: number; readonly most: number }> => {
-  ;[turns, rows, most] = [0, 0, 0]
+const openBoth = async (names: readonly string[]): Promise<readonly [Store, Store]> => {
+  const [store, other] = await Promise.all(
+    names.map((schema) => Promise.resolve(postgresStore({ pool: counted as never, schema }))),
+  )
+  if (store === undefined || other === undefined) throw new Error('two were opened')
+  return [store, other]
+}
+const readBy = async (work: () => PromiseLike<unknown>): Promise<typeof read> => {
+  Object.assign(read, { turns: 0, now: 0, rows: 0, bytes: 0 })
   await work()
-  return { turns, most }
+  return { ...read }
 }
 
 it('each operation has a turn for every 256 rows', leftOutIf(server === undefined, noPostgres), async () => {
-  const [store, other] = await Promise.all(
-    schemas.map((schema) => Promise.resolve(postgresStore({ pool: counted as never, schema }))),
-  )
-  if (store === undefined || other === undefined) throw new Error('two were opened')
-  const session = await createSession(store, { id: 's' })
-  for (let start = 0; start < messages; start += 256)
-    await session.append(Array.from({ length: 256 }, (_, index) => user(`message number ${start + index} of many`)))
-  await session.note({ type: 'application', namespace: 'a', content: 'a note of the application' })
-  await session.close()
-  const record = await exportSession(store, 's')
-  const operations: Readonly<Record<string, () => PromiseLike<unknown>>> = {
-    open: () => openSession(store, 's'),
-    verify: () => verifySession(store, 's'),
-    'verify a log': () => verifyLog(store, 's'),
-    read: () => store.read('s'),
-    find: () => findMessages(store, 's', { matching: /number 77 / }),
-    search: () => searchStore(store, 'no such words'),
-    copy: () => copySession(store, other, 's'),
-    export: () => exportSession(store, 's'),
-    import: () => importRecord(other, record, { id: 'imported' }),
-    check: () => store.check(),
-    repair: () => store.repair(),
-    'erase one': () => eraseMessages(store, 's', [7], { reason: 'asked to' }),
-    'erase all': () => eraseMessages(store, 's', { all: true }, { reason: 'asked to' }),
-    'verify what was erased': () => verifySession(store, 's'),
-    'check what was erased': () => store.check(),
-    'copy what was erased': () => copySession(store, other, 's'),
-    remove: () => store.remove('s'),
-  }
+  const messages = 1280
+  const [store, other] = await openBoth(schemas.slice(0, 2))
+  const operations = await operationsInSlices(store, other, numberedMessages(messages))
   const found: unknown[] = []
   for (const [name, work] of Object.entries(operations)) {
-    const counts = await turnsOf(work)
-    found.push([name, counts.turns >= messages / 256 - 1 || counts.turns, counts.most <= 1024 || counts.most])
+    const { turns, rows } = await readBy(work)
+    found.push([name, turns >= messages / 256 - 1 || turns, rows <= 1024 || rows])
   }
   expect(found).toEqual(Object.keys(operations).map((name) => [name, true, true]))
   await Promise.all([store.close(), other.close()])
 })
+
+it(
+  'no statement of an operation reads more than 1 MiB of large rows',
+  leftOutIf(server === undefined, noPostgres),
+  async () => {
+    const slice = 1 << 20
+    const [store, other] = await openBoth(schemas.slice(2))
+    // Three fill a slice: large texts are stored as blocks, and many small ones in the row.
+    const textOf = (length: number, seed: number): string => Array.from({ length: length / 8 }, (_, word) => `${((seed + word) * 7919) % 10_000_000}`.padStart(8)).join('') // oxfmt-ignore
+    const messages = Array.from({ length: 12 }, (_, index) =>
+      index % 2 === 0
+        ? user(textOf(300_000, index))
+        : user(
+            ...Array.from({ length: 300 }, (__, part) => ({ type: 'text' as const, text: textOf(1000, index + part) })),
+          ),
+    )
+    const operations = await operationsInSlices(store, other, messages)
+    const found: unknown[] = []
+    for (const [name, work] of Object.entries(operations)) {
+      const { bytes } = await readBy(work)
+      found.push([name, bytes <= slice + 10_000 || bytes])
+    }
+    expect(found).toEqual(Object.keys(operations).map((name) => [name, true]))
+    await Promise.all([store.close(), other.close()])
+  },
+)
