@@ -79,4 +79,13 @@ it('are parsed only as far as they are new', () => {
   const shorter = parse(messages.slice(0, 9))
   expect(shorter.every((one, index) => one === first[index])).toBe(true)
   expect(parse(messages, 'other')[0]).not.toBe(first[0]) // what comes before the list differs
+  // Agents that take turns.
+  const others = Array.from({ length: 10 }, (_, index) => `other ${index}`)
+  const [mine, theirs] = [parse(messages), parse(others)]
+  for (let turn = 1; turn <= 3; turn++)
+    for (const [list, known] of [
+      [messages, mine],
+      [others, theirs],
+    ] as const)
+      expect(parse([...list, ...Array.from({ length: turn }, () => ({ turn }))])[0]).toBe(known[0])
 })

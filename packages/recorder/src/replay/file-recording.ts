@@ -133,7 +133,8 @@ class FileRecording {
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
         const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
-        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped })
+        const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(request.url)
+        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped, isList })
         this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
@@ -210,14 +211,15 @@ class FileRecording {
     }
   }
 
-  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped }: Received): FileReply {
+  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
     const unwrapped = <T extends Json>(value: T): T =>
       isWrapped && isObject(value) ? ((value['response'] ?? value) as T) : value
     const body = bodyIn(text)
     const isFailure = status === undefined || status >= 400
     const isStream = type.includes('event-stream') || isEventText(text)
-    const list = api.chunks === true && Array.isArray(body) ? (body as readonly Json[]) : []
+    const chunks = isList && Array.isArray(body) ? (body as readonly Json[]) : []
+    const list = chunks.some((chunk) => hasAnswer(api, unwrapped(chunk))) ? chunks : []
     const events = isFailure
       ? []
       : isStream
@@ -241,8 +243,9 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
-  /** Whether answers are in an envelope (Code Assist). */
+  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
   readonly isWrapped: boolean
+  readonly isList: boolean
 }
 
 /** Redacts texts as messages are. */

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSession, memoryStore, type Message } from 'indelible'
+import { createSession, memoryStore, openSession, type Message } from 'indelible'
 import { replayingFetch } from '@indelible/recorder/replay'
 import type { Fetch } from '../../src/fetch.ts'
 import { folderOf } from '../../src/replay/work-folder.ts'
@@ -127,6 +127,17 @@ describe('a session without receipts', () => {
     expect(await ask(replay)).toMatch(/^200 .*hello/)
     await replay.close()
     expect(replay.summary()).toEqual({ answered: 1, missed: 0, unused: 0 })
+  })
+
+  it('tells who said a text', async () => {
+    const store = await imported()
+    const replay = replayingFetch({ store, sessions: 'imported' })
+    const messages = ['hi', 'hello', 'hi'].map((content) => ({ role: 'user', content }))
+    const session = await openSession(store, 'imported')
+    await session.append([text('hi'), text('again', 'assistant')])
+    expect(await ask(replay, JSON.stringify({ model: 'm', messages }))).toMatch(/^400 .*is not in the record/)
+    const said = messages.map(({ content }, index) => ({ role: index === 1 ? 'assistant' : 'user', content }))
+    expect(await ask(replay, JSON.stringify({ model: 'm', messages: said }))).toMatch(/^200 .*again/)
   })
 
   it('says what it does not know', async () => {
