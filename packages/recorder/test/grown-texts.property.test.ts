@@ -89,3 +89,16 @@ it('are parsed only as far as they are new', () => {
     ] as const)
       expect(parse([...list, ...Array.from({ length: turn }, () => ({ turn }))])[0]).toBe(known[0])
 })
+
+it('are kept for eight agents', () => {
+  const texts = new GrownTexts()
+  const of = (agent: number): unknown => {
+    const messages = Array.from({ length: 10 }, (_, index) => ({ agent, index }))
+    const parsed = texts.parse(JSON.stringify({ messages }), listIn)
+    return isLeft(parsed) ? undefined : (listIn(parsed.right) as readonly unknown[])[0]
+  }
+  const agents = Array.from({ length: 9 }, (_, agent) => of(agent))
+  expect(of(8)).toBe(agents[8])
+  expect(of(1)).toBe(agents[1])
+  expect(of(0)).not.toBe(agents[0])
+})

@@ -237,5 +237,6 @@ it("has the type of JSON only where it is JSON, and of a refused call without co
     'application/json',
     '{"error":{"message":"[text: 4 bytes]"}}',
   ])
-  expect((await typeOf(html, 400, false)).slice(0, 1)).toEqual([400])
+  expect(await typeOf(html, 400, false)).toEqual([400, 'text/plain; charset=utf-8', ''])
+  expect((await typeOf(html, 200, false))[2]).toContain('its answer has no message, and its body was not recorded')
 })
