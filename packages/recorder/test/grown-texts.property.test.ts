@@ -79,4 +79,26 @@ it('are parsed only as far as they are new', () => {
   const shorter = parse(messages.slice(0, 9))
   expect(shorter.every((one, index) => one === first[index])).toBe(true)
   expect(parse(messages, 'other')[0]).not.toBe(first[0]) // what comes before the list differs
+  // Agents that take turns.
+  const others = Array.from({ length: 10 }, (_, index) => `other ${index}`)
+  const [mine, theirs] = [parse(messages), parse(others)]
+  for (let turn = 1; turn <= 3; turn++)
+    for (const [list, known] of [
+      [messages, mine],
+      [others, theirs],
+    ] as const)
+      expect(parse([...list, ...Array.from({ length: turn }, () => ({ turn }))])[0]).toBe(known[0])
+})
+
+it('are kept for eight agents', () => {
+  const texts = new GrownTexts()
+  const of = (agent: number): unknown => {
+    const messages = Array.from({ length: 10 }, (_, index) => ({ agent, index }))
+    const parsed = texts.parse(JSON.stringify({ messages }), listIn)
+    return isLeft(parsed) ? undefined : (listIn(parsed.right) as readonly unknown[])[0]
+  }
+  const agents = Array.from({ length: 9 }, (_, agent) => of(agent))
+  expect(of(8)).toBe(agents[8])
+  expect(of(1)).toBe(agents[1])
+  expect(of(0)).not.toBe(agents[0])
 })

@@ -154,9 +154,11 @@ const fetchFromFile = ({
   return Object.assign((...args: Parameters<Fetch>) => replaying(...args), {
     summary: replaying.summary,
     close: async () => {
+      const closed = replaying.close() // from here on, requests are refused
+      closed.catch(() => {})
       const saved = recording.save()
       if (isLeft(saved)) throw new FaultError({ _tag: 'NotWritten', reason: saved.left } as const, saved.left)
-      await replaying.close()
+      await closed
     },
   })
 }

@@ -1,5 +1,15 @@
 /** Opens the file of a replay, and records calls into it. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -60,12 +70,12 @@ export const openReplayFile = (
     return left(
       `${isNew ? 'INDELIBLE_REPLAY=record' : "onMiss: 'record'"} is refused where CI is set, because a test there must not call a provider: record ${name} on your machine and commit it`,
     )
+  let text: string | undefined
   const recordingOf = (calls: readonly FileCall[]): FileRecording | undefined =>
-    records ? new FileRecording(path, calls, redact) : undefined
-  if (isNew) return right({ name, calls: [], recording: recordingOf([]) })
-  let text: string
+    records ? new FileRecording(path, text, calls, redact) : undefined
   try {
     text = readFileSync(path, 'utf8')
+    if (isNew) return right({ name, calls: [], recording: recordingOf([]) })
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
     if (isMissing && records) return right({ name, calls: [], recording: recordingOf([]) })
@@ -94,9 +104,13 @@ const withoutDigest = (message: Message): Message => {
   return Object.keys(all).length === 0 ? rest : { ...rest, meta: all }
 }
 
+const closedEarly = 'the replay was closed before the answer ended'
+
 /** Records calls for a file. It is written as a whole, at the end. */
 class FileRecording {
   readonly #path: string
+  /** The file as it was opened; undefined if there was none. */
+  readonly #opened: string | undefined
   readonly #before: readonly FileCall[]
   readonly #redact: ContentOptions['redact']
   readonly #reader: RequestReader
@@ -105,8 +119,9 @@ class FileRecording {
   /** Why nothing is written. */
   #failure: string | undefined
 
-  constructor(path: string, before: readonly FileCall[], redact: ContentOptions['redact']) {
+  constructor(path: string, opened: string | undefined, before: readonly FileCall[], redact: ContentOptions['redact']) {
     this.#path = path
+    this.#opened = opened
     this.#before = before
     this.#redact = redact
     const forms = fileForms(redact)
@@ -133,7 +148,8 @@ class FileRecording {
       else {
         const text = new TextDecoder().decode(joinBytes(chunks))
         const isWrapped = /\/v\d+\w*:(?:stream)?generateContent(?:\?|$)/i.test(request.url)
-        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped })
+        const isList = /:stream\w+(?!.*[?&]alt=sse\b)/i.test(request.url)
+        const reply = this.#replyOf(api, { status, type, retryAfter, text, error, isWrapped, isList })
         this.#calls[index] = { request: this.#requestOf(parsed.right), reply }
       }
       isOver()
@@ -159,7 +175,10 @@ class FileRecording {
       fail: (reason) => {
         const isAbort = reason === undefined || (isObject(reason) && /Abort|Timeout/.test(String(reason['name'])))
         if (status === undefined && !isAbort)
-          this.#failure ??= `call ${index + 1} did not reach its provider: ${reasonOf(reason)}`
+          this.#failure ??=
+            reason === closedEarly
+              ? `call ${index + 1} had no answer yet when the replay was closed`
+              : `call ${index + 1} did not reach its provider: ${reasonOf(reason)}`
         finish(reason === undefined ? 'the client gave up' : reasonOf(reason))
       },
       over,
@@ -175,12 +194,16 @@ class FileRecording {
    * @returns a sentence that says why nothing was written
    */
   save(): Either<string, void> {
-    for (const call of this.#open) call.fail('the replay was closed before the answer ended')
+    for (const call of this.#open) call.fail(closedEarly)
     if (this.#failure !== undefined) return left(`${this.#path} was not written: ${this.#failure}`)
     const calls = this.#calls.filter((call) => call !== undefined)
     if (calls.length === 0) return right(undefined)
     const part = `${this.#path}.${process.pid}.part`
     try {
+      if (existsSync(this.#path) && readFileSync(this.#path, 'utf8') !== this.#opened)
+        return left(
+          `${this.#path} was not written: it has changed since it was opened; each replay needs a file of its own`,
+        )
       mkdirSync(dirname(this.#path), { recursive: true })
       const file = openSync(part, 'w')
       try {
@@ -210,14 +233,15 @@ class FileRecording {
     }
   }
 
-  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped }: Received): FileReply {
+  #replyOf(api: Api, { status, type, retryAfter, text, error, isWrapped, isList }: Received): FileReply {
     const redact = textRedactorOf(this.#redact)
     const unwrapped = <T extends Json>(value: T): T =>
       isWrapped && isObject(value) ? ((value['response'] ?? value) as T) : value
     const body = bodyIn(text)
     const isFailure = status === undefined || status >= 400
     const isStream = type.includes('event-stream') || isEventText(text)
-    const list = api.chunks === true && Array.isArray(body) ? (body as readonly Json[]) : []
+    const chunks = isList && Array.isArray(body) ? (body as readonly Json[]) : []
+    const list = chunks.some((chunk) => hasAnswer(api, unwrapped(chunk))) ? chunks : []
     const events = isFailure
       ? []
       : isStream
@@ -241,8 +265,9 @@ interface Received {
   readonly retryAfter: string | undefined
   readonly text: string
   readonly error: string | undefined
-  /** Whether answers are in an envelope (Code Assist). */
+  /** Whether answers are in an envelope (Code Assist), and whether a list is a stream (Gemini). */
   readonly isWrapped: boolean
+  readonly isList: boolean
 }
 
 /** Redacts texts as messages are. */

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSession, memoryStore, type Message } from 'indelible'
-import { replayingFetch } from '@indelible/recorder/replay'
+import { createSession, memoryStore, openSession, type Message } from 'indelible'
+import { replayingFetch, type ReplayingFetch } from '@indelible/recorder/replay'
 import type { Fetch } from '../../src/fetch.ts'
 import { folderOf } from '../../src/replay/work-folder.ts'
 
@@ -113,6 +113,50 @@ describe('a request', () => {
   })
 })
 
+describe('close', () => {
+  const provider: Fetch = async () => Response.json({ id: 'c', choices })
+
+  it('before an answer has begun says so, writes nothing, and refuses what is asked afterwards', async () => {
+    const file = newPath()
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let sent = 0
+    const slow: Fetch = async () => {
+      sent++
+      asked.resolve()
+      await answered.promise
+      return Response.json({ id: 'c', choices })
+    }
+    const recording = replayingFetch({ file, onMiss: 'record', fetch: slow })
+    const early = ask(recording)
+    await asked.promise
+    await expect(recording.close()).rejects.toMatchObject({
+      message: expect.stringContaining('call 1 had no answer yet when the replay was closed') as string,
+      fault: { _tag: 'NotWritten' },
+    })
+    expect(await ask(recording)).toContain('the replay is closed')
+    answered.resolve()
+    expect(await early).toMatch(/^200 /)
+    expect([sent, existsSync(file)]).toEqual([1, false])
+  })
+
+  it.each([{ INDELIBLE_REPLAY: 'record' }, {}])('keeps what another replay wrote: %j', async (env) => {
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    const file = newPath()
+    const [one, other] = [1, 2].map(() => replayingFetch({ file, onMiss: 'record', fetch: provider })) as [
+      ReplayingFetch,
+      ReplayingFetch,
+    ]
+    await ask(one, bodyOf('one'))
+    await ask(other, bodyOf('other'))
+    await one.close()
+    await expect(other.close()).rejects.toThrow('has changed since it was opened; each replay needs a file of its own')
+    vi.stubEnv('INDELIBLE_REPLAY', '')
+    const replay = replayingFetch({ file })
+    expect(await ask(replay, bodyOf('one'))).toMatch(/^200 /)
+    await replay.close()
+  })
+})
+
 describe('a session without receipts', () => {
   const imported = async () => {
     const store = memoryStore()
@@ -127,6 +171,17 @@ describe('a session without receipts', () => {
     expect(await ask(replay)).toMatch(/^200 .*hello/)
     await replay.close()
     expect(replay.summary()).toEqual({ answered: 1, missed: 0, unused: 0 })
+  })
+
+  it('tells who said a text', async () => {
+    const store = await imported()
+    const replay = replayingFetch({ store, sessions: 'imported' })
+    const messages = ['hi', 'hello', 'hi'].map((content) => ({ role: 'user', content }))
+    const session = await openSession(store, 'imported')
+    await session.append([text('hi'), text('again', 'assistant')])
+    expect(await ask(replay, JSON.stringify({ model: 'm', messages }))).toMatch(/^400 .*is not in the record/)
+    const said = messages.map(({ content }, index) => ({ role: index === 1 ? 'assistant' : 'user', content }))
+    expect(await ask(replay, JSON.stringify({ model: 'm', messages: said }))).toMatch(/^200 .*again/)
   })
 
   it('says what it does not know', async () => {

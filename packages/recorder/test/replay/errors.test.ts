@@ -108,11 +108,19 @@ const calls: readonly (readonly [url: string, body: object])[] = [
 ]
 /** Texts that are taken for something else: for JSON, for a list of Gemini's, for a stream, for nothing. */
 const texts: readonly string[] = [
-  ...['[upstream connect error] try later', '[', '[]', '["a"]', '[{"candidates":[{"content":{"parts":[{"te'],
+  ...[
+    '[upstream connect error] try later',
+    '[',
+    '[]',
+    '["a"]',
+    '[{"a":1}]',
+    '[{"candidates":[{"content":{"parts":[{"te',
+  ],
   ...['{not json', '{"id":"x","type":"mess', '{}', '{"error":"busy"}', '{"error":null}', '{"detail":"gone"}'],
   ...['"busy"', '503', 'null', 'true', '', '  \n', html],
   ...['data: service unavailable\n\n', 'data: {"id":', 'data center is down', 'id: 17 not found', ': keep-alive'],
 ]
+/** Two of them go with each call. */
 const heads: readonly (readonly [status: number, type: string])[] = [
   [200, 'application/json'],
   [200, 'text/event-stream'],
@@ -136,8 +144,8 @@ const answerOf = (text: string, status: number, type: string, isCut: boolean): R
 }
 
 it.each(texts)('a body that is no answer comes back as it was: %j', async (text) => {
-  for (const [url, body] of calls)
-    for (const [status, type] of heads) {
+  for (const [at, [url, body]] of calls.entries())
+    for (const [status, type] of heads.filter((_, index) => (index + at) % 2 === 0)) {
       const replies = await replayed(url, body, () => answerOf(text, status, type, false))
       expect(replies, `${url} ${status} ${type}`).toEqual(replies.map(() => ({ status, text })))
     }
@@ -207,4 +215,28 @@ it.each([
     expect(ofSession).toEqual({ status: 502, text: kept })
     expect(ofFile).toEqual({ status: 502, text })
   }
+})
+
+it("has the type of JSON only where it is JSON, and of a refused call without content the provider's sentence", async () => {
+  const [url, body] = requests[0] as (typeof requests)[number]
+  const typeOf = async (text: string, status: number, content?: false): Promise<readonly unknown[]> => {
+    const store = memoryStore()
+    const send = async () => new Response(text, { status, headers: { 'content-type': 'application/json' } })
+    const recording = recordingFetch({ store, fetch: send, ...(content === false && { content }) })
+    const init = { method: 'POST', body: JSON.stringify(body) }
+    await (await recording(url, init)).text()
+    await recording.close()
+    const replay = replayingFetch({ store, sessions: (await listSessions(store)).sessions.map(({ id }) => id) })
+    const response = await replay(url, init)
+    return [response.status, response.headers.get('content-type'), await response.text()]
+  }
+  expect(await typeOf(html, 200)).toEqual([200, 'text/plain; charset=utf-8', html])
+  expect(await typeOf('{"detail":"gone"}', 200)).toEqual([200, 'application/json', '{"detail":"gone"}'])
+  expect(await typeOf('{"error":{"message":"no"}}', 400, false)).toEqual([
+    400,
+    'application/json',
+    '{"error":{"message":"[text: 4 bytes]"}}',
+  ])
+  expect(await typeOf(html, 400, false)).toEqual([400, 'text/plain; charset=utf-8', ''])
+  expect((await typeOf(html, 200, false))[2]).toContain('its answer has no message, and its body was not recorded')
 })

@@ -1,7 +1,8 @@
 /** A run with a model that answers from a session. */
 import { expect, it } from 'vitest'
-import { createSession, memoryStore, orThrow, settle, type Message, type Session } from 'indelible'
+import { createSession, memoryStore, orThrow, readSession, settle, type Message, type Session } from 'indelible'
 import { run, scriptedModel, sessionHandler, tool, type Model } from 'indelible/run'
+import { eraseMessages } from 'indelible/session'
 import { replayingModel } from '@indelible/recorder/replay'
 
 const assistant = (...content: Message['content']): Message => ({ role: 'assistant', content })
@@ -57,8 +58,8 @@ const talk: readonly Message[] = [
   { role: 'user', content: text('how is it?') },
   { role: 'assistant', content: text('It still rains.') },
 ]
-const recordedTalk = async (): Promise<Session> => {
-  const session = await createSession(memoryStore(), { id: 'talk' })
+const recordedTalk = async (store = memoryStore()): Promise<Session> => {
+  const session = await createSession(store, { id: 'talk' })
   await session.append(talk)
   return session
 }
@@ -105,4 +106,16 @@ it('reads a message again that its caller has changed', async () => {
   expect(await answerTo(model, messages)).toEqual(talk[1]?.content)
   messages[0]?.content.push({ type: 'text', text: ' Say.' })
   expect(await answerTo(model, messages)).toBe('A call with 1 message is not in the record.')
+})
+
+it('says at close that an answer was erased, and not that a question was another', async () => {
+  const store = memoryStore()
+  await eraseMessages(await recordedTalk(store), [1], { reason: 'r' })
+  const model = replayingModel(await readSession(store, 'talk'))
+  expect(await answerTo(model, talk.slice(0, 1))).toBe(
+    'answer 1 of session "talk" can\'t be replayed: its answer was erased.',
+  )
+  expect(() => model.close()).toThrow(
+    expect.objectContaining({ fault: expect.objectContaining({ _tag: 'NotReplayable' }) }),
+  )
 })

@@ -131,3 +131,83 @@ describe('a replayed Anthropic message', () => {
     await replay.close()
   })
 })
+
+describe('a request', () => {
+  const responses = 'https://api.openai.com/v1/responses'
+  const post = async (fetch: typeof globalThis.fetch, url: string, body: object): Promise<string> => {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+    return `${response.status} ${await response.text()}`
+  }
+
+  it('that names the response which it continues gets the answer after that one', async () => {
+    const store = memoryStore()
+    const answer = (id: string, text: string) =>
+      json({
+        ...{ id, object: 'response', status: 'completed', model: 'm' },
+        output: [
+          {
+            type: 'message',
+            id: `m${id}`,
+            role: 'assistant',
+            content: [{ type: 'output_text', text, annotations: [] }],
+          },
+        ],
+      })
+    const asks = [
+      { model: 'm', input: 'hi' },
+      { model: 'm', input: 'hi' },
+      { model: 'm', input: 'go on', previous_response_id: 'r2' },
+      { model: 'm', input: 'go on', previous_response_id: 'r1' },
+    ]
+    const fetch = recordingFetch({
+      store,
+      fetch: answering(answer('r1', 'one'), answer('r2', 'two'), answer('r3', 'after two'), answer('r4', 'after one')),
+    })
+    const first: string[] = []
+    for (const body of asks) {
+      first.push(await post(fetch, responses, body))
+      await fetch.settled()
+    }
+    await fetch.close()
+    const replay = replayingFetch({ store, sessions: await idsOf(store) })
+    const again: string[] = []
+    for (const body of [asks[0], asks[1], asks[3], asks[2]]) again.push(await post(replay, responses, body as object))
+    const textIn = (one: string | undefined): string | undefined => /"text":"([^"]*)"/.exec(one ?? '')?.[1]
+    expect(again.map(textIn)).toEqual([first[0], first[1], first[3], first[2]].map(textIn))
+    await replay.close()
+  })
+
+  it('with another secret in the result of a tool is another one', async () => {
+    const store = memoryStore()
+    const url = 'https://api.openai.com/v1/chat/completions'
+    const bodyWith = (letter: string) => ({
+      model: 'm',
+      messages: [
+        { role: 'user', content: 'hi' },
+        ...[
+          { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+        ],
+        { role: 'tool', tool_call_id: 'c', content: `sk-proj-${letter.repeat(48)}` },
+      ],
+    })
+    const fetch = recordingFetch({ store, redact: true, fetch: answering(json(completion('one'))) })
+    await post(fetch, url, bodyWith('a1'))
+    await fetch.close()
+    const replay = replayingFetch({ store, sessions: await idsOf(store), redact: true })
+    expect(await post(replay, url, bodyWith('b2'))).toMatch(/^400 /)
+    expect(await post(replay, url, bodyWith('a1'))).toMatch(/^200 /)
+  })
+
+  it('for a stream gets a choice that has no message, too', async () => {
+    const store = memoryStore()
+    const url = 'https://api.openai.com/v1/chat/completions'
+    const body = { model: 'm', n: 2, messages: [{ role: 'user', content: 'hi' }] }
+    const { choices } = completion('one')
+    const two = completion('one', { choices: [...choices, { index: 1, finish_reason: 'content_filter' }] })
+    const fetch = recordingFetch({ store, fetch: answering(json(two)) })
+    await post(fetch, url, body)
+    await fetch.close()
+    const replay = replayingFetch({ store, sessions: await idsOf(store) })
+    expect(await post(replay, url, { ...body, stream: true })).toContain('"finish_reason":"content_filter"')
+  })
+})
