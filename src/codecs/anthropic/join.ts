@@ -6,9 +6,8 @@
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
 import { isObject, jsonIn, ownField, textOrEmpty } from '../../json/index.ts'
+import { indexFor, insertByIndex, isIndex, valuesIn, type Fields } from '../joining.ts'
 import { mergeCounts } from '../usage-counts.ts'
-
-type Fields = { [field: string]: unknown }
 
 /** A block of the answer, as far as it came. */
 export interface JoinedBlock {
@@ -74,14 +73,11 @@ export class JoinedMessage {
   }
 
   #begin(given: unknown, fields: Fields): JoinedBlock {
-    const index = isIndex(given) ? given : (this.#blocks.at(-1)?.index ?? -1) + 1
+    const index = indexFor(this.#blocks, given)
     const here = this.#at(index)
     // The same start again.
     if (here !== undefined && here.fields['id'] !== undefined && here.fields['id'] === fields['id']) return here
-    const block: JoinedBlock = { index, fields: { ...fields }, input: '', ended: false }
-    const later = here === undefined ? this.#blocks.findIndex((one) => one.index > index) : -1
-    this.#blocks.splice(later === -1 ? this.#blocks.length : later, 0, block)
-    return block
+    return insertByIndex(this.#blocks, { index, fields: { ...fields }, input: '', ended: false })
   }
 
   /** The last block with that index; without an index, the last block. */
@@ -97,16 +93,13 @@ export class JoinedMessage {
       block.fields['citations'] = [...(Array.isArray(before) ? (before as unknown[]) : []), fields['citation']]
     } else
       // A delta's fields are those of its block, which also covers new kinds of deltas.
-      for (const [field, value] of Object.entries(fields)) {
-        if (field === '__proto__' || value === null || value === undefined) continue
+      for (const [field, value] of valuesIn(fields)) {
         const before = block.fields[field]
         block.fields[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
       }
     return block
   }
 }
-
-const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 /** The block that a delta belongs to, where its start is missing. */
 const blockOfDelta: ReadonlyMap<unknown, Fields> = new Map<unknown, Fields>([

@@ -5,8 +5,7 @@
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
 import { isObject, listOrEmpty, textOrEmpty } from '../../json/index.ts'
-
-type Fields = { [field: string]: unknown }
+import { indexFor, insertByIndex, isIndex, type Fields } from '../joining.ts'
 
 /** An item of the answer, as far as it came. */
 interface JoinedItem {
@@ -53,12 +52,7 @@ export class JoinedEvents {
   }
 
   #begin(given: unknown, fields: Fields): JoinedItem {
-    const index = isIndex(given) ? given : (this.#items.at(-1)?.index ?? -1) + 1
-    const isKnown = this.#items.some((one) => one.index === index)
-    const later = isKnown ? -1 : this.#items.findIndex((one) => one.index > index)
-    const item: JoinedItem = { index, fields, done: false }
-    this.#items.splice(later === -1 ? this.#items.length : later, 0, item)
-    return item
+    return insertByIndex(this.#items, { index: indexFor(this.#items, given), fields, done: false })
   }
 
   #end(index: unknown, fields: Fields): void {
@@ -85,8 +79,6 @@ export class JoinedEvents {
     )
   }
 }
-
-const isIndex = (value: unknown): value is number => typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 const isSame = (one: Fields, other: Fields): boolean =>
   one['type'] === other['type'] &&
