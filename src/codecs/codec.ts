@@ -13,7 +13,7 @@ import type { BlockId } from '../proof/internal.ts'
 import type { Message, PairingFault, Settled } from '../message/index.ts'
 
 /** Reads and writes one foreign format. */
-export interface Codec<Wire> {
+export interface Codec<Wire, Options extends EncodeOptions = EncodeOptions> {
   /** The format's name: its key in `meta`, and the `provider` of parts that it carries raw. */
   readonly format: string
   /**
@@ -33,7 +33,7 @@ export interface Codec<Wire> {
    *
    * Cost    O(messages); bench: codecs
    */
-  readonly encode: Encode<Wire>
+  readonly encode: Encode<Wire, Options>
 }
 
 /** Writes a conversation: a settled one, or one with the problems permitted by `allow`. */

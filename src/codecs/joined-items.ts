@@ -2,6 +2,7 @@
  * The items of a streamed answer in the order of their indexes, as a server would have sent them whole. Servers may
  * leave out an index, use one twice, or send them in any order: a second item of an index follows all others.
  */
+import { isIndex } from './joining.ts'
 
 export interface Indexed {
   readonly index: number
@@ -52,6 +53,3 @@ export class JoinedItems<T extends Indexed> {
     else this.#isSorted = false
   }
 }
-
-export const isIndex = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0

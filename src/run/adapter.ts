@@ -50,7 +50,7 @@ export const checkAnswerable = (messages: readonly unknown[]): void => {
  * Throws if a request has instructions twice: in the provider's own parameter, and as a system message. A provider that takes
  * one system prompt would get only one of them.
  */
-export const checkInstructionsOnce = ({ parameters, messages }: ModelRequest): void => {
+const checkInstructionsOnce = ({ parameters, messages }: ModelRequest): void => {
   const name = promptParameters.find((one) => (parameters[one] ?? undefined) !== undefined)
   if (name === undefined || ![...messages].some(({ role }) => role === 'system')) return
   throw new Error(
@@ -61,9 +61,14 @@ export const checkInstructionsOnce = ({ parameters, messages }: ModelRequest): v
 /** The system prompt's names in the parameters of Anthropic, OpenAI's Responses, the AI SDK and Gemini. */
 const promptParameters = ['system', 'instructions', 'systemInstruction'] as const
 
-/** The record in the provider's wire format. Throws if it can't be encoded at all. */
-export const wireOf = <Wire>(encoded: Either<EncodeFault, Encoded<Wire>>, { onLosses }: AdapterOptions): Wire => {
-  const { wire, losses } = orThrow(encoded)
+/** The record in the provider's wire format. Throws if it can't be encoded at all, or has instructions twice. */
+export const wireOf = <Wire>(
+  request: ModelRequest,
+  encode: (messages: ModelRequest['messages']) => Either<EncodeFault, Encoded<Wire>>,
+  { onLosses }: Pick<AdapterOptions, 'onLosses'>,
+): Wire => {
+  checkInstructionsOnce(request)
+  const { wire, losses } = orThrow(encode(request.messages))
   if (losses.length > 0) onLosses?.(losses)
   return wire
 }

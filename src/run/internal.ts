@@ -1,5 +1,5 @@
 /** For the other folders and the packages of this repository, which are released together. Not a public API. */
-export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf, checkInstructionsOnce } from './adapter.ts'
+export { type AdapterOptions, joinMessages, messagesOf, partOf, wireOf } from './adapter.ts'
 export { type RunFault, runSentences } from './fault.ts'
 export { deltaOf } from './model-event.ts'
 export type { BlockType, Model, ModelEvent } from './model.ts'

@@ -29,6 +29,19 @@ it('a response of Gemini without a role is an answer like one with it', () => {
   expect(answer({})).toEqual(answer({ role: 'model' }))
 })
 
+it('a value that can not be read is a fault', () => {
+  const { proxy, revoke } = Proxy.revocable([], {})
+  revoke()
+  const throwing = {
+    get candidates(): never {
+      throw new Error('no')
+    },
+  }
+  for (const value of [proxy, throwing])
+    for (const decode of [gemini.decode, decodeResponse])
+      expect(decode(value)).toMatchObject({ left: { _tag: 'WireNotJson', format: 'gemini' } })
+})
+
 describe('Gemini: streamed argument pieces', () => {
   it('are placed at their paths', () => {
     const at = (jsonPath: string, value: Piece): Piece => ({ jsonPath, ...value })

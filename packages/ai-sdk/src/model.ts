@@ -8,7 +8,6 @@ import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type Tex
 import { aiModelMessages } from '@indelible/codecs/ai-sdk'
 import type { Message, Part } from 'indelible/message'
 import {
-  checkInstructionsOnce,
   deltaOf,
   joinMessages,
   messagesOf,
@@ -42,15 +41,11 @@ export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> 
           { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
         ]),
       )
-      checkInstructionsOnce(request)
       const answered = streamText({
         ...(request.parameters as object),
         model,
         tools,
-        messages: wireOf(aiModelMessages.encode(request.messages), {
-          ...options,
-          model: name,
-        }) as ModelMessage[],
+        messages: wireOf(request, aiModelMessages.encode, options) as ModelMessage[],
         allowSystemInMessages: true,
         abortSignal: signal,
         onError: () => undefined, // errors also arrive in the stream

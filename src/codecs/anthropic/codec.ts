@@ -1,14 +1,8 @@
-import type { Codec, Encode } from '../codec.ts'
+import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode, type AnthropicEncodeOptions } from './encode.ts'
 import { format } from './marks.ts'
 import type { AnthropicConversation } from './wire.ts'
-
-/** The codec for Anthropic Messages. */
-export interface AnthropicCodec extends Codec<AnthropicConversation> {
-  /** Encodes a settled conversation for a request. */
-  readonly encode: Encode<AnthropicConversation, AnthropicEncodeOptions>
-}
 
 /**
  * Anthropic Messages: the `system` and `messages` of a request.
@@ -22,4 +16,4 @@ export interface AnthropicCodec extends Codec<AnthropicConversation> {
  * const { wire, losses } = anthropic.encode(mend(history.view()).messages)
  * await client.messages.create({ model, max_tokens, ...wire })
  */
-export const anthropic: AnthropicCodec = Object.freeze({ format, decode, encode })
+export const anthropic: Codec<AnthropicConversation, AnthropicEncodeOptions> = Object.freeze({ format, decode, encode })

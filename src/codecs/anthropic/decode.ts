@@ -6,6 +6,7 @@ import {
   anObject,
   aString,
   fieldsBeside,
+  isArray,
   isObject,
   readEach,
   readIn,
@@ -53,7 +54,8 @@ const { keep, mark, raw } = keepingOf(format)
  * Decodes `{ system, messages }`, an array of messages, or a response body like `decodeResponse`.
  * Other fields of a request are listed as losses.
  */
-export const decode: Decode = (wire) => decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
+export const decode: Decode = (wire) =>
+  decodeWire(format, wire, readRequest, (value) => (isArray(value) ? [] : ['messages']))
 
 /**
  * Decodes an API response: a body with `role` and `content`. It becomes one assistant message with the body's id. The
@@ -332,14 +334,5 @@ const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
 }
 
 const isNotBlank = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)
-
-/** Array.isArray does not narrow readonly arrays usefully, and throws for a revoked Proxy. */
-const isArray = (value: unknown): value is readonly Json[] => {
-  try {
-    return Array.isArray(value)
-  } catch {
-    return false
-  }
-}
 
 const { freeze } = Object

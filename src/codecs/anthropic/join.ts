@@ -6,10 +6,9 @@
  * Source  Anthropic API reference, Messages streaming (2026-11)
  */
 import { isObject, jsonIn, ownField, textOrEmpty } from '../../json/index.ts'
-import { isIndex, JoinedItems } from '../joined-items.ts'
+import { JoinedItems } from '../joined-items.ts'
+import { isIndex, valuesIn, type Fields } from '../joining.ts'
 import { mergeCounts } from '../usage-counts.ts'
-
-type Fields = { [field: string]: unknown }
 
 /** A block of the answer, as far as it came. */
 export interface JoinedBlock {
@@ -98,8 +97,7 @@ export class JoinedMessage {
       else block.fields['citations'] = [fields['citation']]
     } else
       // A delta's fields are those of its block, which also covers new kinds of deltas.
-      for (const [field, value] of Object.entries(fields)) {
-        if (field === '__proto__' || value === null || value === undefined) continue
+      for (const [field, value] of valuesIn(fields)) {
         const before = block.fields[field]
         block.fields[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
       }

@@ -1,14 +1,8 @@
-import type { Codec, Encode } from '../codec.ts'
+import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode, type GeminiEncodeOptions } from './encode.ts'
 import { format } from './marks.ts'
 import type { GeminiConversation } from './wire.ts'
-
-/** The codec for Gemini. */
-export interface GeminiCodec extends Codec<GeminiConversation> {
-  /** Encodes a settled conversation for a request. */
-  readonly encode: Encode<GeminiConversation, GeminiEncodeOptions>
-}
 
 /**
  * Gemini: the `systemInstruction` and `contents` of `generateContent`.
@@ -24,4 +18,4 @@ export interface GeminiCodec extends Codec<GeminiConversation> {
  * const { systemInstruction, contents } = orThrow(gemini.encode(mend(history.view()).messages)).wire
  * await client.models.generateContent({ model, contents, config: { systemInstruction } })
  */
-export const gemini: GeminiCodec = Object.freeze({ format, decode, encode })
+export const gemini: Codec<GeminiConversation, GeminiEncodeOptions> = Object.freeze({ format, decode, encode })

@@ -6,6 +6,7 @@ import {
   anObject,
   aString,
   fieldsBeside,
+  isArray,
   isObject,
   optionsOf,
   readEach,
@@ -32,7 +33,8 @@ const { keep, mark } = keepingOf(format)
  * Decodes `{ systemInstruction, contents }`, an array of contents, or a response body like
  * `decodeResponse`. Other fields of a request are listed as losses.
  */
-export const decode: Decode = (wire) => decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
+export const decode: Decode = (wire) =>
+  decodeWire(format, wire, readRequest, (value) => (isArray(value) ? [] : ['contents']))
 
 /** Options for decoding a response. */
 interface GeminiResponseOptions {
@@ -61,9 +63,13 @@ export const decodeResponse = (body: unknown, options: GeminiResponseOptions = {
 
 /** Removes the HTTP headers that the client adds to a response. */
 const plainClientAnswer = (body: unknown): unknown => {
-  if (!isObject(body)) return body
-  const { sdkHttpResponse: _headers, ...plain } = body
-  return plain
+  try {
+    if (!isObject(body)) return body
+    const { sdkHttpResponse: _headers, ...plain } = body
+    return plain
+  } catch {
+    return body // `decodeWire` returns the fault of a value that can't be read
+  }
 }
 
 const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] => {

@@ -1,4 +1,4 @@
-export { gemini, type GeminiCodec } from './codec.ts'
+export { gemini } from './codec.ts'
 export { decodeResponse } from './decode.ts'
 
 export { joinResponses } from './join.ts'

@@ -1,8 +1,7 @@
 /** Joins the chunks of a streamed answer into one response. */
 import { isObject, listOrEmpty } from '../../json/index.ts'
+import type { Fields } from '../joining.ts'
 import { mergeCounts } from '../usage-counts.ts'
-
-type Fields = { [field: string]: unknown }
 
 /** Joins chunks as they arrive. */
 export class JoinedResponse {

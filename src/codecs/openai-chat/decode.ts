@@ -223,6 +223,9 @@ const audioTypes: ReadonlyMap<unknown, string> = new Map([
   ['mp3', 'audio/mpeg'],
 ])
 
+/** The format of a media type that is written as audio. */
+export const audioFormatOf = (mediaType: string): unknown => [...audioTypes].find(([, type]) => type === mediaType)?.[0]
+
 const readAudio = (wire: JsonObject, carried: string | undefined): FilePart | undefined => {
   const audio = wire['input_audio']
   if (wire['type'] !== 'input_audio' || !isObject(audio) || typeof audio['data'] !== 'string') return undefined
@@ -237,7 +240,7 @@ const readFile = (wire: JsonObject, carried: string | undefined): FilePart | und
   const file = wire['file']
   if (wire['type'] !== 'file' || !isObject(file) || typeof file['file_data'] !== 'string') return undefined
   const source = sourceOf(file['file_data'])
-  if (source.type !== 'base64' || [...audioTypes.values()].includes(source.mediaType)) return undefined // it would be written as audio
+  if (source.type !== 'base64' || audioFormatOf(source.mediaType) !== undefined) return undefined // it would be written as audio
   const name = stringIn(file, 'filename')
   const written = {
     type: 'file',

@@ -9,7 +9,7 @@ import type { UnerasedMessage, UnerasedPart } from '../../message/internal.ts'
 import { answersOf, asContent } from '../content.ts'
 import { residualOf, restoreResidual, mutableCopy, type MutableObject } from '../residual.ts'
 import { urlOf } from '../source.ts'
-import { format, longestCallId } from './decode.ts'
+import { audioFormatOf, format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
 export const encode: Encode<ChatMessage[]> = encoderFor(format, () => {
@@ -159,7 +159,7 @@ const writeContent = (part: Content, role: string, place: Place): MutableObject 
       if (!mayHoldFiles) return place.lose(`a chat ${role} message cannot hold a file`)
       const source = place.sourceOf(part)
       if (source.type === 'url') return place.lose('chat accepts a file only as bytes, not as a URL')
-      const audio = audioFormats.get(source.mediaType)
+      const audio = audioFormatOf(source.mediaType)
       if (audio !== undefined) {
         if (part.name !== undefined) place.lose('chat audio has no name', 'name')
         return restoreResidual({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept)
@@ -173,8 +173,3 @@ const writeContent = (part: Content, role: string, place: Place): MutableObject 
       return place.lose('chat has no field for reasoning')
   }
 }
-
-const audioFormats: ReadonlyMap<string, string> = new Map([
-  ['audio/wav', 'wav'],
-  ['audio/mpeg', 'mp3'],
-])

@@ -3,9 +3,8 @@
  * begins another call if its id is new, or if it names a function after that call's arguments.
  */
 import { isObject, ownField } from '../../json/index.ts'
+import { valuesIn, type Fields } from '../joining.ts'
 import { JsonProgress } from '../json-progress.ts'
-
-type Fields = { [field: string]: unknown }
 
 /** A piece of the first choice's message. */
 export interface ChatGrowth {
@@ -52,8 +51,8 @@ class Call {
   add({ wire, id, name, input }: Piece): string {
     this.id ??= id
     const { fields } = this
-    for (const [field, value] of Object.entries(wire)) {
-      if (value === null || value === undefined || field === 'index' || field === '__proto__') continue
+    for (const [field, value] of valuesIn(wire)) {
+      if (field === 'index') continue
       const before = ownField(fields, field)
       if (field === 'function' || field === 'custom') {
         if (isObject(value)) fields[field] = this.#inner(isObject(before) ? (before as Fields) : {}, value as Fields)
@@ -70,8 +69,7 @@ class Call {
   }
 
   #inner(known: Fields, more: Fields): Fields {
-    for (const [field, value] of Object.entries(more)) {
-      if (value === null || value === undefined || field === '__proto__') continue
+    for (const [field, value] of valuesIn(more)) {
       const before = ownField(known, field)
       if (field === 'name' && typeof value === 'string' && typeof before === 'string')
         known[field] = joinedName(before, value, this.state === 'empty')

@@ -5,10 +5,9 @@
  * Source  OpenAI API reference, Chat Completions streaming; OpenRouter, reasoning details (2026-11)
  */
 import { isObject, ownField, ownFields } from '../../json/index.ts'
+import { valuesIn, type Fields } from '../joining.ts'
 import { mergeCounts } from '../usage-counts.ts'
 import { JoinedCalls, type ChatGrowth } from './join-calls.ts'
-
-type Fields = { [field: string]: unknown }
 
 /** Joins chunks as they arrive. */
 export class JoinedCompletion {
@@ -18,8 +17,7 @@ export class JoinedCompletion {
   /** Adds a chunk of the stream. It may be kept and modified. */
   take(chunk: { readonly [field: string]: unknown }): readonly ChatGrowth[] {
     const { choices, usage, ...rest } = chunk
-    for (const [field, value] of Object.entries(rest))
-      if (value !== null && value !== undefined && value !== '' && field !== '__proto__') this.#rest[field] = value
+    for (const [field, value] of valuesIn(rest)) if (value !== '') this.#rest[field] = value
     this.#count(usage)
     const { x_groq: groq } = rest
     if (isObject(groq)) this.#count(groq['usage'])
@@ -85,15 +83,14 @@ class JoinedChoice {
   }: Fields): readonly ChatGrowth[] {
     const { logprobs, ...others } = ownFields(rest)
     if (isObject(logprobs)) mergeFields(this.rest, { logprobs }) // a list that grows
-    for (const [field, value] of Object.entries(others))
-      if (value !== null && value !== undefined && field !== '__proto__') this.rest[field] = value
+    for (const [field, value] of valuesIn(others)) this.rest[field] = value
     if (typeof reason === 'string' && reason !== '') this.reason = reason
     if (isObject(message)) this.#whole = message as Fields
     if (!isObject(delta)) return []
     this.#hasDelta = true
     const grown: ChatGrowth[] = []
-    for (const [field, value] of Object.entries(delta)) {
-      if (value === null || value === undefined || field === 'role' || field === '__proto__') continue
+    for (const [field, value] of valuesIn(delta)) {
+      if (field === 'role') continue
       if (field === 'tool_calls') for (const piece of this.#calls.take(value)) grown.push(piece)
       else if (field === 'function_call' && isObject(value)) this.#calls.takeLegacy(value as Fields)
       else for (const piece of this.#grow(field, value)) grown.push(piece)
@@ -219,8 +216,7 @@ const isTextItem = (item: Fields): boolean =>
   Object.keys(item).every((field) => field === 'type' || field === 'text' || field === 'thinking')
 
 const mergeFields = (target: Fields, more: Fields): void => {
-  for (const [field, value] of Object.entries(more)) {
-    if (value === null || value === undefined || field === '__proto__') continue
+  for (const [field, value] of valuesIn(more)) {
     const before = target[field]
     if (typeof before === 'string' && typeof value === 'string' && !fixedFields.has(field))
       target[field] = before + value

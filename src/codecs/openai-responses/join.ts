@@ -5,9 +5,8 @@
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
 import { isObject, listOrEmpty, textOrEmpty } from '../../json/index.ts'
-import { isIndex, JoinedItems } from '../joined-items.ts'
-
-type Fields = { [field: string]: unknown }
+import { JoinedItems } from '../joined-items.ts'
+import { isIndex, type Fields } from '../joining.ts'
 
 /** An item of the answer, as far as it came. */
 interface JoinedItem {

@@ -12,7 +12,6 @@ import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
-  checkInstructionsOnce,
   messagesOf,
   toolsBeside,
   wireOf,
@@ -55,9 +54,8 @@ export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Mode
         input_schema: { type: 'object', ...parameters },
         ...present({ description }),
       }))
-      checkInstructionsOnce(request)
       // Content that this format can return but that the API rejects in a request is converted to an accepted form.
-      const wire = wireOf(anthropic.encode(request.messages, { exact: false }), options)
+      const wire = wireOf(request, (messages) => anthropic.encode(messages, { exact: false }), options)
       checkAnswerable(wire.messages)
       const offered = toolsBeside(request, tools)
       const isMarked = (part: unknown): boolean => isObject(part) && (part['cache_control'] ?? null) !== null

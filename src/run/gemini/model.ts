@@ -11,7 +11,6 @@ import type { Message, Part } from '../../message/index.ts'
 import type { Usage } from '../../notes/internal.ts'
 import {
   checkAnswerable,
-  checkInstructionsOnce,
   messagesOf,
   toolsBeside,
   wireOf,
@@ -45,8 +44,11 @@ export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model =>
     name: options.name ?? options.model,
     async *stream(request, signal) {
       const { model, skipSignatures = !/gemini-[12]\b/.test(model) } = options
-      checkInstructionsOnce(request)
-      const { systemInstruction, contents } = wireOf(gemini.encode(request.messages, { skipSignatures }), options)
+      const { systemInstruction, contents } = wireOf(
+        request,
+        (messages) => gemini.encode(messages, { skipSignatures }),
+        options,
+      )
       checkAnswerable(contents)
       const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
         name,

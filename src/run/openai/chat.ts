@@ -9,15 +9,7 @@ import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { JoinedCompletion, type ChatGrowth } from '../../codecs/internal.ts'
 import { openaiChat } from '../../codecs/openai-chat/index.ts'
-import {
-  checkInstructionsOnce,
-  messagesOf,
-  partOf,
-  wireOf,
-  type AdapterOptions,
-  adapterNames,
-  adapterOptionsOf,
-} from '../adapter.ts'
+import { messagesOf, partOf, wireOf, type AdapterOptions, adapterNames, adapterOptionsOf } from '../adapter.ts'
 import type { BlockType, Model, ModelEvent } from '../model.ts'
 import { deltaOf } from '../model-event.ts'
 import type { FinishReason } from '../response.ts'
@@ -37,11 +29,10 @@ export const openaiChatModel = (client: OpenAI, given: AdapterOptions): Model =>
         type: 'function' as const,
         function: { name, parameters, ...present({ description }) },
       }))
-      checkInstructionsOnce(request)
       const body = {
         ...request.parameters,
         model: options.model,
-        messages: wireOf(openaiChat.encode(request.messages), options),
+        messages: wireOf(request, openaiChat.encode, options),
         ...(tools.length > 0 && { tools }),
         stream: true,
         stream_options: { include_usage: true },

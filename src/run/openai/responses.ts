@@ -11,7 +11,6 @@ import { isToolCall, text, type Part } from '../../message/index.ts'
 import { JoinedEvents } from '../../codecs/internal.ts'
 import { openaiResponses } from '../../codecs/openai-responses/index.ts'
 import {
-  checkInstructionsOnce,
   joinMessages,
   messagesOf,
   partOf,
@@ -43,13 +42,12 @@ export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Mod
         strict: false,
         ...present({ description }),
       }))
-      checkInstructionsOnce(request)
       const body = {
         store: false,
         include: ['reasoning.encrypted_content'],
         ...request.parameters,
         model: options.model,
-        input: wireOf(openaiResponses.encode(request.messages), options),
+        input: wireOf(request, openaiResponses.encode, options),
         ...toolsBeside(request, tools),
         stream: true,
       } as unknown as ResponseCreateParamsStreaming // the provider checks the caller's `parameters`
