@@ -22,6 +22,7 @@ export {
   describe,
   difference,
   endOfString,
+  isTooDeep,
   fieldsBeside,
   formatPath,
   freezeResult,

@@ -2,6 +2,7 @@
 import {
   isLeft,
   isObject,
+  isTooDeep,
   ownFields,
   parseJson,
   textOfBase64,
@@ -195,6 +196,7 @@ const cleanText = (text: string): string => {
   if (/^\s*[{[]/.test(text)) {
     const parsed = parseJson(text)
     if (!isLeft(parsed)) {
+      if (isTooDeep(parsed.right)) return keyPlaceholder // keys in it could not be found
       const clean = JSON.stringify(cleaned(parsed.right as Json))
       return clean === JSON.stringify(parsed.right) ? text : clean
     }
