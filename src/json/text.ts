@@ -5,6 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
 import { withoutPollution } from './own.ts'
+import { maxDepth } from './snapshot.ts'
 
 /** The place where a text stops being JSON. */
 export interface JsonTextProblem {
@@ -27,6 +28,22 @@ export const jsonIn = (text: string): unknown => {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Whether parsed JSON is nested deeper than messages may be, so that a recursive function could overflow the call stack: a
+ * text inside of a message can be any JSON.
+ */
+export const isTooDeep = (value: unknown): boolean => {
+  let level: readonly unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return true
+    const next: unknown[] = []
+    for (const one of level)
+      if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) next.push(inner)
+    level = next
+  }
+  return false
 }
 
 /** The value of JSON text; the text itself if it is not JSON. */

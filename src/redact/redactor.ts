@@ -31,7 +31,7 @@ export interface TextRedactor {
   /**
    * The end of a growing text without secrets, if its beginning was already output.
    *
-   * @param text the text so far, or its end; 64 characters before `from` are taken into account
+   * @param text the text so far, or its end; 256 characters before `from` are taken into account
    * @param from where the returned text starts
    * @returns the end of the text, with marks
    */
@@ -149,7 +149,7 @@ const textOfPlain = (value: Json): string => {
 }
 
 /** Characters before a position that can be part of a secret's pattern, such as `authorization: basic`. */
-const contextBefore = 64
+const contextBefore = 256
 
 /** The first characters of a secret may also match the end of the token before it. */
 const longestPrefix = 'secret_access_key'.length

@@ -61,6 +61,20 @@ const assigned =
 const valued =
   /["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}\]\\]|$)/.source
 
+/** Names of values that are secret, in any case. */
+const namedSecret =
+  /(?<![A-Za-z0-9?&-])(?:(?:x|[a-z]{1,20})[_-])?(?:api[_-]?key|apikey|client[_-]?secret|secret[_-]?(?:access[_-]?)?key|(?:access|auth|refresh|security|id)[_-]?token|password|passwd|passphrase)/
+    .source
+
+const namedWords = ['key', 'secret', 'token', 'passw', 'passphrase']
+
+/** A parameter of an address that signs it, or is a key. */
+const urlParameter =
+  /[?&](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_token|id_token|refresh_token|auth_token|token|api_?key|client_secret|password)=(?<secret>(?=[^\s&#"'`<>]{0,80}\d)[\w.~%+/=-]{16,4000})/gi
+
+/** A value that stands for nothing else, of at least so many characters. */
+const literal = (least: number): string => `(?<secret>(?![$<{*[(%])[^\\s"'\`,;()<>{}[\\]\\\\]{${least},400})`
+
 /** The start of a private key: PEM, OpenSSH and PGP. */
 export const keyBegin = '-----BEGIN'
 
@@ -104,7 +118,11 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
     spaces: false,
     pattern: /secret[_-]?access[_-]?key\W{1,6}(?<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
   },
-  token('azure-storage-key', ['AccountKey='], /AccountKey=(?<secret>[A-Za-z0-9+/]{86}==)/g),
+  token(
+    'azure-storage-key',
+    ['AccountKey=', 'SharedAccessKey='],
+    /(?:Account|SharedAccess)Key=(?<secret>[A-Za-z0-9+/]{20,88}={0,2})/g,
+  ),
   token('github-token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], /gh[pousr]_[A-Za-z0-9]{36,}/g),
   token('github-token', ['github_pat_'], /github_pat_[A-Za-z0-9_]{22,}/g),
   token('gitlab-token', ['gl'], /gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|wt|soat|ffct)-[\w.-]{20,}/g),
@@ -212,7 +230,46 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
     /(?<![\w-])(?=[\w-]{13,}\.eyJ[\w-]{10,}\.[\w-]{10})[\w-]*?(?<secret>eyJ[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]{10,}){1,20})/g,
   ),
   token('bearer-token', ['bearer'], /bearer\s{1,4}(?<secret>[\w.~+/-]{20,}=*)/gi),
-  token('basic-credentials', ['basic'], /authorization\W{1,6}basic\s{1,4}(?<secret>[A-Za-z0-9+/]{8,}=*)/gi),
+  token(
+    'authorization',
+    ['authorization'],
+    /authorization\W{1,6}(?:basic|token|api-?key)\s{1,4}(?<secret>[\w.~+/-]{8,}=*)/gi,
+  ),
+  token('cookie', ['cookie'], /cookie["']?\s{0,2}:\s{0,2}["']?(?<secret>[\w.%-]{1,60}=[^\r\n\\"'<>`{}$]{8,4000})/gi),
+  token('url-signature', ['?', '&'], urlParameter),
+  token('aws-signature', ['Signature='], /AWS4-HMAC-SHA256[^\n]{0,400}?\bSignature=(?<secret>[0-9a-f]{64})/g),
+  token(
+    'named-secret',
+    namedWords,
+    new RegExp(namedSecret + valued.replace('(?<secret>', `${placeholder}(?<secret>`), 'gi'),
+  ),
+  token('connection-password', ['password', 'pwd'], /;\s?(?:password|pwd)=(?<secret>[^\s;"'`{}<>$*]{4,200})/gi),
+  token(
+    'netrc-password',
+    ['machine'],
+    /machine\s{1,4}\S{1,80}\s{1,8}login\s{1,4}\S{1,60}\s{1,8}password\s{1,4}(?<secret>[^\s"'`<>$]{4,200})/g,
+  ),
+  token(
+    'argument',
+    [' -'],
+    new RegExp(
+      `\\s--?(?:[\\w-]{1,30}-)?(?:password|passwd|token|api-?key|secret)(?:=|\\s{1,3})["']?(?=[^\\s"'\`]{0,60}\\d)${literal(8)}`,
+      'g',
+    ),
+  ),
+  token(
+    'argument',
+    ['curl'],
+    new RegExp(`\\bcurl\\b[^\\n]{0,160}?\\s(?:-u|--user)[ =]["']?[\\w.@+-]{1,60}:${literal(4)}`, 'g'),
+  ),
+  token(
+    'argument',
+    ['mysql', 'mariadb', 'sshpass', ' login'],
+    new RegExp(
+      `\\b(?:(?:mysql(?:dump|admin)?|mariadb)\\b[^\\n|;&]{0,100}?\\s-p|(?:sshpass|(?:docker|podman|registry|az) login\\b[^\\n|;&]{0,100}?)\\s-p\\s?["']?)${literal(4)}`,
+      'g',
+    ),
+  ),
   token(
     'url-password',
     ['://'],

@@ -150,7 +150,30 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
   ['signing-key', `PRIVATE+KEY+example.com/log+${hex(8)}+${filled(44)}`],
   ['jwt', `eyJ${filled(20)}.eyJ${filled(40)}.${filled(43)}`],
   ['bearer-token', filled(40), 'authorization: Bearer '],
-  ['basic-credentials', 'dXNlcjpwYXNzd29yZA==', 'Authorization: Basic '],
+  ['authorization', 'dXNlcjpwYXNzd29yZA==', 'Authorization: Basic '],
+  ['authorization', filled(30), '"Authorization": "token ', '"'],
+  ['cookie', `sid=${filled(30)}`, "-H 'Cookie: ", "'"],
+  ['cookie', `sid=${filled(30)}; Path=/; HttpOnly`, 'Set-Cookie: ', '\n'],
+  ...['sig', 'X-Goog-Signature', 'X-Amz-Security-Token', 'access_token', 'api_key'].map(
+    (name) => ['url-signature', `${filled(30)}%3D`, `https://h.example/a?b=c&${name}=`, '&d=e'] as const,
+  ),
+  [
+    'aws-signature',
+    hex(64),
+    'AWS4-HMAC-SHA256 Credential=me/20261101/r/s3/aws4_request, SignedHeaders=host, Signature=',
+  ],
+  ['azure-storage-key', `${filled(43)}=`, 'Endpoint=sb://h.example/;SharedAccessKeyName=Root;SharedAccessKey='],
+  ...['password: ', 'x-api-key: ', '"access_token": "', "api_key = '", 'clientSecret: `', 'apiKey="'].map(
+    (name) => ['named-secret', 'tr0ub4dor+3', name, /["'`]$/.exec(name)?.[0] ?? ' '] as const,
+  ),
+  ['connection-password', 'hunter!', 'Server=tcp:h,1433;User ID=ada;Password=', ';Encrypt=True'],
+  ['netrc-password', 'hunter!', 'machine h.example login ada password ', ' '],
+  ...['tool --password ', 'tool --api-key=', 'tool --db-password "'].map(
+    (command) => ['argument', 'tr0ub4dor+3', command, command.endsWith('"') ? '"' : ' '] as const,
+  ),
+  ['argument', 'hunter!', 'curl -s -u ada:', ' https://h.example'],
+  ['argument', 'hunter!', 'mysql -u root -p', ' app'],
+  ['argument', 'hunter!', 'docker login -u ada -p ', ' h.example'],
   ['url-password', 'hunter2!', 'postgres://ada:', '@db.example/app'],
 ]
 
@@ -197,6 +220,11 @@ describe('secret formats', () => {
       'MAX_TOKEN=4096, ACME_TOKEN=$ACME_TOKEN, ACME_TOKEN=${ACME_TOKEN:-none}, ACME_SECRET=<secret>, API_KEY=your-key-here',
       'const API_KEY: string = process.env.API_KEY; API_KEY=getenv("API_KEY"); OPENAI_API_KEY=sk-...; NEXT_TOKEN: none',
       '{"API_KEY": "The key of the service", "DB_PASSWORD": "string"}',
+      'password: string, "password": "The password", --password PASSWORD, --token <token>, api_key: str = None',
+      'curl -u $NAME:$PASSWORD https://h.example',
+      'docker run -u 1000:1000 -p 8080:80 && mysql -u root -p app',
+      'https://h.example/?signature=none&token=short&sig=abc, cookie: string = "a", Cookie: name=value',
+      'machine learning, login and password; max_tokens: 4096, next_token: 12345678, id_token: string',
       'fc-beta, re_export_everything, key-value, fw_update, vca_list, pat.test and SKILL',
     ])
       expect(redactor.text(harmless)).toBe(harmless)
@@ -220,6 +248,8 @@ describe('secret formats', () => {
       'secret_access_key=',
       'A_TOKEN=',
       'A_TOKEN="',
+      ...['curl ', 'curl -u a', 'mysql -u ', 'docker login ', 'Cookie: a=', 'Cookie: ', '?sig=', 'AWS4-HMAC-SHA256 '],
+      ...['machine a login b password ', 'machine ', ' --password ', ';Password=', 'password: ', 'x_', 'api_key="'],
       'TOKEN',
       'A_',
       'sbp_',

@@ -452,6 +452,21 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it('erased as a whole name other rows with the texts of their notes', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const content = { about: 'Grace lives in Arlington', model: 'a model of two notes' }
+      await session.note({ type: 'application', namespace: 'app', content })
+      await session.note({ type: 'application', namespace: 'app', content: { model: content.model } })
+      await session.note({ type: 'summary', from: 0, to: 1, text: 'They asked for a refund.' })
+      const other = await createSession(store, { id: 'o', messages: [user('Grace lives in Arlington, I hear.')] })
+      for (const text of [content.model, 'They asked for a refund.']) await other.append(user(text))
+      const { remains } = await eraseMessages(session, { all: true }, because)
+      const rows = [0, 2].map((position) => ({ id: 'o', position, message: position }))
+      expect(remains).toEqual([{ what: 'text', rows }])
+      await store.close()
+    })
+
     it('erased in a since removed log are still in the receipt', async () => {
       const store = await open()
       await createSession(store, { id: 's', messages: asked })

@@ -6,6 +6,7 @@ import {
   createSession,
   faultMessage,
   forkSession,
+  file,
   image,
   listSessions,
   memoryStore,
@@ -964,6 +965,20 @@ describe('messages of a session', () => {
       ...[[0], [0, 1, 2], []],
     ])
     expect(await find({ before: 3000, matching: /grace/i })).toEqual([0, 2])
+    const low = Buffer.from('\ufeffI am Ada, 中文.', 'utf16le')
+    const files = [
+      low,
+      low.subarray(2),
+      Buffer.from(low).swap16(),
+      Buffer.from(low.subarray(2)).swap16(),
+      Buffer.from('Ada, 中文'),
+    ]
+    for (const bytes of files) {
+      const source = { type: 'base64', data: bytes.toString('base64'), mediaType: 'text/plain' } as const
+      await ok(session.append({ role: 'user', content: [file(source)] }))
+    }
+    for (const matching of [/Ada/, /中文/]) expect(await find({ matching })).toEqual([4, 5, 6, 7, 8])
+    await ok(eraseMessages(session, [4, 5, 6, 7, 8]))
     await ok(eraseMessages(session, [0]))
     expect([await find({}), await find({ matching: /grace/i })]).toEqual([
       [1, 2, 3],

@@ -3,7 +3,7 @@
  * reorder keys, drop empty fields, turn a text into a list of parts, move cache marks, and omit reasoning.
  */
 import { isMadeId } from 'indelible/internal/codecs'
-import { ownField, isLeft, isObject, parseJson } from 'indelible/internal/json'
+import { ownField, isLeft, isTooDeep, isObject, parseJson } from 'indelible/internal/json'
 import type { Message, Part, ResultPart } from 'indelible/message'
 import { digestOf } from 'indelible/internal/proof'
 import { partialJson } from './partial-json.ts'
@@ -103,7 +103,8 @@ const idOf = (id: string): string => (isMadeId(id) ? '' : id)
 /** JSON with sorted keys, because some clients rewrite the arguments of a call, and complete those that broke off. */
 const sameJson = (text: string): unknown => {
   const parsed = parseJson(text === '' ? '{}' : text)
-  return isLeft(parsed) ? sortKeys(partialJson(text) ?? text) : sortKeys(parsed.right)
+  const value = isLeft(parsed) ? (partialJson(text) ?? text) : parsed.right
+  return isTooDeep(value) ? text : sortKeys(value)
 }
 
 const sortKeys = (value: unknown): unknown =>

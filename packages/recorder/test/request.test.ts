@@ -134,8 +134,8 @@ describe('a request', () => {
 
   const gone = '[a key, not recorded]'
   it('has no values of fields named like a key', () => {
-    const hidden = ['api_key', 'apikey', 'APIKey', 'api%5Fkey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie', 'aws_secret_access_key', 'secret_key', 'private_key', 'vertex_credentials', 'auth', 'secrets', 'passwords', 'api_keys', 'Ocp-Apim-Subscription-Key', 'OPENAI_KEY', 'x-functions-key', 'ssh_key', 'auth_header', 'github_pat', 'oauth', 'ａｐｉ_key'] // oxfmt-ignore
-    const shown = ['max_tokens', 'key', 'tokens', 'token_count', 'authorization_url', 'prompt_cache_key', 'public_key', 'eos_token'] // oxfmt-ignore
+    const hidden = ['api_key', 'apikey', 'APIKey', 'api%5Fkey', 'authorization', 'X-Authorization', 'authorization_token', 'accessToken', 'client-secret', 'password', 'cookie', 'aws_secret_access_key', 'secret_key', 'private_key', 'vertex_credentials', 'auth', 'secrets', 'passwords', 'api_keys', 'Ocp-Apim-Subscription-Key', 'OPENAI_KEY', 'x-functions-key', 'ssh_key', 'auth_header', 'github_pat', 'oauth', 'hmac', 'X-Hub-Signature-256', 'x-goog-signature', 'otp', 'mfa_code', 'api_key_2', 'accessTokenValue', 'client-key-data', 'secret_key_base', 'PHPSESSID', 'Passwort', 'ａｐｉ_key'] // oxfmt-ignore
+    const shown = ['max_tokens', 'key', 'tokens', 'token_count', 'authorization_url', 'prompt_cache_key', 'public_key', 'eos_token', 'session_id', 'max_completion_tokens', 'top_k', 'passes', 'signature_algorithm'] // oxfmt-ignore
     for (const value of ['v', ['v'], { value: 'v' }, [{ a: { v: 1 } }], 5]) {
       const fields = Object.fromEntries([...hidden, ...shown].map((name) => [name, value]))
       const clean = withoutKeys({ deep: [fields] }).deep[0] as typeof fields
@@ -145,7 +145,7 @@ describe('a request', () => {
     expect(
       withoutKeys({
         ...{ headers: { a: ['b', { c: 'd' }] }, extra_headers: { e: 'f' }, auth: true, token: null },
-        env: [{ name: 'API_KEY', value: 'x' }],
+        environments: [{ name: 'API_KEY', value: 'x' }],
         text: '{"a": {"api_key": "x"}}',
         form: 'a=1&api_key=x',
         bearer: ' Bearer x',
@@ -157,10 +157,16 @@ describe('a request', () => {
         pairs: [['Authorization', 'x'], ['accept', 'y']], // oxfmt-ignore
         required: ['password', 'user'],
         described: 'sort=descending, token=none, a basic 2-step authentication',
+        ...{ list: [{ name: 'Authorization', content: 'x' }, { k: 'password', v: 'x' }, { id: 'note', text: 'y' }] }, // oxfmt-ignore
+        ...{ env: { OPENAI: 'x', nested: { A: 'y' } }, header: { 'X-Any': 'z' } },
+        encoded: btoa('{"api_key":"0123456789"}'),
+        picture: btoa('{"type":"picture of a cat"}'),
+        scheme: 'token 0123456789abcdef',
+        account: 'DefaultEndpointsProtocol=https;AccountName=a;AccountKey=abc+/def==;EndpointSuffix=h',
       }),
     ).toEqual({
       ...{ headers: { a: [gone, { c: gone }] }, extra_headers: { e: gone }, auth: true, token: null },
-      env: [{ name: 'API_KEY', value: gone }],
+      environments: [{ name: 'API_KEY', value: gone }],
       text: `{"a":{"api_key":"${gone}"}}`,
       form: `a=1&api_key=${gone}`,
       bearer: gone,
@@ -172,6 +178,12 @@ describe('a request', () => {
       pairs: [['Authorization', gone], ['accept', 'y']], // oxfmt-ignore
       required: ['password', 'user'],
       described: 'sort=descending, token=none, a basic 2-step authentication',
+      ...{ list: [{ name: 'Authorization', content: gone }, { k: 'password', v: gone }, { id: 'note', text: 'y' }] }, // oxfmt-ignore
+      ...{ env: { OPENAI: gone, nested: { A: gone } }, header: { 'X-Any': gone } },
+      encoded: gone,
+      picture: btoa('{"type":"picture of a cat"}'),
+      scheme: gone,
+      account: `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${gone};EndpointSuffix=h`,
     })
   })
 
@@ -198,7 +210,9 @@ describe('a request', () => {
     ['https://h/#/a?token=x', `https://h/#/a?token=${gone}`],
     ['https://h/?a=b&api%5Fkey=x&c=d', `https://h/?a=b&api%5Fkey=${gone}&c=d`],
     ['https://h/?api%255Fkey=x', `https://h/?api%255Fkey=${gone}`],
-    ['https://h/?access_key=x;sig=y', `https://h/?access_key=${gone}`],
+    ['https://h/?access_key=x;sig=y', `https://h/?access_key=${gone};sig=${gone}`],
+    ['https://h/a;jsessionid=x?b=c', `https://h/a;jsessionid=${gone}`],
+    ['https://h/?access_key=x;y&b=c', `https://h/?access_key=${gone}&b=c`],
     ['https://h/?to=https%3A%2F%2Fu%3Ax%40i%2F', `https://h/?to=${encodeURIComponent(`https://${gone}@i/`)}`],
     ['https://h:8080/@scope/a?b=c&page=2#d', 'https://h:8080/@scope/a?b=c&page=2#d'],
     ['https://[::1]:80/a@b', 'https://[::1]:80/a@b'],

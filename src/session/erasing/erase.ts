@@ -26,7 +26,7 @@ import { readMirror, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
 import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
-import { hasContent, copiesIn, subjectOf, type Subject } from '../record/note-copies.ts'
+import { hasContent, copiesIn, ownTextsOfNotes, subjectOf, type Subject } from '../record/note-copies.ts'
 import type { EraseOptions, EraseTarget, SealedSession, Session } from '../session.ts'
 import { checkStore, partsOf } from '../record/store-of.ts'
 import { queuedIn, withdraw, type QueuedInputs } from './withdraw-inputs.ts'
@@ -183,7 +183,7 @@ async function* eraseOnce(
   const { len } = opened.mirror.history
   const beyond = asked.positions.find((at) => !(isCount(at) && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, asked)
+  const { logs, rows, subject, noted, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, asked)
   if (ofMetadata) {
     yield* keepMetadata(untilErased, opened, asked)
     return yield* eraseOnce(store, id, asked, because)
@@ -204,7 +204,7 @@ async function* eraseOnce(
     positions: [...subject.positions],
     inputs: [...subject.inputs],
     rows,
-    texts: [...subject.texts, ...subject.inner],
+    texts: [...subject.texts, ...subject.inner, ...noted],
     sharing,
     erased,
   })
@@ -235,6 +235,8 @@ interface Plan {
   /** The rows of the session itself; with `all`, also those erased before. */
   readonly rows: readonly number[]
   readonly subject: Subject
+  /** With `all`, the texts of the notes. */
+  readonly noted: readonly string[]
   readonly sharing: readonly string[]
   /** The queued inputs among the rows. */
   readonly queued: readonly QueuedInputs[]
@@ -310,6 +312,7 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
     logs,
     rows: [...rows.map(({ position }) => position), ...before],
     subject,
+    noted: asked.all ? ownTextsOfNotes(notes) : [],
     sharing: sharing.map((one) => one.id),
     queued: queued.filter(({ ids }) => ids.length > 0),
     ofMetadata,

@@ -14,7 +14,7 @@ import { checkStore } from '../record/store-of.ts'
 export interface MessageQuery {
   /**
    * A pattern that one text of the message must match: of its parts, its name, its `meta`, and its files and images
-   * that are in it as base64, or their addresses. Default: any message.
+   * that are in it as base64 (of UTF-8 or UTF-16), or their addresses. Default: any message.
    */
   readonly matching?: RegExp
   /** Only messages appended before this time, in milliseconds since 1970. Default: any. */
@@ -79,8 +79,25 @@ const textsInSources = ({ content }: Pick<Message, 'content'>): readonly string[
 
 const textsInBase64 = (data: string): readonly string[] => {
   const text = textOfBase64(data)
-  const bytes = text === undefined ? bytesOfBase64(data) : undefined
-  return text !== undefined ? [text] : bytes === undefined ? [] : [charactersOf(bytes)]
+  const bytes = bytesOfBase64(data)
+  if (bytes === undefined) return text === undefined ? [] : [text]
+  return [text ?? charactersOf(bytes), utf16Of(bytes, 0), utf16Of(bytes, 1)]
+}
+
+/** Bytes as UTF-16, whose first byte of two is the low one or the high one. Many of its texts are also valid UTF-8. */
+const utf16Of = (bytes: Uint8Array, high: 0 | 1): string => {
+  let text = ''
+  const units = new Uint16Array(4096)
+  for (let from = 0; from + 1 < bytes.length; from += 2 * units.length) {
+    const count = Math.min(units.length, (bytes.length - from) >> 1)
+    for (let at = 0; at < count; at++) {
+      const first = bytes[from + 2 * at] as number
+      const second = bytes[from + 2 * at + 1] as number
+      units[at] = high === 1 ? (first << 8) | second : (second << 8) | first
+    }
+    text += String.fromCharCode.apply(null, units.subarray(0, count) as unknown as number[])
+  }
+  return text
 }
 
 const decoded = (url: string): readonly string[] => {

@@ -126,6 +126,19 @@ function* ownTextsBeside(messages: Messages, positions: readonly number[]): Gene
   return [...found].flatMap(([text, count]) => (count === 1 ? [text] : []))
 }
 
+/** The texts of notes of people and programs, which all notes of a session are: without those that several of them have. */
+export const ownTextsOfNotes = (notes: readonly Note[]): readonly string[] => {
+  const found = new Map<string, number>()
+  for (const note of notes) {
+    const { text, reason, content } = ownFields(note as { text?: string; reason?: string; content?: unknown })
+    const own = new Set(textsOf([text, reason, content], true, true))
+    if (noted.has(note.type)) for (const one of own) found.set(one, (found.get(one) ?? 0) + 1)
+  }
+  return [...found].flatMap(([text, count]) => (count === 1 && text.length >= longEnough ? [text] : []))
+}
+
+const noted: ReadonlySet<Note['type']> = new Set(['application', 'summary', 'input'])
+
 const textsOfLength = ({ content }: Message): number =>
   content.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0)
 

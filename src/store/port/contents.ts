@@ -74,25 +74,35 @@ interface Content {
  */
 export const contentsOf = (value: unknown, isForeign = false): readonly Content[] => {
   const found: Content[] = []
-  const collect = (inner: unknown, foreign: boolean): void => {
+  // Not recursive: a text can be JSON that is nested deeper than the call stack. The next value is the last one.
+  const left: (Content | { readonly value: unknown; readonly foreign: boolean })[] = [{ value, foreign: isForeign }]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if ('what' in next) {
+      found.push(next)
+      continue
+    }
+    const { value: inner, foreign } = next
     if (typeof inner === 'string') found.push({ what: 'text', text: inner })
     else if (typeof inner === 'number') found.push({ what: 'number', text: JSON.stringify(inner) })
-    else if (isArray(inner)) for (const item of inner) collect(item, foreign)
-    else if (isObject(inner)) collectMembers(inner, foreign)
-  }
-  const collectMembers = (inner: object, foreign: boolean): void => {
-    const type = ownField(inner as { readonly type?: unknown }, 'type')
-    const isTyped = !foreign && typeof type === 'string' && listedValues.has(type)
-    for (const [name, item] of Object.entries(inner)) {
-      if (!ownNames.has(name)) found.push({ what: 'name', text: name })
-      if (typeof item !== 'string')
-        collect(item, foreign || foreignNames.has(name) || (name === 'content' && type === 'application'))
-      else if (listedNames.has(name) && listedValues.has(item)) continue
-      else if (isTyped && name === 'mediaType' && plainMediaType.test(item)) continue
-      else found.push({ what: isTyped && idNames.has(name) ? 'id' : 'text', text: item })
+    else if (isArray(inner)) for (const item of inner.toReversed()) left.push({ value: item, foreign })
+    else if (isObject(inner)) {
+      const type = ownField(inner as { readonly type?: unknown }, 'type')
+      const isTyped = !foreign && typeof type === 'string' && listedValues.has(type)
+      for (const [name, item] of Object.entries(inner).toReversed()) {
+        if (typeof item !== 'string')
+          left.push({
+            value: item,
+            foreign: foreign || foreignNames.has(name) || (name === 'content' && type === 'application'),
+          })
+        else if (
+          !(listedNames.has(name) && listedValues.has(item)) &&
+          !(isTyped && name === 'mediaType' && plainMediaType.test(item))
+        )
+          left.push({ what: isTyped && idNames.has(name) ? 'id' : 'text', text: item })
+        if (!ownNames.has(name)) left.push({ what: 'name', text: name })
+      }
     }
   }
-  collect(value, isForeign)
   return found
 }
 

@@ -1,7 +1,7 @@
 /** Reads the FILE that a command is given as a transcript. */
 import { faultMessage } from 'indelible'
 import { isUtf8 } from 'node:buffer'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync, type Stats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -230,7 +230,9 @@ export const textOf = async (path: string, terminal: Terminal): Promise<string> 
 async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
   let progress: ReturnType<Terminal['progress']> | undefined
   try {
-    const total = path === '-' ? undefined : (await stat(terminal.path(path))).size
+    const found = path === '-' ? undefined : await stat(terminal.path(path))
+    if (found !== undefined) checkEnds(path, found, terminal)
+    const total = found?.size
     progress = terminal.progress(`reading ${nameOf(path)}`, total)
     const source: AsyncIterable<Uint8Array> =
       path === '-'
@@ -250,6 +252,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
 
 /** Describes the problem with a path, from the error of using it. */
 export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
+  if (error instanceof Unreadable) return error
   const { code } = error as NodeJS.ErrnoException
   return new Unreadable(
     `${option === undefined ? '' : `${option} `}${pathOf(path)}: ${code === undefined ? String(error) : codeText(code)}`,
@@ -262,9 +265,21 @@ export const unwritable = (path: string, error: unknown): Unreadable =>
     ? new Unreadable(`${pathOf(path)}: its folder does not exist`)
     : unreadable(path, error)
 
+/** Refuses what may never end. A pipe that a shell opened is read: `/dev/stdin`, and `/dev/fd/63` of `<(…)`. Throws Unreadable. */
+const checkEnds = (path: string, found: Stats, terminal: Pick<Terminal, 'path'>, option?: string): void => {
+  if (found.isFile() || found.isDirectory() || openPipes.test(terminal.path(path))) return
+  const kind = found.isFIFO() ? 'a named pipe' : found.isSocket() ? 'a socket' : 'a device'
+  throw new Unreadable(
+    `${option === undefined ? '' : `${option} `}${path}: is ${kind}, which may never end; expected a file, or a pipe as in <(…)`,
+  )
+}
+
+const openPipes = /^\/(?:dev\/(?:stdin|null|fd\/\d+)|proc\/(?:self|\d+)\/fd\/\d+)$/
+
 /** The text of a small file that an option names. Throws Unreadable, naming both. */
 export const optionFile = (option: string, path: string, terminal: Pick<Terminal, 'path'>): string => {
   try {
+    checkEnds(path, statSync(terminal.path(path)), terminal, option)
     return readFileSync(terminal.path(path), 'utf8')
   } catch (error) {
     throw unreadable(path, error, option)

@@ -92,7 +92,8 @@ export const openStore = async (
   if (location !== undefined && !existsSync(dirname(path)))
     throw new Unreadable(`${location}: its folder does not exist`)
   // Opening an empty file would silently turn it into a store.
-  if (make !== true && (await stat(path).catch(() => undefined))?.size === 0)
+  const found = await stat(path).catch(() => undefined)
+  if (make !== true && found?.isFile() === true && found.size === 0)
     throw new Unreadable(
       `${location ?? path} is empty, but a store never is; if it was a store, restore it from a backup; otherwise "indelible import FILE" turns it into a new one`,
     )
