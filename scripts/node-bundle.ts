@@ -49,7 +49,7 @@ const asciiOnly: Plugin = {
   },
 }
 
-/** The modules that become one file: what the root entry uses, and what these import in turn. */
+/** The modules that become one file: what the root entry uses, what these import in turn, and what SQLite needs of others. */
 const library = new Set<string>()
 
 const bundle = async (
@@ -87,7 +87,7 @@ const bundle = async (
               // What the check, which is loaded when it is called, shares with the entry: else the entry would export it.
               {
                 name: 'sqlite',
-                test: /store[/\\]sqlite[/\\](?!index|check)/,
+                test: /store[/\\]sqlite[/\\](?!index|check|erase|needles|residue)/,
               },
               { name: 'prices', test: /prices[/\\]model-prices/ }, // else the entry of packages would export more
             ],
@@ -111,7 +111,10 @@ const input = Object.fromEntries(
 for (let size = 0; size < library.size;) {
   size = library.size
   const chunks = await bundle(false, input)
-  const imported = chunks.find(({ name }) => name === 'library')?.imports
-  for (const chunk of chunks) if (imported?.includes(chunk.fileName) === true) addModules(chunk)
+  // What SQLite shares with other entries is in that file too: each further file takes longer than its text.
+  const imported = new Set(
+    chunks.flatMap(({ name, imports }) => (name === 'library' || name === 'sqlite' ? imports : [])),
+  )
+  for (const chunk of chunks) if (imported.has(chunk.fileName)) addModules(chunk)
 }
 await bundle(true, input)

@@ -4,7 +4,7 @@ import type { SummaryNote } from '../notes/internal.ts'
 import { reasonOf, sentencesOf, taskOf, type Sentences, type TaskOf } from '../task/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './counting/budget.ts'
-import { groupThousands } from './showing/shorten.ts'
+import { groupThousands } from './showing/group-thousands.ts'
 
 /** Why a context could not be derived. */
 export type ContextFault = {

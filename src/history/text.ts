@@ -139,7 +139,7 @@ export const appendTexts = <M>(
   const log = logOf(history)
   const content = log && fullChunks(log.content)
   if (log === undefined || content === undefined || texts.length > chunkLength)
-    throw new TypeError('appendTexts needs a history of full chunks, and the texts of one chunk at most')
+    throw new TypeError('appendTexts needs a history of full chunks, and the texts of one chunk')
   const codes = texts.map(({ page }) => codeOf(page))
   const messages = readTexts<M>(lenOf(content), texts, reader)
   if (isLeft(messages)) return messages.left
@@ -202,21 +202,19 @@ const readTexts = <M>(
   texts: readonly Pick<ChunkText, 'stored' | 'fills'>[],
   { textOf, check }: ChunkReader,
 ): Either<UnreadableFault, Immutable<M>[]> => {
-  let fault: UnreadableFault | undefined
-  const messages = texts.map(({ stored, fills }, index) => {
-    if (fault !== undefined) return undefined
-    const position = start + index
+  const messages: Immutable<M>[] = []
+  for (const { stored, fills } of texts) {
+    const position = start + messages.length
     const own = fills()
-    const read: Either<TextFault, Immutable<M>> = own === undefined
-      ? left({ _tag: 'UnrecordableMessage', position, path: [], reason: 'lacks a text that is stored in a block' })
-      : readText<M>(position, textOf(stored), own, check)
-    if (!isLeft(read)) return read.right
+    if (own === undefined)
+      return left({ _tag: 'UnrecordableMessage', position, path: [], reason: 'lacks a text that is stored in a block' })
+    const read = readText<M>(position, textOf(stored), own, check)
+    if (!isLeft(read)) messages.push(read.right)
     // An error that `check` throws is no fault of the message: it may be a stack overflow.
-    if (read.left._tag === 'CallbackThrew') throw read.left.cause
-    fault = read.left
-    return undefined
-  })
-  return fault === undefined ? right(messages as Immutable<M>[]) : left(fault) // without a fault each is a message
+    else if (read.left._tag === 'CallbackThrew') throw read.left.cause
+    else return left(read.left)
+  }
+  return right([...messages]) // without room for more
 }
 
 /** Parse a message, insert its texts, freeze it and check it: everything that precedes recording. */

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { createHistory, type History, type PageKind, type View } from 'indelible'
 import { omitRanges } from 'indelible/history'
 import { pageKinds } from 'indelible/pages'
-import { appendChunk, chunkLength, jsonLengths, type ChunkReader, type ChunkText } from '../../src/history/internal.ts'
+import {
+  appendChunk,
+  appendTexts,
+  chunkLength,
+  jsonLengths,
+  type ChunkReader,
+  type ChunkText,
+} from '../../src/history/internal.ts'
 
 interface Item {
   readonly at: number
@@ -234,4 +241,18 @@ it('only whole chunks are accepted, by a history of whole chunks', () => {
   expectItems(history, 2 * chunkLength)
   appendChunk(history, positions(2 * chunkLength, 3 * chunkLength).map(textAt), reader)
   expectItems(history, 3 * chunkLength)
+})
+
+it('the texts after the last chunk are all recorded, or none of them', () => {
+  const { history, reader } = unparsedHistory(1)
+  const texts = positions(chunkLength, 2 * chunkLength - 1).map(textAt)
+  const bad = { ...textAt(0), stored: '>{"at":' }
+  expect(appendTexts(history, [...texts, bad], reader)).toMatchObject({ position: 2 * chunkLength - 1 })
+  expect(() => appendTexts(history, [...texts, bad, bad], reader)).toThrow(TypeError)
+  expectItems(history, chunkLength)
+  expect(appendTexts(history, texts, reader)).toBe(undefined)
+  expectItems(history, 2 * chunkLength - 1)
+  expect(() => appendTexts(history, texts, reader)).toThrow(TypeError)
+  history.append(item(2 * chunkLength - 1), kindAt(2 * chunkLength - 1))
+  expectItems(history, 2 * chunkLength)
 })

@@ -24,7 +24,8 @@ import { checkView } from '../check.ts'
 import { endOf, indexIn } from '../positions.ts'
 import { plain } from '../showing/represent.ts'
 import { lexicalSearch, type RecallMatch, type RecallSearch } from './search.ts'
-import { cutEnd, elidedCharacters, foldText, groupThousands, headAndTail, sliceWhole } from '../showing/shorten.ts'
+import { groupThousands } from '../showing/group-thousands.ts'
+import { cutEnd, elidedCharacters, foldText, headAndTail, sliceWhole } from '../showing/shorten.ts'
 
 /** How to search, and which entries may be recalled. */
 interface RecallOptions {

@@ -5,7 +5,8 @@
 import { isToolCall, type Message, type ToolCallPart, type ToolResultPart } from '../../message/index.ts'
 import { isStopWord, memoizeText } from '../../words/internal.ts'
 import { errorLine, plain, proseOf } from './represent.ts'
-import { cutEnd, foldText, groupThousands, sliceWhole } from './shorten.ts'
+import { groupThousands } from './group-thousands.ts'
+import { cutEnd, foldText, sliceWhole } from './shorten.ts'
 
 /** The author of extractive summaries, as recorded in notes. */
 export const extractName = 'extract'

@@ -11,7 +11,8 @@ import { produce } from 'immer'
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../../message/index.ts'
 import { erasedMark } from '../../message/internal.ts'
 import type { PageKind } from '../../pages/index.ts'
-import { cutEnd, groupThousands, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+import { groupThousands } from './group-thousands.ts'
+import { cutEnd, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** The name of the model's recall tool; `false` if it has none. A marker must not name a tool that is missing. */
 export type RecallName = string | false

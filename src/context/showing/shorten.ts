@@ -1,4 +1,5 @@
 /** Deterministic text shortening that never splits a code point. */
+import { groupThousands } from './group-thousands.ts'
 
 /** Formats a note about omitted text. */
 export type Elision = (left: number, of: number) => string
@@ -94,9 +95,6 @@ export const shortArguments = (given: string, longest: number): string => {
 /** `[… 12 of 40 characters omitted …]` */
 export const elidedCharacters: Elision = (left, of) =>
   `[… ${groupThousands(left)} of ${groupThousands(of)} characters omitted …]`
-
-/** A whole number with commas between its thousands. */
-export const groupThousands = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 const heading = /^#{1,6}\s|^[A-Z][^.!?]{0,80}:$/
 const rule = /\b(?:must|never|always|do not|don't|only|required?|forbidden|not allowed)\b/i

@@ -24,6 +24,7 @@ import {
   finderInSlices,
 } from '../../store/internal.ts'
 import type { EraseSessionFault, SessionFaultOf } from '../fault.ts'
+import { isHead } from '../record/is-head.ts'
 import type { ReadRecord } from '../record/read.ts'
 import { longEnough, namesIn, spellings, textsOf } from '../record/note-copies.ts'
 
@@ -413,9 +414,6 @@ export const erasureFromProof = (
 
 const keyOf = ({ session, row, kind, index, leaf, stub }: ErasureReceipt['rows'][number]): string =>
   JSON.stringify([session, row, kind, index, leaf, stub])
-
-export const isHead = (value: unknown): value is Head =>
-  isObject(value) && isCount(value['size']) && isLeaf(value['root'])
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false

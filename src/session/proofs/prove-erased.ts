@@ -26,11 +26,11 @@ import {
   headMismatch,
   badProof,
   isErasureProof,
-  isHead,
   proofOf,
   erasureFromProof,
   type ErasureProof,
 } from '../erasing/receipt.ts'
+import { isHead } from '../record/is-head.ts'
 
 /** The proof of an erased message, as JSON. */
 export interface ErasedProof {

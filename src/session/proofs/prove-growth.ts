@@ -8,7 +8,8 @@ import type { Head, Store, StoreFaultOf } from '../../store/index.ts'
 import { consistencyPath, headOf, isLeaf, rangeAt, sameHead } from '../../store/internal.ts'
 import { fail, need, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault, type SessionFaultOf } from '../fault.ts'
-import { badProof, isHead } from '../erasing/receipt.ts'
+import { badProof } from '../erasing/receipt.ts'
+import { isHead } from '../record/is-head.ts'
 import { describeSession } from '../opening/open.ts'
 
 /** The proof that a record extends an earlier one, as JSON. */

@@ -70,8 +70,6 @@ interface Draft {
   waited: boolean
 }
 
-const noSteps: readonly OpenStep[] = Object.freeze([])
-
 /** The parts of a mirror that the fold reads. */
 interface Log {
   journal: JournalFold | undefined
@@ -84,7 +82,7 @@ interface Log {
 /** The open steps, in the order in which they started. Cost: O(notes and messages since the last call). */
 export const openStepsIn = (log: Log): readonly OpenStep[] => {
   const { notes, noteRows, history } = log
-  if (notes.len === 0) return noSteps
+  if (notes.len === 0) return Object.freeze([])
   // No message before the first note names a step.
   const journal = (log.journal ??= { notes: 0, messages: noteRows[0] ?? 0, open: new Map() })
   const [noted, said] = [notes.view(), history.view()]

@@ -93,7 +93,7 @@ const noNotes: History<Note> = createHistory<Note>()
 
 /** The history of the notes, to append to it. */
 const ownNotes = (mirror: Mirror): History<Note> => {
-  if (mirror.notes === noNotes) mirror.notes = createHistory<Note>({ classify: () => 'conversation' }) // page kinds of notes have no meaning
+  if (mirror.notes === noNotes) mirror.notes = createHistory<Note>()
   return mirror.notes
 }
 
@@ -450,18 +450,17 @@ export const noteOf = (body: string): Either<string, Note> => {
 /** Store the times, salts and erased leaves of new rows. */
 export const addTimes = (mirror: Mirror, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
   let row = mirror.times.length
-  mirror.times = row === 0 ? rows.map(({ at }) => at) : mirror.times // the first list without room for more
+  if (row === 0) mirror.times = rows.map(({ at }) => at) // without room for more
   for (const { at, salt, erased: leaf } of rows) {
     if (leaf !== undefined) mirror.erased = withText(mirror.erased, row, leaf)
     if (salt !== undefined) mirror.salts = withText(mirror.salts, row, salt)
-    if (row === mirror.times.length) mirror.times.push(at)
-    row += 1
+    mirror.times[row++] = at
   }
 }
 
 /** Add a note at a log position. */
 export const addNote = (mirror: Mirror, position: number, note: Note): void => {
-  ownNotes(mirror).append(note)
+  ownNotes(mirror).append(note, 'conversation') // page kinds of notes have no meaning
   countNote(mirror, position, note)
 }
 

@@ -7,7 +7,7 @@ import { removalIncompleteFault } from '../rules/rules.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
 import { OtherWriters } from './data-version.ts'
-import { Eraser } from './erase.ts'
+import type { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
 import { infoIn, rangeIn } from './log.ts'
 import { Logs } from './logs.ts'
@@ -40,7 +40,12 @@ export const sqliteDriver = (
   const reader = new Reader(db, logs, rows)
   const sweeper = new Sweeper(db, writer, rows, search)
   const elsewhere = new OtherWriters(db)
-  const eraser = new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
+  let made: Promise<Eraser> | undefined
+  const eraser = (): Promise<Eraser> => (made ??= makeEraser()) // loaded when it is first used: few programs need it
+  const makeEraser = async (): Promise<Eraser> => {
+    const { Eraser } = await import('./erase.ts')
+    return new Eraser(db, { scopes, logs, rows, leases, appender, sweeper, writer }, hash)
+  }
   return {
     hash,
     now,
@@ -72,10 +77,10 @@ export const sqliteDriver = (
     hasBlocks: async (scope, ids) => right(await blocks.soundInSlices(scopes.keyOf(scope), ids, hash)),
     scopes: async () => right(scopes.withLogs()),
     erasing: {
-      erase: (scope, erasure) => eraser.erase(scope, erasure),
+      erase: async (scope, erasure) => (await eraser()).erase(scope, erasure),
       sharing: async (scope, id) => logs.on(scope, id, (log) => right(logs.sharing(log))),
-      containing: async (scope, texts) => right(await eraser.containing(scope, texts)),
-      erased: async (scope) => right(await eraser.erased(scope)),
+      containing: async (scope, texts) => right(await (await eraser()).containing(scope, texts)),
+      erased: async (scope) => right(await (await eraser()).erased(scope)),
     },
     // SQLite's version covers the whole file, so a watcher of one log is woken for all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),
