@@ -1,6 +1,7 @@
 /** The options of commands in earlier versions, each with what to call instead. */
 export const formerOptions: { readonly [command: string]: { readonly [option: string]: string } | undefined } = {
   import: { '--from': '"indelible keep --only PROGRAM"', '--watch': '"indelible keep --install"' },
+  search: { '--index': '"indelible index"' },
 }
 
 /** The names of commands in earlier versions, each with what to call instead. */

@@ -1,7 +1,6 @@
 /** The id of a file's session, from its first lines or its name, without a reader for its format. */
-import { closeSync, openSync, readSync } from 'node:fs'
 import { isObject, jsonIn } from 'indelible/internal/json'
-import { bytesOfFile } from '../sources/codex-base.ts'
+import { startOf } from '../sources/codex-base.ts'
 import { idOf } from '../sources/machine-sessions.ts'
 import type { FoundFile } from '../sources/agent-sessions.ts'
 
@@ -9,7 +8,7 @@ import type { FoundFile } from '../sources/agent-sessions.ts'
 export const sessionIdIn = async (found: FoundFile): Promise<string> => {
   const named = usableId(idOf(found))
   if (found.rows !== undefined) return named
-  const start = await startOf(found.path).catch(() => '') // the file is reported when it is kept
+  const start = String(await startOf(found.path, startLength).catch(() => '')) // the file is reported when it is kept
   for (const line of start.split('\n', mostLines)) {
     const id = idInLine(jsonIn(line))
     if (id !== undefined && isUsable(id)) return id
@@ -47,17 +46,3 @@ const mostLines = 40
 
 /** In bytes. */
 const startLength = 1 << 16
-
-const startOf = async (path: string): Promise<string> => {
-  if (path.endsWith('.zst')) {
-    for await (const piece of bytesOfFile(path)) return Buffer.from(piece).toString()
-    return ''
-  }
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(startLength)
-    return bytes.subarray(0, readSync(file, bytes, 0, startLength, 0)).toString()
-  } finally {
-    closeSync(file)
-  }
-}

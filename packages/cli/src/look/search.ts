@@ -80,7 +80,6 @@ its messages were searched, the exit code is 1.`,
     json: {
       help: 'one JSON object for each message, or each session of a question, and for each session that is damaged or was notSearched',
     },
-    index: { help: 'first create the index, if the store has none' },
     ...storeOption,
     ...allScopesOption,
   },
@@ -100,8 +99,6 @@ its messages were searched, the exit code is 1.`,
       throw new Misuse('--sort orders messages, and a question finds sessions')
     const limit = wholeNumber('--limit', values['limit'], isQuestion ? 5 : 20, 1)
     await withScopes(call, {}, async (scopes, all) => {
-      const [first] = scopes
-      if (values['index'] === true && first !== undefined) await buildIndex(first.encryption?.bare ?? first, terminal)
       const totals: SearchTotals = {
         hits: 0,
         more: false,
@@ -506,7 +503,7 @@ messages one by one. Erasing a message also removes it from the index.`,
 }
 
 /** Build an index, with a progress bar. */
-const buildIndex = async (store: Store, terminal: Terminal, rebuild = false): Promise<number> => {
+const buildIndex = async (store: Store, terminal: Terminal, rebuild: boolean): Promise<number> => {
   let bar: ReturnType<Terminal['progress']> | undefined
   const rows = await valueOrUnreadable(
     indexStore(store, {

@@ -5,15 +5,30 @@
  * Source  Codex 0.169.0 (2026-11)
  */
 import { createReadStream } from 'node:fs'
-import { readdir, realpath } from 'node:fs/promises'
+import { open, readdir, realpath } from 'node:fs/promises'
 import { basename, join, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createZstdDecompress } from 'node:zlib'
-import { isLeft, isObject, parseJson, type JsonObject } from 'indelible/internal/json'
+import { isObject, jsonIn, type JsonObject } from 'indelible/internal/json'
 
 /** The bytes of a file: decompressed (`.zst`), and with its base for a Codex session. Throws read errors. */
 export const bytesOfFile = (path: string): AsyncIterable<Uint8Array> =>
   /^rollout-.*\.jsonl(?:\.zst)?$/.test(basename(path)) ? bytesWithBase(path) : plainBytes(path)
+
+/** The first bytes of a file, decompressed: at most `most`. Throws read errors. */
+export const startOf = async (path: string, most: number): Promise<Buffer> => {
+  if (path.endsWith('.zst')) {
+    for await (const piece of plainBytes(path)) return Buffer.from(piece).subarray(0, most)
+    return Buffer.alloc(0)
+  }
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(most), 0, most, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
 
 const plainBytes = (path: string): AsyncIterable<Uint8Array> => {
   const file = createReadStream(path, { highWaterMark: 1 << 20 })
@@ -77,12 +92,11 @@ const forkOf = async (path: string, seen: readonly string[]): Promise<Fork | und
   }
   const line = Buffer.concat(pieces)
   const length = line.indexOf(newline) + 1
-  const parsed = parseJson(line.subarray(0, length).toString())
-  const header = isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
-  const { payload } = header
+  const header = jsonIn(line.subarray(0, length).toString())
+  const payload = isObject(header) ? header['payload'] : undefined
   const base = isObject(payload) ? payload['history_base'] : undefined
   const thread = isObject(base) ? base['thread_id'] : undefined
-  if (!isObject(base) || typeof thread !== 'string' || seen.includes(thread)) return undefined
+  if (!isObject(header) || !isObject(base) || typeof thread !== 'string' || seen.includes(thread)) return undefined
   const parent = await fileOf(path, thread)
   return parent === undefined ? undefined : { header, length, base, parent, seen: [...seen, thread] }
 }

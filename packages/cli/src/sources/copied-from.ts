@@ -2,11 +2,11 @@
  * The calls that a file has only copies of: Claude Code writes the history of a session into the files of sub-agents that continue
  * it (`/btw`, compaction), and pi into the files of forks.
  */
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isLeft, isObject, parseJson } from 'indelible/internal/json'
+import { isObject, jsonIn } from 'indelible/internal/json'
 import { readTranscriptStream } from '@indelible/transcripts'
-import { bytesOfFile } from './codex-base.ts'
+import { bytesOfFile, startOf } from './codex-base.ts'
 
 /** The `callIds` of the file that a file was copied from; undefined if it names none, or that is not there. */
 export const callsOfOriginal = async (path: string): Promise<ReadonlySet<string> | undefined> => {
@@ -22,9 +22,9 @@ const sessionOfSubAgent = (path: string): string | undefined => {
 /** The file that the header of a fork of pi names, near the fork: a folder of sessions may have been moved. */
 const originalOfFork = async (path: string): Promise<string | undefined> => {
   if (!path.endsWith('.jsonl')) return undefined
-  const parsed = parseJson(await firstLine(path).catch(() => ''))
-  const header = isLeft(parsed) || !isObject(parsed.right) ? {} : parsed.right
-  const named = header['type'] === 'session' ? header['parentSession'] : undefined
+  const start = await startOf(path, longestHeader).catch(() => '')
+  const header = jsonIn(String(start).split('\n', 1)[0] ?? '')
+  const named = isObject(header) && header['type'] === 'session' ? header['parentSession'] : undefined
   if (typeof named !== 'string') return undefined
   const steps = named.split(/[/\\]/)
   const nearest = [steps.slice(-1), steps.slice(-2)]
@@ -38,16 +38,6 @@ const originalOfFork = async (path: string): Promise<string | undefined> => {
 
 /** How many folders above a fork its original is looked for. */
 const highest = 4
-
-const firstLine = async (path: string): Promise<string> => {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(longestHeader), 0, longestHeader, 0)
-    return buffer.toString('utf8', 0, bytesRead).split('\n', 1)[0] ?? ''
-  } finally {
-    await file.close()
-  }
-}
 
 /** In bytes. */
 const longestHeader = 1 << 16

@@ -2,7 +2,7 @@
 import { faultMessage } from 'indelible'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync, type Stats } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TranscriptFault } from 'indelible/codecs'
@@ -21,7 +21,7 @@ import {
 } from '@indelible/transcripts'
 import { assembleTranscript } from '@indelible/transcripts/internal'
 import { withResultFiles } from './claude-results.ts'
-import { bytesOfFile } from './codex-base.ts'
+import { bytesOfFile, startOf } from './codex-base.ts'
 import { callsOfOriginal } from './copied-from.ts'
 import { compareRoot } from './export-root.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from '../terminal/command.ts'
@@ -125,13 +125,7 @@ const isStore = async (path: string): Promise<boolean> => {
 const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> => {
   try {
     if (!(await stat(terminal.path(path))).isFile()) return false // a pipe can be read only once
-    const file = await open(terminal.path(path))
-    try {
-      const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0)
-      return buffer.toString('latin1') === 'SQLite format 3\0'
-    } finally {
-      await file.close()
-    }
+    return (await startOf(terminal.path(path), 16)).toString('latin1') === 'SQLite format 3\0'
   } catch (error) {
     throw unreadable(path, error)
   }
