@@ -493,7 +493,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const writes = inOrder(thread.writesOf(ns, id))
     const checkpoint = (await this.#load(rest)) as Checkpoint
     checkpoint.channel_values = {}
-    for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#deserialize(value, thread.session)
+    for (const [channel, value] of values)
+      checkpoint.channel_values[channel] = await this.#deserialize(value, thread.session)
     if (checkpoint.v < 4 && parent !== undefined) await this.#migrate(checkpoint, thread, ns, parent)
     return {
       config,
@@ -515,7 +516,9 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /** In checkpoints before version 4 the sends are among the parent's writes. */
   async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
     const sends = inOrder(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
-    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#deserialize(value, thread.session)))
+    checkpoint.channel_values[TASKS] = await Promise.all(
+      sends.map(({ value }) => this.#deserialize(value, thread.session)),
+    )
     const versions = Object.values(checkpoint.channel_versions)
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
