@@ -4,7 +4,7 @@ export { estimateTokens, type Estimator, type Tokenizer } from './counting/token
 export type { DerivedContext } from './deriving/context.ts'
 export { deriveContext, type DeriveOptions } from './deriving/derive.ts'
 export type { ContextSource } from './deriving/group.ts'
-export type { Keep } from './deriving/keep.ts'
+export type { Keep } from './keep.ts'
 export type { ContextFault, RecallFault, SummaryFault } from './fault.ts'
 export { recall, recallTool, type Recalled, type RecallTool } from './recall/recall.ts'
 export { lexicalSearch, type RecallMatch, type RecallSearch } from './recall/search.ts'

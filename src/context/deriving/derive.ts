@@ -35,7 +35,7 @@ import { endOf } from '../positions.ts'
 import type { ContextFault, MinimumPage } from '../fault.ts'
 import { contextOf, design, type DerivedContext, type SentContext } from './context.ts'
 import { groupAt, withOwnIds, type Shown } from './group.ts'
-import { checkKeep, isSameKeep, type Keep } from './keep.ts'
+import { checkKeep, isSameKeep, type Keep } from '../keep.ts'
 import { continuesNotes, emptyNotes, factorAt, kindsAt, readNotes } from './notes.ts'
 import {
   questionsBefore,

@@ -15,7 +15,7 @@ import { memoize } from '../memoize.ts'
 import { indexIn } from '../positions.ts'
 import { isMended } from './context.ts'
 import { groupAt, groupsIn, groupStart, withOwnIds, type Group, type Shown, type UsedIds } from './group.ts'
-import { keptIn, type Keep } from './keep.ts'
+import { keptIn, type Keep } from '../keep.ts'
 import { factorAt, kindsAt, summariesAt, type ReadNotes } from './notes.ts'
 import {
   cutGroup,

@@ -10,7 +10,7 @@ export interface SummaryLine {
   readonly text: string
   /** Its tokens, with the line end. */
   readonly tokens: number
-  /** The distinct words in it, and of a text the names and numbers. */
+  /** The words in it, and of a text the names and numbers. */
   readonly words: readonly string[]
   readonly names: readonly string[]
   /** The positions of the messages of its group. */
@@ -37,27 +37,25 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
   const text = isWhole ? `${first?.position} ${first?.message.role}: ${prose}` : excerptOf(shown)
   const positions: number[] = []
   for (const { position } of shown) if (position !== positions.at(-1)) positions.push(position)
-  const words = new Set<string>()
-  const names = new Set<string>()
   const body = text.slice(text.indexOf(' '))
-  if (hasCalls)
-    for (const word of body.match(isAscii.test(body) ? asciiWord : anyWord) ?? []) words.add(word.toLowerCase())
-  else {
-    let startsSentence = true
-    for (const word of body.match(wordOrEnd) ?? []) {
-      if (sentenceEnds.has(word)) startsSentence = true
-      else {
-        if (isNumber.test(word) || (!startsSentence && isCapitalized.test(word))) names.add(word)
-        words.add(word.toLowerCase())
-        startsSentence = false
-      }
+  const isPlain = hasNoOtherLetters.test(body)
+  const names: string[] = []
+  // A regular expression with Unicode's classes takes twice the time.
+  const words: string[] = hasCalls && isPlain ? (body.toLowerCase().match(plainWord) ?? []) : []
+  let startsSentence = true
+  for (const word of words.length > 0 ? [] : (body.match(isPlain ? plainWordOrEnd : anyWordOrEnd) ?? [])) {
+    if (sentenceEnds.has(word)) startsSentence = true
+    else {
+      if (!hasCalls && (isNumber.test(word) || (!startsSentence && isCapitalized.test(word)))) names.push(word)
+      words.push(word.toLowerCase())
+      startsSentence = false
     }
   }
   return {
     text,
     tokens: textTokens(text) + 1,
-    words: [...words],
-    names: [...names],
+    words,
+    names,
     positions,
     hasCalls,
     asks: prose.includes('?'),
@@ -68,10 +66,11 @@ const newLine = ({ shown, hasCalls }: Group): SummaryLine => {
 /** A text of at most so many UTF-16 units is its own line. */
 const longestWhole = 500
 
-const isAscii = /^[\0-\x7f]*$/
-const asciiWord = /\w+/g
-const anyWord = /[\p{L}\p{N}_]+/gu
-const wordOrEnd = /[\p{L}\p{N}_]+|[.!?:;\n"]/gu
+/** ASCII, dashes, ellipses, arrows and boxes. */
+const hasNoOtherLetters = /^[\0-\x7f\u2010-\u2027\u2190-\u2426\u2500-\u25ff]*$/
+const plainWord = /\w+/g
+const plainWordOrEnd = /\w+|[.!?:;\n"]/g
+const anyWordOrEnd = /[\p{L}\p{N}_]+|[.!?:;\n"]/gu
 const sentenceEnds: ReadonlySet<string> = new Set('.!?:;\n"')
 const isNumber = /\p{N}/u
 /** A capital within a sentence: a name. */

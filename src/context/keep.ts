@@ -1,10 +1,10 @@
 /** What an application keeps readable, beyond what contexts keep by themselves. */
-import type { View } from '../../history/index.ts'
-import { describe, jsonEqual, ownItems, isCount } from '../../json/index.ts'
-import type { Message } from '../../message/index.ts'
-import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../../pages/index.ts'
-import { indexesOf } from '../../pages/internal.ts'
-import { indexIn } from '../positions.ts'
+import type { View } from '../history/index.ts'
+import { describe, jsonEqual, ownItems, isCount } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
+import { isPageKind, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import { indexesOf } from '../pages/internal.ts'
+import { indexIn } from './positions.ts'
 
 /**
  * What stays readable: positions of the record and page kinds; or a function that answers a level for each index of a view. It is
