@@ -173,6 +173,32 @@ describe('a session without receipts', () => {
     expect(replay.summary()).toEqual({ answered: 1, missed: 0, unused: 0 })
   })
 
+  it('answers a client that groups results and texts into messages in its own way', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 'imported' })
+    const result: Message = {
+      role: 'tool',
+      content: [{ type: 'tool_result', callId: 'c', content: text('r').content as [] }],
+    }
+    const called: Message = { role: 'assistant', content: [{ type: 'tool_call', id: 'c', name: 'f', arguments: '{}' }] }
+    await session.append([text('hi'), called, result, text('and?'), text('hello', 'assistant')])
+    const replay = replayingFetch({ store, sessions: 'imported' })
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c', content: 'r' },
+          { type: 'text', text: 'and?' },
+        ],
+      },
+    ]
+    const body = JSON.stringify({ model: 'm', max_tokens: 9, messages })
+    const response = await replay('https://api.anthropic.com/v1/messages', { method: 'POST', body })
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('hello')])
+  })
+
   it('tells who said a text', async () => {
     const store = await imported()
     const replay = replayingFetch({ store, sessions: 'imported' })

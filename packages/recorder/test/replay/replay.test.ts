@@ -180,22 +180,23 @@ describe('a request', () => {
   it('with another secret in the result of a tool is another one', async () => {
     const store = memoryStore()
     const url = 'https://api.openai.com/v1/chat/completions'
-    const bodyWith = (letter: string) => ({
+    const bodyWith = (letters: string) => ({
       model: 'm',
       messages: [
         { role: 'user', content: 'hi' },
         ...[
           { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
         ],
-        { role: 'tool', tool_call_id: 'c', content: `sk-proj-${letter.repeat(48)}` },
+        { role: 'tool', tool_call_id: 'c', content: `sk-proj-${letters.repeat(12)}` },
       ],
     })
     const fetch = recordingFetch({ store, redact: true, fetch: answering(json(completion('one'))) })
-    await post(fetch, url, bodyWith('a1'))
+    await post(fetch, url, bodyWith('a1B2'))
     await fetch.close()
+    expect(JSON.stringify(await store.read((await idsOf(store))[0] as string))).toContain('[redacted')
     const replay = replayingFetch({ store, sessions: await idsOf(store), redact: true })
-    expect(await post(replay, url, bodyWith('b2'))).toMatch(/^400 /)
-    expect(await post(replay, url, bodyWith('a1'))).toMatch(/^200 /)
+    expect(await post(replay, url, bodyWith('c3D4'))).toMatch(/^400 /)
+    expect(await post(replay, url, bodyWith('a1B2'))).toMatch(/^200 /)
   })
 
   it('for a stream gets a choice that has no message, too', async () => {
