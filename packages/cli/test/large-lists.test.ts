@@ -54,6 +54,7 @@ it('no call in the command or the page spreads a list into its arguments, except
     'Math.min(...(money ?? [])',
     'run(...own.map(', // the columns of a table
     'join(folder, ...', // the steps of a path
+    'rowsOf(calls.store, id, ...rangeOf(query))', // the two ends of a range
     'update(...', // of a reducer
   ]
   const found = ['packages/cli/src', 'packages/view/src', 'packages/view/page/src'].flatMap((place) =>
