@@ -3,7 +3,6 @@ import { append } from './change/append.ts'
 import { note, pin, rename, retag } from './change/annotate.ts'
 import { backup } from './maintenance/backup.ts'
 import { compact } from './maintenance/compact.ts'
-import { chat } from './model/chat.ts'
 import { context } from './model/context.ts'
 import { continueSession } from './agents/continue.ts'
 import { copy } from './maintenance/copy.ts'
@@ -36,7 +35,7 @@ import { completion } from './terminal/completion.ts'
 
 /** Every command, in the order of the help. */
 export const groups: readonly Group[] = [
-  { title: 'Bring conversations in', commands: [keep, importFiles, record, chat, append] },
+  { title: 'Bring conversations in', commands: [keep, importFiles, record, append] },
   { title: 'Look', commands: [list, search, show, diff, spend, view, mcp] },
   { title: 'Continue', commands: [continueSession, rerun, restore, fork, rewind, note, pin, retag, rename] },
   { title: 'Write files, and contexts for a model', commands: [exportCommand, context] },

@@ -6,6 +6,7 @@ export const formerOptions: { readonly [command: string]: { readonly [option: st
 
 /** The names of commands in earlier versions, each with what to call instead. */
 export const formerNames: { readonly [name: string]: string | undefined } = {
+  chat: 'the loop of docs/start/loop.md, in a program of your own',
   check: '"indelible show FILE --check"',
   'check-proof': '"indelible prove --check FILE"',
   convert: '"indelible export FILE --to FORMAT"',

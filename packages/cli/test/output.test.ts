@@ -266,13 +266,6 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['new', 'name', '--out', join(place, `${hostile}none`, 'a.key')],
     [hostile],
   ],
-  chat: () => [
-    ['--session', hostileId, '--store', store],
-    [hostile],
-    ['--session', hostile, '--store', store],
-    ['--folder', nowhere, '--store', store],
-    ['--model', hostile, '--type', hostile],
-  ],
   record: () => [
     ['--store', store, '--', join(place, `none${hostile}`)],
     ['--upstream', hostile, '--', 'x'],
@@ -440,7 +433,7 @@ describe('an output line', () => {
 
 describe('the only output channel', () => {
   afterEach(() => void vi.useRealTimers())
-  it('escapes bar labels, questions and partial lines, so that text cannot set colors', async () => {
+  it('escapes bar labels and questions, so that text cannot set colors', async () => {
     const said = { out: '', err: '' }
     const sink = (name: 'out' | 'err') => ({
       isTTY: true,
@@ -465,9 +458,8 @@ describe('the only output channel', () => {
     bar.at(50)
     expect(said.err).toMatch(/^\rreading 5m {2}/)
     expect(said.err.replace('\r', '').replace('\u001b[K', '')).not.toMatch(unsafe)
-    terminal.say(`a\n${hostile}`)
     await terminal.print([terminal.paint('bold', `b${hostile}`), `c\u001b[1m`])
-    expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
+    expect(said.out).toBe('\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
   it('draws no bar on a terminal that cannot move the cursor back', () => {
     let drawn = ''

@@ -15,8 +15,8 @@ import { leftOutIf } from '../../../test/skipped-tests.ts'
 
 const server = await startPostgres()
 const url = server?.url ?? 'postgres://none'
-const schemas = ['same', 'absent', 'reader', 'copies', 'secrets', 'chat'].map((name) => `cli ${name} ${process.pid}`)
-const [same, absent, reader, copies, secrets, talks] = schemas as [string, string, string, string, string, string]
+const schemas = ['same', 'absent', 'reader', 'copies', 'secrets'].map((name) => `cli ${name} ${process.pid}`)
+const [same, absent, reader, copies, secrets] = schemas as [string, string, string, string, string]
 const role = `cli_reader_${process.pid}`
 
 const sql = async (text: string): Promise<readonly unknown[]> => {
@@ -186,25 +186,11 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       for (const command of [
         ['list', '--store', address],
         ['copy', '--from', address, '--to', join(folder, 'x.db')],
-        ['chat', '--demo', '--store', address],
       ]) {
         const { status, stdout, stderr } = indelible(command)
         expect([command, status, stderr]).toEqual([command, code, expect.stringMatching(says)])
         expect(`${stdout}${stderr}`).not.toMatch(/hush/)
       }
-    const chat = indelible([
-      'chat',
-      '--demo',
-      '--session',
-      'talk',
-      '--store',
-      `${at(talks, { user: 'postgres', password: 'hush hush' })}`,
-    ])
-    expect(chat.status).toBe(0)
-    expect(chat.stdout).toMatch(
-      /continue with:\n {2}indelible chat --session talk --store 'postgres:\/\/postgres@\S+\?schema=cli%20chat%20\d+'\n$/,
-    )
-    expect(`${chat.stdout}${chat.stderr}`).not.toMatch(/hush/)
   })
 
   it('copy copies sessions from a file to a server and back, and continues after a kill', async () => {

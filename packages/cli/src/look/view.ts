@@ -131,7 +131,7 @@ const listenErrors: { readonly [code: string]: ((host: string, port: number) => 
 /** Serve until Ctrl-C. Enter on a terminal prints another address, because each works once. */
 const untilStopped = async (served: View, path: string, terminal: Terminal, ended: AbortController): Promise<void> => {
   if (ended.signal.aborted) return
-  const lines = terminal.asks ? terminal.lines('') : undefined
+  const lines = terminal.asks ? terminal.lines() : undefined
   if (lines !== undefined) terminal.tell(['press Enter for a new address, Ctrl-C to stop'])
   lines?.on('line', () => void terminal.print([served.open(path)]))
   lines?.on('SIGINT', () => ended.abort())

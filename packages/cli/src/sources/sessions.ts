@@ -158,7 +158,7 @@ export const shortIdsIn = async (
   return shortIds([...(await sessionsIn(store)).map(({ id }) => id), ...ids], terminal)
 }
 
-export const ambiguousText = (ids: readonly string[], beginning: string): string =>
+const ambiguousText = (ids: readonly string[], beginning: string): string =>
   `${countText(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; write more of the id`
 
 /** Another scope with a session of that id. */

@@ -71,8 +71,6 @@ export interface Terminal {
   readonly printJsonLines: (lines: Iterable<string>) => Promise<void>
   /** The same as `print`; on a terminal through the user's pager if the lines don't fit the screen. */
   readonly page: (lines: Iterable<string>) => Promise<void>
-  /** Write text for people to standard output as it arrives, including line feeds. */
-  readonly say: (text: string) => void
   /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
   /** The same for damage, because of which the output is incomplete: each line once. The exit code is then 1. */
@@ -84,8 +82,8 @@ export interface Terminal {
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
   /** Run work while standard error shows how long it has taken. */
   readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
-  /** The lines of standard input, with a prompt if a person types them. */
-  readonly lines: (prompt: string) => Interface
+  /** The lines that a person types. */
+  readonly lines: () => Interface
   /** The user's answer; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
   readonly answerTo: (question: string) => Promise<string | undefined>
   /** Call the listener on Ctrl-C, until the returned function is called. */

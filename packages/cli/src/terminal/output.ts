@@ -133,7 +133,6 @@ export const terminalOf = (around: Surroundings): Terminal => {
         escapeUnprintable,
       ),
     printJsonLines: (texts) => lines(texts, escapeUnprintable),
-    say: (text) => void stdout.write(renderText(text, printableLines)),
     tell,
     tellDamage: (texts) => {
       for (const text of texts) {
@@ -155,14 +154,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
         bar.end()
       }
     },
-    lines: (prompt): Interface =>
-      createInterface({
-        input: stdin,
-        ...(stdin.isTTY === true && {
-          output: stdout as unknown as NodeJS.WritableStream, // a stream: standard input is a terminal
-          prompt: renderText(prompt, printable),
-        }),
-      }),
+    lines: () => createInterface({ input: stdin, output: stdout as unknown as NodeJS.WritableStream }), // a stream: standard input is a terminal
     answerTo: (question) =>
       new Promise((answer, failed) => {
         const reader = createInterface({ input: stdin, output: stderr as unknown as NodeJS.WritableStream })
@@ -183,8 +175,6 @@ export const terminalOf = (around: Surroundings): Terminal => {
 /** Loaded on demand: few commands ask questions. */
 const createInterface = (options: ReadLineOptions): Interface =>
   process.getBuiltinModule('node:readline').createInterface(options)
-
-const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 
 /** A valid terminal width; 0 means unknown. */
 const atLeast = (least: number, columns: number): number | undefined =>

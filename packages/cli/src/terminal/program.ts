@@ -11,7 +11,7 @@ import { endTree } from './process-tree.ts'
  * Call the listener on SIGTERM and SIGHUP, until the returned function is called. npm (`npx indelible`) sends a SIGTERM
  * to the shell in between only, which dies of it: there the death of our parent is a SIGTERM, too.
  */
-export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
+const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (() => void) => {
   process.on('SIGTERM', listener)
   process.on('SIGHUP', listener)
   const { ppid, env } = process
