@@ -1,5 +1,5 @@
 /** Converts call arguments: text in a message, an object in the formats of Anthropic and Gemini. */
-import { admit, formatPath, inspectJson, isLeft, isObject, ownFields } from '../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, isObject, isTooDeep, ownFields } from '../json/index.ts'
 import { mutableCopy } from './residual.ts'
 
 interface Input {
@@ -33,6 +33,8 @@ export const parsedInput = (
   const read = inspectJson(text)
   if (isLeft(read)) return { losses: none }
   const { value, findings } = read.right
+  // No client could write such a request.
+  if (text.length > 2000 && isTooDeep(value)) return { losses: none, refused: 'are nested deeper than 1000 levels' }
   if (findings.length === 0) return { input: value, losses: none }
   const admitted = admit(value)
   if (isLeft(admitted)) return { losses: none, refused: `${formatPath(admitted.left.path)} ${admitted.left.reason}` }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createSession, memoryStore, user, type Store } from 'indelible'
+import type { BlockId } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { numberedMessages, operationsInSlices } from './operations-in-slices.ts'
 
@@ -50,6 +51,16 @@ const stores: readonly (readonly [string, () => Promise<Store>, inOneTurn: reado
 ]
 
 describe.each(stores)('in a %s store', (_, open, inOneTurn) => {
+  it('blocks are hashed with a turn for every MiB', async () => {
+    const store = await open()
+    const given = Array.from({ length: 8 }, (__, index) => new Uint8Array(1 << 20).fill(index))
+    let ids: readonly BlockId[] = []
+    expect((await turnsOf(async () => (ids = await store.putBlocks(given)))).turns).toBeGreaterThanOrEqual(8)
+    expect((await turnsOf(() => store.getBlocks(ids))).turns).toBeGreaterThanOrEqual(8)
+    expect((await store.getBlocks(ids)).map((bytes) => bytes?.[0])).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    await store.close()
+  })
+
   it('each operation of a session has a turn for every 256 rows', async () => {
     const [store, other] = [await open(), await open()]
     const operations = await operationsInSlices(store, other, numberedMessages(messages))

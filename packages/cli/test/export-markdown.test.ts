@@ -40,6 +40,10 @@ describe('a conversation as Markdown', () => {
       ...['It says one, two.', ''],
     ])
   })
+  it('has arguments as they were written if they are nested deeper than the call stack', () => {
+    const deep = `${'{"a":'.repeat(60_000)}1${'}'.repeat(60_000)}`
+    expect(written([assistant(toolCall('c1', 'read', deep))])).toContain(deep)
+  })
   it('says what has no text: a missing result, an empty one, images, files, reasoning that only the provider can read', () => {
     const text = written([
       assistant(reasoning('', { encrypted: 'e' }), toolCall('c1', 'x', {}), toolCall('c2', 'y', {})),

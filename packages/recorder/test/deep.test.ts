@@ -1,8 +1,23 @@
 /** A text of a message can be JSON that is nested deeper than the call stack: what a model or a web page says ends nothing. */
 import { expect, it } from 'vitest'
-import { assistant, createSession, memoryStore, openSession, toolCall, toolResult, user } from 'indelible'
+import {
+  assistant,
+  createSession,
+  memoryStore,
+  openSession,
+  orThrow,
+  settle,
+  toolCall,
+  toolResult,
+  user,
+} from 'indelible'
 import { deriveContext } from 'indelible/context'
+import { anthropic } from 'indelible/codecs/anthropic'
+import { gemini } from 'indelible/codecs/gemini'
+import { openaiChat } from 'indelible/codecs/openai-chat'
+import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { eraseMessages, findMessages } from 'indelible/session'
+import { nativePrograms, writeNative } from '@indelible/transcripts'
 import { createRecorder } from '@indelible/recorder'
 
 const levels = 60_000
@@ -42,6 +57,11 @@ it('a session with deep JSON in its texts and notes is shown to a model, searche
     const messages = [user('a question'), assistant(toolCall('c', 'f', text)), toolResult('c', text), user('and now?')]
     const session = await createSession(store, { id: 's', messages })
     await session.note({ type: 'application', namespace: 'app', content: { text } })
+    const settled = orThrow(settle(messages))
+    const requests = [anthropic.encode(settled), gemini.encode(settled), openaiChat.encode(settled), openaiResponses.encode(settled)] // oxfmt-ignore
+    for (const request of requests) expect(JSON.stringify(request)).toContain('and now?')
+    for (const program of nativePrograms)
+      expect(JSON.stringify(writeNative(messages, program, { id: '0b0d7f5e-1c3b-4b7e-9d6a-3f2f1c9a7e10', now: 0, cwd: '/a' }))).toContain('and now?') // oxfmt-ignore
     expect(deriveContext(session.view(), { budget: 300 })._tag).toBe('Right')
     expect(await findMessages(store, 's', { matching: /\[{9}|"a":{"a"/ })).toEqual([1, 2])
     const { messages: erased, rows } = await eraseMessages(session, [1, 2])

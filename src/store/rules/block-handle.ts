@@ -3,11 +3,12 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../../task/index.ts'
 import { checkArgument, isLeft, left, right } from '../../json/index.ts'
 import { blockIdOf, type BlockId } from '../../proof/internal.ts'
-import { uniqueBlocks, ownBlocks } from './check-arguments.ts'
-import type { Answer, BlockDriver } from '../port/driver.ts'
+import { uniqueBlocks } from './check-arguments.ts'
+import type { Answer, Block, BlockDriver } from '../port/driver.ts'
 import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from '../fault.ts'
 import { invalidBlockId, invalidId } from '../port/id.ts'
 import type { RowIndex } from '../port/row-terms.ts'
+import { Slices } from '../port/slices.ts'
 import type { BlockStore, OnceStore, Store } from '../port/store.ts'
 
 /** The scope of a handle opened without one. */
@@ -129,7 +130,7 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
     call: 'getBlocks' | 'hasBlocks',
     given: readonly BlockId[],
     ask: (ids: readonly BlockId[]) => Answer<T>,
-    answer: (found: T, wanted: readonly BlockId[]) => Either<StoreFault, readonly U[]>,
+    answer: (found: T, wanted: readonly BlockId[]) => Answer<readonly U[]> | Either<StoreFault, readonly U[]>,
   ): Task<BlockFault, readonly U[]> => {
     checkArgument(`store.${call}`, Array.isArray(given), 'a list of block ids', given)
     const wanted = [...given]
@@ -145,7 +146,13 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
     putBlocks: (given) => {
       checkArgument('store.putBlocks', Array.isArray(given), 'a list of bytes', given)
       return run('putBlocks', async () => {
-        const blocks = ownBlocks(given, hash)
+        const blocks: Block[] = []
+        const slices = new Slices()
+        for (const bytes of Array.from(given, (one) => new Uint8Array(one))) {
+          blocks.push({ id: blockIdOf(bytes, hash), bytes }) // a copy: the caller may change its bytes meanwhile
+          const turn = slices.next(bytes.length)
+          if (turn !== undefined) await turn
+        }
         const done = await driver.putBlocks(scope, uniqueBlocks(blocks))
         return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
       })
@@ -155,8 +162,14 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
         'getBlocks',
         given,
         (ids) => driver.getBlocks(scope, ids),
-        (found, wanted) => {
-          const damaged = [...found].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
+        async (found, wanted) => {
+          const damaged: BlockId[] = []
+          const slices = new Slices()
+          for (const [id, bytes] of found) {
+            if (blockIdOf(bytes, hash) !== id) damaged.push(id)
+            const turn = slices.next(bytes.length)
+            if (turn !== undefined) await turn
+          }
           return damaged.length > 0
             ? left({ _tag: 'DamagedBlock', ids: damaged })
             : right(Object.freeze(wanted.map((id) => found.get(id))))

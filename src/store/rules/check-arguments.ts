@@ -70,7 +70,6 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
   return right(Object.freeze(Object.fromEntries(copy)))
 }
 
-const none: ReadonlySet<BlockId> = new Set()
 const noBlocks: readonly Block[] = Object.freeze([])
 
 /** @param append the own fields of what the caller gave, without a prototype */
@@ -101,9 +100,9 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
 }
 
 /** Copies of blocks with their ids. `named`: the ids in rows; some of these blocks were hashed before. */
-export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId> = none): Block[] =>
+export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId>): Block[] =>
   Array.from(blocks, (given) => {
-    const hashed = named.size === 0 ? undefined : takeHashed(given, hash, named)
+    const hashed = takeHashed(given, hash, named)
     if (hashed !== undefined) return hashed
     const bytes = new Uint8Array(given) // a copy: the caller may change its bytes before they are stored
     return { id: blockIdOf(bytes, hash), bytes }

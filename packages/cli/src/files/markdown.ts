@@ -1,5 +1,5 @@
 /** A conversation as Markdown, as one would write it down: what was said, with reasoning, calls and results folded. */
-import { jsonIn } from 'indelible/internal/json'
+import { isTooDeep, jsonIn } from 'indelible/internal/json'
 import { pairCalls, type Message, type Part, type Sequence, type ToolResultPart } from 'indelible/message'
 import { groupedNumber } from '../terminal/screen.ts'
 
@@ -51,7 +51,7 @@ const partLines = (part: Part, result: ToolResultPart | undefined): readonly str
     }
     case 'tool_call': {
       const given = jsonIn(part.arguments)
-      const args = given === undefined ? part.arguments : JSON.stringify(given, undefined, 2)
+      const args = given === undefined || isTooDeep(given) ? part.arguments : JSON.stringify(given, undefined, 2)
       const end = result === undefined ? ['*(no result)*'] : resultLines(result)
       return folded(`${part.name}(${shortened(part.arguments)})${result?.isError === true ? ': error' : ''}`, [
         ...fenced(args, given === undefined ? '' : 'json'),

@@ -1,6 +1,6 @@
 /** Shows one whole message as lines for people. */
 import type { Range, View } from 'indelible/history'
-import { isLeft, parseJson } from 'indelible/internal/json'
+import { isLeft, isTooDeep, parseJson } from 'indelible/internal/json'
 import { estimateTokens } from 'indelible/context'
 import type { pairCalls, Message, Part, ResultPart } from 'indelible/message'
 import type { Note } from 'indelible/internal/notes'
@@ -101,7 +101,7 @@ function* partLines(part: Part | ResultPart, full: boolean): Generator<string> {
 /** JSON text indented; other text as lines. */
 const jsonOrText = (text: string): readonly string[] => {
   const parsed = parseJson(text)
-  if (isLeft(parsed)) return text.split('\n')
+  if (isLeft(parsed) || isTooDeep(parsed.right)) return text.split('\n')
   const value = parsed.right
   // A multi-line text in an argument is shown as text, without escapes.
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

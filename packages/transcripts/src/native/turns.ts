@@ -4,7 +4,7 @@
  * The conversation is settled first. Content that no provider accepts, or that the program keeps
  * elsewhere, is left out or becomes text; each such change is a loss.
  */
-import { isObject, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/internal/json'
+import { isObject, isTooDeep, parseJson, isLeft, type Json, type JsonObject, type Path } from 'indelible/internal/json'
 import type { Loss } from 'indelible/codecs'
 import {
   mend,
@@ -331,7 +331,7 @@ const nameOf = (name: string): string => {
 
 const valueOf = (text: string): Json | undefined => {
   const parsed = parseJson(text === '' ? '{}' : text.toWellFormed())
-  return isLeft(parsed) ? undefined : (parsed.right as Json)
+  return isLeft(parsed) || isTooDeep(parsed.right) ? undefined : (parsed.right as Json)
 }
 
 /**
