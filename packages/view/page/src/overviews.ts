@@ -1,5 +1,5 @@
 /** What lists show of sessions beside their descriptions, as it comes from the server. */
-import { signal } from '@preact/signals'
+import { signal, type Signal } from '@preact/signals'
 import { mostOverviews, type Overview, type ViewedSession } from '../../src/protocol.ts'
 import type { SessionRecord } from './record.ts'
 import { oneLine, timeText } from './format-text.ts'
@@ -7,7 +7,7 @@ import type { Source } from './source.ts'
 import { titleOf } from './title.ts'
 
 /** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
-export const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
+export const overviews: Signal<ReadonlyMap<string, Overview>> = signal(new Map())
 let requestedOverviews: { readonly list: object; readonly ids: Set<string> } | undefined
 
 /** Sessions have grown: their overviews are asked for again. */

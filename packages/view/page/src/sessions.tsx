@@ -1,13 +1,10 @@
 /** All sessions of a store. */
 import { effect, signal, useSignal, type Signal } from '@preact/signals'
-import { isArray, isObject } from 'indelible/internal/json'
-import type { Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
-import type { FoundMessage } from '../../src/protocol.ts'
+import type { FoundMessage, Overview, SessionList, ViewedSession } from '../../src/protocol.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Button, Choice, SearchField } from './controls.tsx'
 import { useKeyActions } from './key-actions.ts'
-import { memoizeByKey } from './memo.ts'
 import { displayNameOf, erasedText, fetchOverviews, overviews } from './overviews.ts'
 import { Facts } from './field.tsx'
 import { hrefOf } from './route.ts'
@@ -23,20 +20,28 @@ import {
   visibleText,
   timeText,
 } from './format-text.ts'
+import {
+  alikeIn,
+  factsOf,
+  hostsOf,
+  inOrder,
+  keyOf,
+  linesOf,
+  matches,
+  modelsIn,
+  parentsIn,
+  programOf,
+  projectsIn,
+  tokensOf,
+  treeOf,
+  type Order,
+  type Row,
+  type SearchState,
+} from './session-list.ts'
 import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf, useTitle } from './title.ts'
-import {
-  ancestryOf,
-  importedFrom,
-  namesOf,
-  parentIdOf,
-  projectIn,
-  tokensOf as knownTokensOf,
-  workFolderOf,
-} from '../../src/texts/about.ts'
+import { workFolderOf } from '../../src/texts/about.ts'
 import { useVirtual } from './virtual.ts'
-
-type Order = 'appended' | 'created' | 'messages' | 'title' | 'tokens' | 'money'
 
 const orders: readonly (readonly [Order, string])[] = [
   ['appended', 'Last activity'],
@@ -328,62 +333,6 @@ export const Sessions = ({ source, list, place, fault }: SessionsProps): VNode =
   )
 }
 
-type Line =
-  | { readonly type: 'session'; readonly row: Row }
-  | { readonly type: 'hit'; readonly hit: FoundMessage }
-  | { readonly type: 'heading'; readonly text: string }
-
-const keyOf = (line: Line | undefined): string | undefined =>
-  line === undefined
-    ? undefined
-    : line.type === 'session'
-      ? line.row.session.id
-      : line.type === 'hit'
-        ? `${line.hit.session}\n${line.hit.position}`
-        : `\n${line.text}`
-
-const linesOf = (
-  rows: readonly Row[],
-  { hits, state, fault, more }: SearchState,
-  groupOf: ((session: ViewedSession) => string) | undefined,
-): readonly Line[] => {
-  const sessions: Line[] = []
-  for (const [name, group] of groupOf === undefined
-    ? [['', rows] as const]
-    : Map.groupBy(rows, ({ session }) => groupOf(session))) {
-    if (groupOf !== undefined)
-      sessions.push({
-        type: 'heading',
-        text: `${name === '' ? 'Not known' : name} · ${countText(group.length, 'session')}`,
-      })
-    for (const row of group) sessions.push({ type: 'session', row })
-  }
-  if (state === 'none') return sessions
-  return [
-    ...sessions,
-    {
-      type: 'heading',
-      text:
-        fault !== undefined
-          ? `The messages could not be searched: ${fault}`
-          : state === 'busy'
-            ? 'Searching the messages…'
-            : hits.length === 0
-              ? 'No message has these words'
-              : `Found in ${countText(hits.length, 'message')}${more === undefined ? '' : ' and more'}`,
-    },
-    ...hits.map((hit): Line => ({ type: 'hit', hit })),
-  ]
-}
-
-interface SearchState {
-  readonly state: 'none' | 'busy' | 'done'
-  readonly hits: readonly FoundMessage[]
-  /** Why they could not be searched. */
-  readonly fault?: string
-  readonly more?: () => void
-}
-
 /** So long after the last key the messages are searched. */
 const typingPause = 120
 const fewestLetters = 2
@@ -534,30 +483,6 @@ const rowFacts = (session: ViewedSession, overview: Overview | undefined, projec
   )
 }
 
-/** The names of the sessions' projects, in which they differ; empty if a file does not say it. Cost: O(sessions) once. */
-const projectsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string) => {
-  const folders = new Set(sessions.flatMap((session) => workFolderOf(session) ?? []))
-  const alike = Map.groupBy(folders, (folder) => projectIn(folder))
-  const names = new Map(Array.from(folders, (folder) => [folder, projectIn(folder, alike.get(projectIn(folder)))]))
-  return (session) => names.get(workFolderOf(session) ?? '') ?? ''
-}
-
-/** The program that a session was recorded or imported from; empty if that is not known. */
-const programOf = (session: ViewedSession): string => {
-  const program = importedFrom(session)['program'] ?? session.metadata['client']
-  return typeof program === 'string' ? oneLine(program, 40) : ''
-}
-
-/** Whether several sessions have the name of one. Cost: O(sessions) once. */
-const alikeIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => boolean) => {
-  const counts = new Map<string, number>()
-  for (const session of sessions) {
-    const name = displayNameOf(session)
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-  }
-  return (session) => (counts.get(displayNameOf(session)) ?? 0) > 1
-}
-
 /** The end of a long id, in which recorded sessions of the same first words differ. */
 const shortId = (id: string): string => visibleText(id.length > 24 ? `…${id.slice(-16)}` : id)
 
@@ -604,120 +529,4 @@ const marksOf = (
     [sealed === true, 'sealed', 'Nothing can be appended to it'],
   ]
   return marks.flatMap(([isThere, mark, why]) => (isThere ? [[mark, why] as const] : []))
-}
-
-interface Row {
-  readonly session: ViewedSession
-  readonly depth: number
-}
-
-/** What a session is found and ordered by. */
-const factsOf = memoizeByKey((session: ViewedSession) => {
-  const title = titleOf(session)
-  const tokens = session.tokens === undefined ? undefined : knownTokensOf(session)
-  const text =
-    `${session.id} ${title} ${workFolderOf(session) ?? ''} ${programOf(session)} ${hostsOf(session).join(' ')}`.toLowerCase()
-  return { title, text, activity: activityOf(session), tokens }
-})
-
-/** The tokens of its own calls; of an encrypted session as its overview has them. */
-const tokensOf = (session: ViewedSession, overview: Overview | undefined): number => {
-  const { input, output } = overview?.own ?? overview ?? { input: 0, output: 0 }
-  return factsOf(session).tokens ?? input + output
-}
-
-const overviewText = memoizeByKey(({ words, models }: Overview) => `${words} ${models.join(' ')}`.toLowerCase())
-
-const inOrder = (
-  sessions: readonly ViewedSession[],
-  order: Order,
-  known: ReadonlyMap<string, Overview>,
-): readonly ViewedSession[] => {
-  const { compare } = new Intl.Collator()
-  if (order === 'title') return sessions.toSorted((a, b) => compare(factsOf(a).title, factsOf(b).title))
-  const spent = ({ id }: ViewedSession): Overview['own'] => known.get(id)?.own ?? known.get(id)
-  const values: { readonly [order in Exclude<Order, 'title'>]: (session: ViewedSession) => number } = {
-    appended: (session) => factsOf(session).activity,
-    created: ({ created }) => created,
-    messages: ({ len }) => len,
-    tokens: (session) => tokensOf(session, known.get(session.id)),
-    money: (session) => spent(session)?.dollars ?? -1,
-  }
-  const value = values[order]
-  return sessions
-    .map((session) => ({ session, value: value(session) }))
-    .toSorted((a, b) => b.value - a.value)
-    .map(({ session }) => session)
-}
-
-interface Wanted {
-  readonly words: string
-  /** The earliest last activity. */
-  readonly oldest: number
-  readonly cost: number
-  readonly model: string
-  readonly host: string
-}
-
-const matches = (
-  session: ViewedSession,
-  overview: Overview | undefined,
-  { words, oldest, cost, model, host }: Wanted,
-): boolean => {
-  const { text, activity } = factsOf(session)
-  if (activity < oldest || (host !== '' && !hostsOf(session).includes(host))) return false
-  if (cost > 0 && ((overview?.own ?? overview)?.dollars ?? 0) < cost) return false
-  if (model !== '' && !modelsOf(session, overview).includes(model)) return false
-  const more = overview === undefined ? '' : overviewText(overview)
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word) || more.includes(word))
-}
-
-/** The machines that a session was sent from (`indelible keep --to`), as its metadata has them. */
-const hostsOf = ({ metadata: { host, keptFrom } }: ViewedSession): readonly string[] => {
-  const sent = isArray(keptFrom) ? keptFrom.map((one: unknown) => (isObject(one) ? one['host'] : undefined)) : []
-  return [host, ...sent].flatMap((name) => (typeof name === 'string' && name !== '' ? name : []))
-}
-
-/** The models of a session's calls; before its overview has come, those that its file names. */
-const modelsOf = (session: ViewedSession, overview: Overview | undefined): readonly string[] => {
-  const named = importedFrom(session)['models']
-  return overview?.models ?? (isArray(named) ? named.filter((one) => typeof one === 'string') : [])
-}
-
-const modelsIn = (sessions: readonly ViewedSession[], known: ReadonlyMap<string, Overview>): readonly string[] => [
-  ...new Set(sessions.flatMap((session) => modelsOf(session, known.get(session.id)))),
-]
-
-/** The session that each was forked from, or whose sub-agent it is. Cost: O(sessions) once. */
-const parentsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string | undefined) => {
-  const byName = new Map(sessions.toReversed().flatMap((one) => namesOf(one).map((name) => [name, one.id] as const)))
-  return (session) => session.forkedFrom?.id ?? byName.get(parentIdOf(session) ?? '')
-}
-
-/** Forks and sub-agents below the session that they come from. A circle of parents is flat. */
-const treeOf = (
-  sessions: readonly ViewedSession[],
-  parentOf: (session: ViewedSession) => string | undefined,
-): readonly Row[] => {
-  const there = new Map(sessions.map((session) => [session.id, session]))
-  const parentOfId = (id: string): string | undefined => there.get(id) && parentOf(there.get(id) as ViewedSession)
-  const children = new Map<string, ViewedSession[]>()
-  const roots: ViewedSession[] = []
-  for (const session of sessions) {
-    const parent = parentOf(session)
-    if (parent === undefined || !there.has(parent) || ancestryOf(parent, parentOfId).includes(session.id))
-      roots.push(session)
-    else children.set(parent, [...(children.get(parent) ?? []), session])
-  }
-  const rows: Row[] = []
-  const stack: Row[] = roots.toReversed().map((session) => ({ session, depth: 0 }))
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { session, depth } = next
-    rows.push(next)
-    for (const child of (children.get(session.id) ?? []).toReversed()) stack.push({ session: child, depth: depth + 1 })
-  }
-  return rows
 }
