@@ -221,7 +221,7 @@ const CallBar = ({ record, bar, most, isDearest, isHere, within, point }: CallBa
   const states = [
     isDearest ? ' dearest' : '',
     isHere ? ' here' : '',
-    of.some(({ failed }) => failed !== undefined) ? ' failed' : of.some(isEmpty) ? ' empty' : '',
+    of.some(({ failed }) => failed !== undefined) ? ' glance-failed' : of.some(isEmpty) ? ' empty' : '',
   ]
   return (
     <a
@@ -336,7 +336,7 @@ const legendOf = (figures: readonly CallFigures[], hasBeside: boolean): Paramete
         ] as const,
     ),
     [figures.some(({ broke }) => broke !== undefined), <b class="broke" />, 'cache break'],
-    [figures.some(({ failed }) => failed !== undefined), <i class="level failed-call" />, 'failed'],
+    [figures.some(({ failed }) => failed !== undefined), <i class="level legend-failed" />, 'failed'],
     [figures.some(isEmpty), <i class="level empty-call" />, 'without token counts'],
     [figures.some(({ repeats }) => repeats !== undefined), <b class="repeats" />, 'repeats a failed call'],
     [

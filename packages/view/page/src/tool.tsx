@@ -34,7 +34,7 @@ export const Call = ({ id, part, name, result: found, took }: CallProps): VNode 
   const open = isOpen(name)
   const agent = subAgents.value.get(part)
   return (
-    <div class={`call${failed ? ' failed' : ''}${open ? ' open' : ''}`}>
+    <div class={`call${failed ? ' call-failed' : ''}${open ? ' open' : ''}`}>
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="tool-name">{oneLine(part.name, 60)}</span>
         <span class="tool-gist">{callGist(part.arguments)}</span>
@@ -87,7 +87,7 @@ export const LoneResult = ({ part, name }: { readonly part: ToolResultPart; read
   const open = isOpen(name)
   const [first] = part.content
   return (
-    <div class={`call${part.isError === true ? ' failed' : ''}${open ? ' open' : ''}`}>
+    <div class={`call${part.isError === true ? ' call-failed' : ''}${open ? ' open' : ''}`}>
       <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
         <span class="fold-label">Result{part.name === undefined ? '' : ` of ${oneLine(part.name, 40)}`}</span>
         <span class="tool-gist">{first?.type === 'text' ? oneLine(first.text, 160) : ''}</span>
