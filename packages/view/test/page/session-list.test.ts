@@ -1,6 +1,6 @@
 /** The list of sessions: its order, which of them match, its tree and its lines. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { displayNameOf, overviews } from '../../page/src/overviews.ts'
+import { displayNameOf, overviews } from '../../page/src/data/overviews.ts'
 import {
   alikeIn,
   inOrder,
@@ -14,7 +14,7 @@ import {
   treeOf,
   type Order,
   type SessionFilter,
-} from '../../page/src/session-list.ts'
+} from '../../page/src/list/session-list.ts'
 import type { Overview, ViewedSession } from '../../src/protocol.ts'
 
 const session = (id: string, fields: Partial<ViewedSession> = {}): ViewedSession => ({
