@@ -174,11 +174,14 @@ export class Loop {
     return ended
   }
 
-  /** @param begun receives the handlers that have begun */
+  /** @param begun receives the handlers that have begun, and those without `begin`: each gets `end` */
   async #begin(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
-      if (handler.begin === undefined) continue
+      if (handler.begin === undefined) {
+        begun.push(handler)
+        continue
+      }
       const asked = askHandler(() => handler.begin?.(stop), { milliseconds: Infinity, clock: this.#options.clock }) // no timeout: it may wait for a lease
       const refused = await Promise.race([asked, untilCut(this.#control.signal)])
       if (refused === 'cut') {
