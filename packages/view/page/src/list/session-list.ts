@@ -220,7 +220,11 @@ export const treeOf = (
     const parent = parentOf(session)
     if (parent === undefined || !there.has(parent) || ancestryOf(parent, parentOfId).includes(session.id))
       roots.push(session)
-    else children.set(parent, [...(children.get(parent) ?? []), session])
+    else {
+      const others = children.get(parent)
+      if (others === undefined) children.set(parent, [session])
+      else others.push(session)
+    }
   }
   const rows: Row[] = []
   const stack: Row[] = roots.toReversed().map((session) => ({ session, depth: 0 }))
