@@ -1,4 +1,23 @@
-/** Finds the recorded conversation that a request continues. */
+/**
+ * Finds the recorded conversation that a request continues: a call belongs to the first session that one of these finds.
+ *
+ * 1. `#byResponse`         The request names an answer, or a conversation that its provider keeps: the session that has it. If
+ *                          messages follow there, the same question may wait in a session for its answer: that one. Otherwise
+ *                          they are retracted in the caller's own conversation, and the call goes to a fork in all others.
+ * 2. `#byName`             The host names the session: that one, whatever the request shares with others.
+ * 3. `#byMovedBeginning`   No session begins as the request does up to an answer, but exactly one has one of its last answers
+ *                          with all that comes before, except for changed system messages or oldest messages left out.
+ * 4. `#byCompaction`       The request continues no session as a whole, but has the last answer of a session that the client
+ *                          gives the same name: it is the client's own compaction (`compaction.ts`).
+ * 5. `#byLongest`          The session that shares most of the first messages. If all of it: that one, but a fork if the client
+ *                          names another conversation. If they share an answer and differ later: that one, rewound, if it
+ *                          is the client's own, else a fork.
+ * 6. `#fresh`              Otherwise a new session. So two conversations that begin with the same question stay apart.
+ *
+ * The order matters. Names come before contents. 3 and 4 come before 5, whose shared beginning may be no more than the system
+ * message, or a question that other conversations begin with, too. A call must never go to the session of another
+ * conversation, so where two fit in 3, neither is taken.
+ */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, present } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
@@ -55,6 +74,19 @@ interface Match {
   readonly len: number
 }
 
+/** A request to find the conversation of. What several strategies compare is computed once, and only if one needs it. */
+interface Search {
+  readonly asked: ParsedRequest
+  /** Its messages. */
+  readonly given: readonly Message[]
+  /** The session id that the host names. */
+  readonly named: string | undefined
+  /** The digests of all its beginnings. */
+  readonly chain: () => readonly string[]
+  /** The recorded conversation with the most of its first messages, and whether these have an answer or a whole compaction. */
+  readonly longest: () => Promise<{ readonly match: Match | undefined; readonly isAnswered: boolean }>
+}
+
 /** Who sends a request. */
 type Asker = Partial<Pick<ParsedRequest, 'client' | 'caller'>>
 
@@ -77,7 +109,14 @@ export class Conversations {
 
   /** The session for a request. Sessions that can't be read are skipped and reported. */
   async find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
-    const found = await this.#find(asked, given, named)
+    const chain = memoize(() => chainOf(given))
+    const longest = memoize(async () => {
+      const match = await this.#longest(chain(), asked)
+      const isAnswered =
+        match !== undefined && (match.conversation.isCompactedIn(match.len) || hasAnswer(given, match.len))
+      return { match, isAnswered }
+    })
+    const found = await this.#find({ asked, given, named, chain, longest })
     const { session, len } = found.conversation
     if (found.from === len) found.conversation.caller = asked.caller
     for (const [id, reason] of this.#unread) {
@@ -89,7 +128,18 @@ export class Conversations {
     return found
   }
 
-  async #find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
+  async #find(search: Search): Promise<FoundConversation> {
+    const strategies = [this.#byResponse, this.#byName, this.#byMovedBeginning, this.#byCompaction, this.#byLongest]
+    for (const strategy of strategies) {
+      const found = await strategy.call(this, search)
+      if (found !== undefined) return found
+    }
+    const conversation = await this.#fresh(search.asked, search.given)
+    return { conversation, from: 0, taken: 0 }
+  }
+
+  /** The conversation with the answer, or under the provider's name, that the request continues. */
+  async #byResponse({ asked, given }: Search): Promise<FoundConversation | undefined> {
     for (const key of [asked.previous, asked.conversation && providerKeyOf(asked.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
@@ -106,30 +156,35 @@ export class Conversations {
         return { conversation: found, from: len, taken: 0 }
       }
     }
-    const chain = chainOf(given)
-    if (named !== undefined) {
-      const conversation = await this.#named(named, asked, given)
-      if (conversation !== undefined) {
-        const shared = sharedFrom(0, conversation, chain)
-        const isAnswered = given.slice(0, shared).some(({ role }) => role === 'assistant')
-        const moved = isAnswered ? undefined : await this.#moved(asked, given, conversation)
-        return moved ?? { conversation, from: shared, taken: shared }
-      }
-    }
-    const match = await this.#longest(chain, asked)
-    const isAnswered =
-      match !== undefined &&
-      (match.conversation.isCompactedIn(match.len) ||
-        given.slice(0, match.len).some(({ role }) => role === 'assistant'))
-    if (!isAnswered) {
-      const moved = await this.#moved(asked, given, undefined)
-      if (moved !== undefined) return moved
-    }
-    if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {
-      const compacted = await this.#compacted(asked.client, asked, given, chain)
-      if (compacted !== undefined) return compacted
-    }
-    if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
+    return undefined
+  }
+
+  /** The session that the host names, created if missing. One that has ended or can't be read is skipped. */
+  async #byName({ asked, given, named, chain }: Search): Promise<FoundConversation | undefined> {
+    const conversation = named === undefined ? undefined : await this.#named(named, asked, given)
+    if (conversation === undefined) return undefined
+    const shared = sharedFrom(0, conversation, chain())
+    const moved = hasAnswer(given, shared) ? undefined : await this.#moved(asked, given, conversation)
+    return moved ?? { conversation, from: shared, taken: shared }
+  }
+
+  /** The conversation with one of the request's last answers, if none begins as the request does up to an answer. */
+  async #byMovedBeginning({ asked, given, longest }: Search): Promise<FoundConversation | undefined> {
+    const { isAnswered } = await longest()
+    return isAnswered ? undefined : this.#moved(asked, given, undefined)
+  }
+
+  /** The client's own conversation that the request is a compaction of, if it does not continue a whole one. */
+  async #byCompaction({ asked, given, chain, longest }: Search): Promise<FoundConversation | undefined> {
+    const { match } = await longest()
+    if (asked.client === undefined || (match !== undefined && match.len === match.conversation.len)) return undefined
+    return this.#compacted(asked.client, asked, given, chain())
+  }
+
+  /** The conversation with the most of the request's first messages, or a fork of it. */
+  async #byLongest({ asked, given, chain, longest }: Search): Promise<FoundConversation | undefined> {
+    const { match, isAnswered } = await longest()
+    if (match === undefined) return undefined
     const { conversation, len } = match
     const found = { conversation, from: len, taken: len }
     // A different conversation that begins with all of it, such as a sub-agent with its parent's history, is a fork.
@@ -139,18 +194,13 @@ export class Conversations {
     // They share no answer and then differ: two conversations that begin alike, even under the same name.
     const isOwn =
       asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
-    if (!isAnswered && !(isOwn && len === given.length))
-      return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
+    if (!isAnswered && !(isOwn && len === given.length)) return undefined
     const edit = editOf(conversation, given, len)
     // The client has rewound its own conversation. A client that only knows the name gets a separate session,
     // and so does one that continues retracted messages: those are two conversations under one name.
-    if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
+    if (isOwn && !conversation.hasLeft(chain())) return { ...found, ...present({ edit }) }
     const forked = await this.forked(conversation, len, asked)
-    return {
-      ...found,
-      conversation: forked,
-      ...present({ edit, original: conversation.last }),
-    }
+    return { ...found, conversation: forked, ...present({ edit, original: conversation.last }) }
   }
 
   /**
@@ -547,6 +597,15 @@ const bestOf = (matches: readonly Match[], { client, caller }: Asker): Match | u
     (conversation.len === len ? 4 : 0) +
     (conversation.caller === caller ? 1 : 0)
   return matches.toSorted((one, other) => score(other) - score(one))[0]
+}
+
+/** Whether the first `len` messages have an answer. */
+const hasAnswer = (messages: readonly Message[], len: number): boolean =>
+  messages.slice(0, len).some(({ role }) => role === 'assistant')
+
+const memoize = <Value>(compute: () => Value): (() => Value) => {
+  let known: { readonly value: Value } | undefined
+  return () => (known ??= { value: compute() }).value
 }
 
 /** The number of messages that a chain shares with a conversation; at least `from`. */
