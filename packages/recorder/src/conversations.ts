@@ -1,22 +1,23 @@
 /**
  * Finds the recorded conversation that a request continues: a call belongs to the first session that one of these finds.
  *
- * 1. `#byResponse`         The request names an answer, or a conversation that its provider keeps: the session that has it. If
- *                          messages follow there, the same question may wait in a session for its answer: that one. Otherwise
- *                          they are retracted in the caller's own conversation, and the call goes to a fork in all others.
- * 2. `#byName`             The host names the session: that one, whatever the request shares with others.
- * 3. `#byMovedBeginning`   No session begins as the request does up to an answer, but exactly one has one of its last answers
- *                          with all that comes before, except for changed system messages or oldest messages left out.
- * 4. `#byCompaction`       The request continues no session as a whole, but has the last answer of a session that the client
- *                          gives the same name: it is the client's own compaction (`compaction.ts`).
- * 5. `#byLongest`          The session that shares most of the first messages. If all of it: that one, but a fork if the client
- *                          names another conversation. If they share an answer and differ later: that one, rewound, if it
- *                          is the client's own, else a fork.
- * 6. `#fresh`              Otherwise a new session. So two conversations that begin with the same question stay apart.
+ * 1. `#byResponse`        The request names an answer, or a conversation that its provider keeps: the session that has it. If
+ *                         messages follow there, the same question may wait in a session for its answer: that one. Else they
+ *                         are retracted, if the provider's name and the credentials are the same; otherwise it is a fork.
+ * 2. `#byName`            The host names the session: that one, whatever the request shares with others.
+ * 3. `#byMovedBeginning`  No session begins as the request does up to an answer, but exactly one of the client's has one of its
+ *                         last answers with all that comes before, except for changed system messages or oldest messages left
+ *                         out: that one, or a fork for another agent.
+ * 4. `#byCompaction`      The request has all of no session, but the last answer of one with the client's name for the
+ *                         conversation: that one, with the client's own compaction (`compaction.ts`).
+ * 5. `#byLongest`         The session that shares most of the first messages. If the request has all of it: that one, unless
+ *                         the client names another conversation. If they share an answer: that one, rewound, if it has the
+ *                         client's name and credentials, else a fork. It is also rewound if it begins with the whole request.
+ * 6. `#fresh`             A new session.
  *
- * The order matters. Names come before contents. 3 and 4 come before 5, whose shared beginning may be no more than the system
- * message, or a question that other conversations begin with, too. A call must never go to the session of another
- * conversation, so where two fit in 3, neither is taken.
+ * The order matters. What a request names comes before what it contains. 3 and 4 come before 5, because what the longest
+ * beginning has may be no more than a system message, or a question that other conversations begin with, too. A call must
+ * never go to the session of another conversation: where two fit, 3 takes neither, and 5 takes none for a question alone.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, present } from 'indelible/internal/json'
@@ -26,11 +27,22 @@ import { createSession, forkSession } from 'indelible/session'
 import { keepSums } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
 import { beginningEdit, editOf, type Edit } from './cache-break.ts'
-import { compactionOf, isInstruction, setupLength, type Compaction } from './compaction.ts'
+import { compactionOf, setupLength, type Compaction } from './compaction.ts'
+import {
+  bestOf,
+  hasAnswer,
+  hasSameSetup,
+  maxCandidates,
+  sharedFrom,
+  startOf,
+  type Asker,
+  type Match,
+} from './conversation-match.ts'
 import { Conversation, openConversation, problem, type RecordFault, type SentBefore } from './conversation.ts'
-import { chainOf, identityOf, linkDigest } from './identity.ts'
-import { Places, type PlaceKey } from './places.ts'
+import { chainOf, identityOf } from './identity.ts'
+import { exchangeKey, marksUpTo, Places, providerKeyOf, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
+import { forkId, newId, titleOf } from './session-name.ts'
 import type { ParsedRequest } from './wire.ts'
 
 /** The number of sessions to keep open. */
@@ -68,12 +80,6 @@ export interface Unread {
   readonly reason: string
 }
 
-/** A conversation, and the number of messages that it shares with a request. */
-interface Match {
-  readonly conversation: Conversation
-  readonly len: number
-}
-
 /** A request to find the conversation of. What several strategies compare is computed once, and only if one needs it. */
 interface Search {
   readonly asked: ParsedRequest
@@ -86,9 +92,6 @@ interface Search {
   /** The recorded conversation with the most of its first messages, and whether these have an answer or a whole compaction. */
   readonly longest: () => Promise<{ readonly match: Match | undefined; readonly isAnswered: boolean }>
 }
-
-/** Who sends a request. */
-type Asker = Partial<Pick<ParsedRequest, 'client' | 'caller'>>
 
 /** Finds, creates and forks conversations, and keeps the most recently used ones open. */
 export class Conversations {
@@ -480,7 +483,7 @@ export class Conversations {
   async forked(from: Conversation, len: number, { client, folder }: ParsedRequest): Promise<Conversation> {
     const { id } = from.session
     const at = from.recordAt(len)
-    const to = `${id.replace(/\.fork-[0-9a-f]+$/, '')}.fork-${randomHex()}`
+    const to = forkId(id)
     const { client: _of, ...metadata } = from.session.metadata()
     const forked = await forkSession(this.#store, id, {
       id: to,
@@ -555,106 +558,7 @@ const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
 /** Whether a session accepts no more appends. */
 export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
-/** The index key of a conversation that its provider stores, among those of responses. */
-export const providerKeyOf = (conversation: string): string => `conversation:${conversation}`
-
-/** The index key of an answer and the message before it. */
-const exchangeKey = (before: string, answer: string): PlaceKey => `a:${linkDigest(before, answer)}`
-
-/**
- * The index in a conversation at which it last has a run of messages; undefined if it has none. Of more than 32 places
- * with the run's last message only the latest are compared, so that a conversation of equal messages takes no longer.
- */
-const startOf = (conversation: Conversation, run: readonly string[]): number | undefined => {
-  const identities: string[] = []
-  const identityAt = (index: number): string => (identities[index] ??= conversation.identityAt(index))
-  let compared = 0
-  for (let start = conversation.len - run.length; start >= 0 && compared < maxCandidates; start--) {
-    if (identityAt(start + run.length - 1) !== run.at(-1)) continue
-    if (run.every((identity, index) => identityAt(start + index) === identity)) return start
-    compared++
-  }
-  return undefined
-}
-
-/** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
-const marksUpTo = (len: number): readonly number[] => {
-  const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
-  for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
-  return marks
-}
-
-/** The most conversations with the same beginning to compare, latest first. */
-const maxCandidates = 32
-
-/**
- * Of conversations that share as many messages, the one that the asker continues: two conversations can begin with
- * the same question and the same answer. First of its own name, then without later messages, then of its credentials.
- */
-const bestOf = (matches: readonly Match[], { client, caller }: Asker): Match | undefined => {
-  const score = ({ conversation, len }: Match): number =>
-    (conversation.client !== client ? 0 : client === undefined ? 2 : 8) +
-    (conversation.len === len ? 4 : 0) +
-    (conversation.caller === caller ? 1 : 0)
-  return matches.toSorted((one, other) => score(other) - score(one))[0]
-}
-
-/** Whether the first `len` messages have an answer. */
-const hasAnswer = (messages: readonly Message[], len: number): boolean =>
-  messages.slice(0, len).some(({ role }) => role === 'assistant')
-
 const memoize = <Value>(compute: () => Value): (() => Value) => {
   let known: { readonly value: Value } | undefined
   return () => (known ??= { value: compute() }).value
 }
-
-/** The number of messages that a chain shares with a conversation; at least `from`. */
-export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
-  let shared = from
-  while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
-  return shared
-}
-
-/** Whether a request has the tools or the system text of a conversation, or the same system messages. */
-const hasSameSetup = (
-  conversation: Conversation,
-  { system, tools }: ParsedRequest,
-  given: readonly Message[],
-): boolean => {
-  const before = lastDetails(conversation.session)
-  if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
-  if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const told = new Set(given.filter(isInstruction).map(identityOf))
-  const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
-  const others = first.flatMap((message) =>
-    message !== undefined && isInstruction(message) ? [message as Message] : [],
-  )
-  if (others.some((message) => told.has(identityOf(message)))) return true
-  return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
-}
-
-/** The characters of a title. */
-const mostTitle = 80
-
-/** The user's first line, cut after a word. Text inside an element is the client's own, such as `<environment>`. */
-const titleOf = (messages: readonly Message[]): string | undefined => {
-  const texts = messages
-    .filter(({ role }) => role === 'user')
-    .flatMap(({ content }) => content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : [])))
-    .filter((text) => text !== '')
-  const text = texts.find((one) => !/^<([\w-]+)>[^]*<\/\1>$/.test(one)) ?? texts[0]
-  const line = text?.split('\n')[0]?.trimEnd()
-  if (line === undefined || line.length <= mostTitle) return line?.toWellFormed()
-  const cut = line.slice(0, mostTitle - 1)
-  const words = /\s/.test(line.charAt(mostTitle - 1)) ? cut : cut.replace(/\s+\S*$/, '')
-  return `${words.trimEnd().toWellFormed()}…`
-}
-
-const newId = ({ client }: ParsedRequest): string => {
-  const name = client?.replaceAll(/[^\w.:-]/g, '-').slice(0, 100)
-  return name === undefined || name === '' ? `recorded-${randomHex()}` : `${name}-${randomHex()}`
-}
-
-declare const crypto: { readonly randomUUID: () => string }
-
-const randomHex = (): string => crypto.randomUUID().slice(0, 8)
