@@ -61,12 +61,12 @@ export const startOf = (conversation: Conversation, run: readonly string[]): num
 export const hasSameSetup = (
   conversation: Conversation,
   { system, tools }: ParsedRequest,
-  given: readonly Message[],
+  messages: readonly Message[],
 ): boolean => {
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
   if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const told = new Set(given.filter(isInstruction).map(identityOf))
+  const told = new Set(messages.filter(isInstruction).map(identityOf))
   const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
   const others = first.flatMap((message) =>
     message !== undefined && isInstruction(message) ? [message as Message] : [],

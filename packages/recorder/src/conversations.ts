@@ -82,9 +82,8 @@ export interface Unread {
 
 /** A request to find the conversation of. What several strategies compare is computed once, and only if one needs it. */
 interface Search {
-  readonly asked: ParsedRequest
-  /** Its messages. */
-  readonly given: readonly Message[]
+  readonly request: ParsedRequest
+  readonly messages: readonly Message[]
   /** The session id that the host names. */
   readonly named: string | undefined
   /** The digests of all its beginnings. */
@@ -111,17 +110,21 @@ export class Conversations {
   }
 
   /** The session for a request. Sessions that can't be read are skipped and reported. */
-  async find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
-    const chain = memoize(() => chainOf(given))
+  async find(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    named: string | undefined,
+  ): Promise<FoundConversation> {
+    const chain = memoize(() => chainOf(messages))
     const longest = memoize(async () => {
-      const match = await this.#longest(chain(), asked)
+      const match = await this.#longest(chain(), request)
       const isAnswered =
-        match !== undefined && (match.conversation.isCompactedIn(match.len) || hasAnswer(given, match.len))
+        match !== undefined && (match.conversation.isCompactedIn(match.len) || hasAnswer(messages, match.len))
       return { match, isAnswered }
     })
-    const found = await this.#find({ asked, given, named, chain, longest })
+    const found = await this.#find({ request, messages, named, chain, longest })
     const { session, len } = found.conversation
-    if (found.from === len) found.conversation.caller = asked.caller
+    if (found.from === len) found.conversation.caller = request.caller
     for (const [id, reason] of this.#unread) {
       if (reason === undefined) continue
       this.#unread.set(id, undefined)
@@ -137,25 +140,25 @@ export class Conversations {
       const found = await strategy.call(this, search)
       if (found !== undefined) return found
     }
-    const conversation = await this.#fresh(search.asked, search.given)
+    const conversation = await this.#fresh(search.request, search.messages)
     return { conversation, from: 0, taken: 0 }
   }
 
   /** The conversation with the answer, or under the provider's name, that the request continues. */
-  async #byResponse({ asked, given }: Search): Promise<FoundConversation | undefined> {
-    for (const key of [asked.previous, asked.conversation && providerKeyOf(asked.conversation)]) {
+  async #byResponse({ request, messages }: Search): Promise<FoundConversation | undefined> {
+    for (const key of [request.previous, request.conversation && providerKeyOf(request.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session, len)
         if (conversation === undefined || conversation.len < len) continue
         // Indexed before it was recorded, so that another answer may be there.
-        if (key === asked.previous && !conversation.isAnswer(len - 1, key)) continue
+        if (key === request.previous && !conversation.isAnswer(len - 1, key)) continue
         // The messages after it were sent but not answered, so the provider does not have them.
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
-        const before = await this.#askedBefore(conversation, len, given)
+        const before = await this.#askedBefore(conversation, len, messages)
         if (before !== undefined) return before
-        const isOwn = key !== asked.previous && conversation.caller === asked.caller
-        const found = isOwn ? conversation : await this.forked(conversation, len, asked)
+        const isOwn = key !== request.previous && conversation.caller === request.caller
+        const found = isOwn ? conversation : await this.forked(conversation, len, request)
         return { conversation: found, from: len, taken: 0 }
       }
     }
@@ -163,46 +166,46 @@ export class Conversations {
   }
 
   /** The session that the host names, created if missing. One that has ended or can't be read is skipped. */
-  async #byName({ asked, given, named, chain }: Search): Promise<FoundConversation | undefined> {
-    const conversation = named === undefined ? undefined : await this.#named(named, asked, given)
+  async #byName({ request, messages, named, chain }: Search): Promise<FoundConversation | undefined> {
+    const conversation = named === undefined ? undefined : await this.#named(named, request, messages)
     if (conversation === undefined) return undefined
     const shared = sharedFrom(0, conversation, chain())
-    const moved = hasAnswer(given, shared) ? undefined : await this.#moved(asked, given, conversation)
+    const moved = hasAnswer(messages, shared) ? undefined : await this.#moved(request, messages, conversation)
     return moved ?? { conversation, from: shared, taken: shared }
   }
 
   /** The conversation with one of the request's last answers, if none begins as the request does up to an answer. */
-  async #byMovedBeginning({ asked, given, longest }: Search): Promise<FoundConversation | undefined> {
+  async #byMovedBeginning({ request, messages, longest }: Search): Promise<FoundConversation | undefined> {
     const { isAnswered } = await longest()
-    return isAnswered ? undefined : this.#moved(asked, given, undefined)
+    return isAnswered ? undefined : this.#moved(request, messages, undefined)
   }
 
   /** The client's own conversation that the request is a compaction of, if it does not continue a whole one. */
-  async #byCompaction({ asked, given, chain, longest }: Search): Promise<FoundConversation | undefined> {
+  async #byCompaction({ request, messages, chain, longest }: Search): Promise<FoundConversation | undefined> {
     const { match } = await longest()
-    if (asked.client === undefined || (match !== undefined && match.len === match.conversation.len)) return undefined
-    return this.#compacted(asked.client, asked, given, chain())
+    if (request.client === undefined || (match !== undefined && match.len === match.conversation.len)) return undefined
+    return this.#compacted(request.client, request, messages, chain())
   }
 
   /** The conversation with the most of the request's first messages, or a fork of it. */
-  async #byLongest({ asked, given, chain, longest }: Search): Promise<FoundConversation | undefined> {
+  async #byLongest({ request, messages, chain, longest }: Search): Promise<FoundConversation | undefined> {
     const { match, isAnswered } = await longest()
     if (match === undefined) return undefined
     const { conversation, len } = match
     const found = { conversation, from: len, taken: len }
     // A different conversation that begins with all of it, such as a sub-agent with its parent's history, is a fork.
     const isOthers =
-      asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
+      request.client !== undefined && conversation.client !== undefined && request.client !== conversation.client
     if (len === conversation.len && !isOthers) return found
     // They share no answer and then differ: two conversations that begin alike, even under the same name.
     const isOwn =
-      asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
-    if (!isAnswered && !(isOwn && len === given.length)) return undefined
-    const edit = editOf(conversation, given, len)
+      request.client !== undefined && conversation.client === request.client && conversation.caller === request.caller
+    if (!isAnswered && !(isOwn && len === messages.length)) return undefined
+    const edit = editOf(conversation, messages, len)
     // The client has rewound its own conversation. A client that only knows the name gets a separate session,
     // and so does one that continues retracted messages: those are two conversations under one name.
     if (isOwn && !conversation.hasLeft(chain())) return { ...found, ...present({ edit }) }
-    const forked = await this.forked(conversation, len, asked)
+    const forked = await this.forked(conversation, len, request)
     return { ...found, conversation: forked, ...present({ edit, original: conversation.last }) }
   }
 
@@ -215,18 +218,18 @@ export class Conversations {
    * @param named the session that the host names; the request continues no other
    */
   async #moved(
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     named: Conversation | undefined,
   ): Promise<FoundConversation | undefined> {
-    const ids = given.map(identityOf)
-    const setup = setupLength(given)
-    const answers = [...given.keys()].filter((index) => index > setup && given[index]?.role === 'assistant')
+    const ids = messages.map(identityOf)
+    const setup = setupLength(messages)
+    const answers = [...messages.keys()].filter((index) => index > setup && messages[index]?.role === 'assistant')
     const hasLeft = new Set<Conversation>() // those that retracted an answer of the request
     for (const answer of answers.toReversed().slice(0, 8)) {
       const fitting: { readonly conversation: Conversation; readonly start: number }[] = []
       const key = exchangeKey(ids[answer - 1] as string, ids[answer] as string)
-      const known = named === undefined ? await this.#known(key, asked) : [named]
+      const known = named === undefined ? await this.#known(key, request) : [named]
       for (const conversation of known) {
         const start = startOf(conversation, ids.slice(setup, answer + 1))
         if (start === undefined) hasLeft.add(conversation)
@@ -236,8 +239,13 @@ export class Conversations {
       if (others.length > 0) return undefined
       if (found === undefined) continue
       const { conversation, start } = found
-      const isOwn = asked.client !== undefined && conversation.caller === asked.caller && !hasLeft.has(conversation)
-      return this.#movedTo(conversation, asked, given, { ids, start, answer, mayRetract: isOwn || named !== undefined })
+      const isOwn = request.client !== undefined && conversation.caller === request.caller && !hasLeft.has(conversation)
+      return this.#movedTo(conversation, request, messages, {
+        ids,
+        start,
+        answer,
+        mayRetract: isOwn || named !== undefined,
+      })
     }
     return undefined
   }
@@ -256,11 +264,11 @@ export class Conversations {
   /** Where a request continues that has another beginning: in the conversation itself, or in a fork. */
   async #movedTo(
     conversation: Conversation,
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     { ids, start, answer, mayRetract }: Moved,
   ): Promise<FoundConversation> {
-    const setup = setupLength(given)
+    const setup = setupLength(messages)
     const before = conversation.setup
     const { last } = conversation
     const isOpen = last !== undefined && last.note === undefined // another request waits for its answer
@@ -275,11 +283,12 @@ export class Conversations {
     // Other instructions with other tools, or for another model, are another agent with the same history.
     const tools = lastDetails(conversation.session)?.tools
     const isSameAgent =
-      isSameSetup || (tools === (asked.tools && blockIdOf(asked.tools)) && (last?.model ?? asked.model) === asked.model)
+      isSameSetup ||
+      (tools === (request.tools && blockIdOf(request.tools)) && (last?.model ?? request.model) === request.model)
     const isHere = isSameAgent && (end === conversation.len || (mayRetract && !isOpen))
-    const edit = beginningEdit(conversation, given, setup, start)
-    const target = isHere ? conversation : await this.forked(conversation, end, asked)
-    if (start === before) target.caller = asked.caller
+    const edit = beginningEdit(conversation, messages, setup, start)
+    const target = isHere ? conversation : await this.forked(conversation, end, request)
+    if (start === before) target.caller = request.caller
     if (edit === undefined) return { conversation: target, from: end, taken }
     const places = ids.map((id, index) =>
       index >= taken
@@ -304,34 +313,34 @@ export class Conversations {
   async #askedBefore(
     conversation: Conversation,
     len: number,
-    given: readonly Message[],
+    messages: readonly Message[],
   ): Promise<FoundConversation | undefined> {
     const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
-    const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
+    const chain = [...before, ...chainOf(messages, before.at(-1)).slice(1)]
     const match = await this.#longest(chain, {})
     if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
-    return { conversation: match.conversation, from: match.len, taken: given.length }
+    return { conversation: match.conversation, from: match.len, taken: messages.length }
   }
 
   /** The client's conversation that the request is a compaction of. */
   async #compacted(
     client: string,
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     chain: readonly string[],
   ): Promise<FoundConversation | undefined> {
     const conversations: Conversation[] = []
     for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
       // A compaction contains the last answer, so its sender knows the conversation.
-      const isOwn = conversation?.caller === undefined || conversation.caller === asked.caller
+      const isOwn = conversation?.caller === undefined || conversation.caller === request.caller
       if (conversation?.client === client && isOwn) conversations.push(conversation)
     }
     for (const conversation of conversations) {
-      if (!hasSameSetup(conversation, asked, given)) continue
+      if (!hasSameSetup(conversation, request, messages)) continue
       const others = conversations.filter((other) => other !== conversation)
-      const compaction = compactionOf(conversation, given, sharedFrom(0, conversation, chain), others)
-      if (compaction !== undefined) return { conversation, from: 0, taken: given.length, compaction }
+      const compaction = compactionOf(conversation, messages, sharedFrom(0, conversation, chain), others)
+      if (compaction !== undefined) return { conversation, from: 0, taken: messages.length, compaction }
     }
     return undefined
   }
@@ -444,23 +453,31 @@ export class Conversations {
     throw problem('open', id, found.left)
   }
 
-  async #fresh(asked: ParsedRequest, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
-    const made = await this.#made(asked, given, id)
+  async #fresh(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    id: string = newId(request),
+  ): Promise<Conversation> {
+    const made = await this.#made(request, messages, id)
     if (isLeft(made)) throw problem('create', id, made.left)
     return made.right
   }
 
-  async #made(asked: ParsedRequest, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
-    const title = titleOf(given)
+  async #made(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    id: string,
+  ): Promise<Either<RecordFault, Conversation>> {
+    const title = titleOf(messages)
     const metadata = {
-      recorder: asked.api,
-      model: asked.model,
-      ...present({ title, client: asked.client, cwd: asked.folder }),
+      recorder: request.api,
+      model: request.model,
+      ...present({ title, client: request.client, cwd: request.folder }),
     }
     const session = await createSession(this.#store, { id, metadata })()
     if (isLeft(session)) return session
-    await this.#indexClient(id, asked.client)
-    return right(this.#keep(new Conversation(session.right, asked.client)))
+    await this.#indexClient(id, request.client)
+    return right(this.#keep(new Conversation(session.right, request.client)))
   }
 
   /** Index a session by its client's name for the conversation. */
@@ -470,10 +487,10 @@ export class Conversations {
   }
 
   /** The session with this id, created if missing; undefined if it has ended or can't be read. */
-  async #named(id: string, asked: ParsedRequest, given: readonly Message[]): Promise<Conversation | undefined> {
+  async #named(id: string, request: ParsedRequest, messages: readonly Message[]): Promise<Conversation | undefined> {
     const known = await this.#opened(id)
     if (known !== undefined) return known
-    const made = await this.#made(asked, given, id)
+    const made = await this.#made(request, messages, id)
     if (!isLeft(made)) return made.right
     if (made.left._tag !== 'LogExists') throw problem('create', id, made.left)
     return this.#opened(id) // another process created it first
