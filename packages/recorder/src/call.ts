@@ -25,7 +25,9 @@ import { cacheBreak, type CallBefore } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type ContentOptions } from './content.ts'
 import { problem, type Conversation, type SentBefore } from './conversation.ts'
-import { Conversations, isOver, providerKeyOf, sharedFrom, type Unread } from './conversations.ts'
+import { sharedFrom } from './conversation-match.ts'
+import { Conversations, isOver, type Unread } from './conversations.ts'
+import { providerKeyOf } from './places.ts'
 import {
   toSentMessage,
   blockIdOf,

@@ -1,4 +1,24 @@
-/** Finds the recorded conversation that a request continues. */
+/**
+ * Finds the recorded conversation that a request continues: a call belongs to the first session that one of these finds.
+ *
+ * 1. `#byResponse`        The request names an answer, or a conversation that its provider keeps: the session that has it. If
+ *                         messages follow there, the same question may wait in a session for its answer: that one. Else they
+ *                         are retracted, if the provider's name and the credentials are the same; otherwise it is a fork.
+ * 2. `#byName`            The host names the session: that one, whatever the request shares with others.
+ * 3. `#byMovedBeginning`  No session begins as the request does up to an answer, but exactly one of the client's has one of its
+ *                         last answers with all that comes before, except for changed system messages or oldest messages left
+ *                         out: that one, or a fork for another agent.
+ * 4. `#byCompaction`      The request has all of no session, but the last answer of one with the client's name for the
+ *                         conversation: that one, with the client's own compaction (`compaction.ts`).
+ * 5. `#byLongest`         The session that shares most of the first messages. If the request has all of it: that one, unless
+ *                         the client names another conversation. If they share an answer: that one, rewound, if it has the
+ *                         client's name and credentials, else a fork. It is also rewound if it begins with the whole request.
+ * 6. `#fresh`             A new session.
+ *
+ * The order matters. What a request names comes before what it contains. 3 and 4 come before 5, because what the longest
+ * beginning has may be no more than a system message, or a question that other conversations begin with, too. A call must
+ * never go to the session of another conversation: where two fit, 3 takes neither, and 5 takes none for a question alone.
+ */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, present } from 'indelible/internal/json'
 import type { Message } from 'indelible/message'
@@ -7,11 +27,22 @@ import { createSession, forkSession } from 'indelible/session'
 import { keepSums } from 'indelible/internal/usage'
 import type { Store } from 'indelible/store'
 import { beginningEdit, editOf, type Edit } from './cache-break.ts'
-import { compactionOf, isInstruction, setupLength, type Compaction } from './compaction.ts'
+import { compactionOf, setupLength, type Compaction } from './compaction.ts'
+import {
+  bestOf,
+  hasAnswer,
+  hasSameSetup,
+  maxCandidates,
+  sharedFrom,
+  startOf,
+  type Asker,
+  type Match,
+} from './conversation-match.ts'
 import { Conversation, openConversation, problem, type RecordFault, type SentBefore } from './conversation.ts'
-import { chainOf, identityOf, linkDigest } from './identity.ts'
-import { Places, type PlaceKey } from './places.ts'
+import { chainOf, identityOf } from './identity.ts'
+import { exchangeKey, marksUpTo, Places, providerKeyOf, type PlaceKey } from './places.ts'
 import { blockIdOf, lastDetails } from './receipt.ts'
+import { forkId, newId, titleOf } from './session-name.ts'
 import type { ParsedRequest } from './wire.ts'
 
 /** The number of sessions to keep open. */
@@ -49,14 +80,17 @@ export interface Unread {
   readonly reason: string
 }
 
-/** A conversation, and the number of messages that it shares with a request. */
-interface Match {
-  readonly conversation: Conversation
-  readonly len: number
+/** A request to find the conversation of. What several strategies compare is computed once, and only if one needs it. */
+interface Search {
+  readonly request: ParsedRequest
+  readonly messages: readonly Message[]
+  /** The session id that the host names. */
+  readonly named: string | undefined
+  /** The digests of all its beginnings. */
+  readonly chain: () => readonly string[]
+  /** The recorded conversation with the most of its first messages, and whether these have an answer or a whole compaction. */
+  readonly longest: () => Promise<{ readonly match: Match | undefined; readonly isAnswered: boolean }>
 }
-
-/** Who sends a request. */
-type Asker = Partial<Pick<ParsedRequest, 'client' | 'caller'>>
 
 /** Finds, creates and forks conversations, and keeps the most recently used ones open. */
 export class Conversations {
@@ -76,10 +110,21 @@ export class Conversations {
   }
 
   /** The session for a request. Sessions that can't be read are skipped and reported. */
-  async find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
-    const found = await this.#find(asked, given, named)
+  async find(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    named: string | undefined,
+  ): Promise<FoundConversation> {
+    const chain = memoize(() => chainOf(messages))
+    const longest = memoize(async () => {
+      const match = await this.#longest(chain(), request)
+      const isAnswered =
+        match !== undefined && (match.conversation.isCompactedIn(match.len) || hasAnswer(messages, match.len))
+      return { match, isAnswered }
+    })
+    const found = await this.#find({ request, messages, named, chain, longest })
     const { session, len } = found.conversation
-    if (found.from === len) found.conversation.caller = asked.caller
+    if (found.from === len) found.conversation.caller = request.caller
     for (const [id, reason] of this.#unread) {
       if (reason === undefined) continue
       this.#unread.set(id, undefined)
@@ -89,68 +134,79 @@ export class Conversations {
     return found
   }
 
-  async #find(asked: ParsedRequest, given: readonly Message[], named: string | undefined): Promise<FoundConversation> {
-    for (const key of [asked.previous, asked.conversation && providerKeyOf(asked.conversation)]) {
+  async #find(search: Search): Promise<FoundConversation> {
+    const strategies = [this.#byResponse, this.#byName, this.#byMovedBeginning, this.#byCompaction, this.#byLongest]
+    for (const strategy of strategies) {
+      const found = await strategy.call(this, search)
+      if (found !== undefined) return found
+    }
+    const conversation = await this.#fresh(search.request, search.messages)
+    return { conversation, from: 0, taken: 0 }
+  }
+
+  /** The conversation with the answer, or under the provider's name, that the request continues. */
+  async #byResponse({ request, messages }: Search): Promise<FoundConversation | undefined> {
+    for (const key of [request.previous, request.conversation && providerKeyOf(request.conversation)]) {
       if (key === undefined) continue
       for (const { session, len } of await this.#placesOf(`r:${key}`)) {
         const conversation = await this.#opened(session, len)
         if (conversation === undefined || conversation.len < len) continue
         // Indexed before it was recorded, so that another answer may be there.
-        if (key === asked.previous && !conversation.isAnswer(len - 1, key)) continue
+        if (key === request.previous && !conversation.isAnswer(len - 1, key)) continue
         // The messages after it were sent but not answered, so the provider does not have them.
         if (conversation.len === len) return { conversation, from: len, taken: 0 }
-        const before = await this.#askedBefore(conversation, len, given)
+        const before = await this.#askedBefore(conversation, len, messages)
         if (before !== undefined) return before
-        const isOwn = key !== asked.previous && conversation.caller === asked.caller
-        const found = isOwn ? conversation : await this.forked(conversation, len, asked)
+        const isOwn = key !== request.previous && conversation.caller === request.caller
+        const found = isOwn ? conversation : await this.forked(conversation, len, request)
         return { conversation: found, from: len, taken: 0 }
       }
     }
-    const chain = chainOf(given)
-    if (named !== undefined) {
-      const conversation = await this.#named(named, asked, given)
-      if (conversation !== undefined) {
-        const shared = sharedFrom(0, conversation, chain)
-        const isAnswered = given.slice(0, shared).some(({ role }) => role === 'assistant')
-        const moved = isAnswered ? undefined : await this.#moved(asked, given, conversation)
-        return moved ?? { conversation, from: shared, taken: shared }
-      }
-    }
-    const match = await this.#longest(chain, asked)
-    const isAnswered =
-      match !== undefined &&
-      (match.conversation.isCompactedIn(match.len) ||
-        given.slice(0, match.len).some(({ role }) => role === 'assistant'))
-    if (!isAnswered) {
-      const moved = await this.#moved(asked, given, undefined)
-      if (moved !== undefined) return moved
-    }
-    if (asked.client !== undefined && (match === undefined || match.len !== match.conversation.len)) {
-      const compacted = await this.#compacted(asked.client, asked, given, chain)
-      if (compacted !== undefined) return compacted
-    }
-    if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
+    return undefined
+  }
+
+  /** The session that the host names, created if missing. One that has ended or can't be read is skipped. */
+  async #byName({ request, messages, named, chain }: Search): Promise<FoundConversation | undefined> {
+    const conversation = named === undefined ? undefined : await this.#named(named, request, messages)
+    if (conversation === undefined) return undefined
+    const shared = sharedFrom(0, conversation, chain())
+    const moved = hasAnswer(messages, shared) ? undefined : await this.#moved(request, messages, conversation)
+    return moved ?? { conversation, from: shared, taken: shared }
+  }
+
+  /** The conversation with one of the request's last answers, if none begins as the request does up to an answer. */
+  async #byMovedBeginning({ request, messages, longest }: Search): Promise<FoundConversation | undefined> {
+    const { isAnswered } = await longest()
+    return isAnswered ? undefined : this.#moved(request, messages, undefined)
+  }
+
+  /** The client's own conversation that the request is a compaction of, if it does not continue a whole one. */
+  async #byCompaction({ request, messages, chain, longest }: Search): Promise<FoundConversation | undefined> {
+    const { match } = await longest()
+    if (request.client === undefined || (match !== undefined && match.len === match.conversation.len)) return undefined
+    return this.#compacted(request.client, request, messages, chain())
+  }
+
+  /** The conversation with the most of the request's first messages, or a fork of it. */
+  async #byLongest({ request, messages, chain, longest }: Search): Promise<FoundConversation | undefined> {
+    const { match, isAnswered } = await longest()
+    if (match === undefined) return undefined
     const { conversation, len } = match
     const found = { conversation, from: len, taken: len }
     // A different conversation that begins with all of it, such as a sub-agent with its parent's history, is a fork.
     const isOthers =
-      asked.client !== undefined && conversation.client !== undefined && asked.client !== conversation.client
+      request.client !== undefined && conversation.client !== undefined && request.client !== conversation.client
     if (len === conversation.len && !isOthers) return found
     // They share no answer and then differ: two conversations that begin alike, even under the same name.
     const isOwn =
-      asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller
-    if (!isAnswered && !(isOwn && len === given.length))
-      return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
-    const edit = editOf(conversation, given, len)
+      request.client !== undefined && conversation.client === request.client && conversation.caller === request.caller
+    if (!isAnswered && !(isOwn && len === messages.length)) return undefined
+    const edit = editOf(conversation, messages, len)
     // The client has rewound its own conversation. A client that only knows the name gets a separate session,
     // and so does one that continues retracted messages: those are two conversations under one name.
-    if (isOwn && !conversation.hasLeft(chain)) return { ...found, ...(edit !== undefined && { edit }) }
-    const forked = await this.forked(conversation, len, asked)
-    return {
-      ...found,
-      conversation: forked,
-      ...present({ edit, original: conversation.last }),
-    }
+    if (isOwn && !conversation.hasLeft(chain())) return { ...found, ...present({ edit }) }
+    const forked = await this.forked(conversation, len, request)
+    return { ...found, conversation: forked, ...present({ edit, original: conversation.last }) }
   }
 
   /**
@@ -162,18 +218,18 @@ export class Conversations {
    * @param named the session that the host names; the request continues no other
    */
   async #moved(
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     named: Conversation | undefined,
   ): Promise<FoundConversation | undefined> {
-    const ids = given.map(identityOf)
-    const setup = setupLength(given)
-    const answers = [...given.keys()].filter((index) => index > setup && given[index]?.role === 'assistant')
+    const ids = messages.map(identityOf)
+    const setup = setupLength(messages)
+    const answers = [...messages.keys()].filter((index) => index > setup && messages[index]?.role === 'assistant')
     const hasLeft = new Set<Conversation>() // those that retracted an answer of the request
     for (const answer of answers.toReversed().slice(0, 8)) {
       const fitting: { readonly conversation: Conversation; readonly start: number }[] = []
       const key = exchangeKey(ids[answer - 1] as string, ids[answer] as string)
-      const known = named === undefined ? await this.#known(key, asked) : [named]
+      const known = named === undefined ? await this.#known(key, request) : [named]
       for (const conversation of known) {
         const start = startOf(conversation, ids.slice(setup, answer + 1))
         if (start === undefined) hasLeft.add(conversation)
@@ -183,8 +239,13 @@ export class Conversations {
       if (others.length > 0) return undefined
       if (found === undefined) continue
       const { conversation, start } = found
-      const isOwn = asked.client !== undefined && conversation.caller === asked.caller && !hasLeft.has(conversation)
-      return this.#movedTo(conversation, asked, given, { ids, start, answer, mayRetract: isOwn || named !== undefined })
+      const isOwn = request.client !== undefined && conversation.caller === request.caller && !hasLeft.has(conversation)
+      return this.#movedTo(conversation, request, messages, {
+        ids,
+        start,
+        answer,
+        mayRetract: isOwn || named !== undefined,
+      })
     }
     return undefined
   }
@@ -203,11 +264,11 @@ export class Conversations {
   /** Where a request continues that has another beginning: in the conversation itself, or in a fork. */
   async #movedTo(
     conversation: Conversation,
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     { ids, start, answer, mayRetract }: Moved,
   ): Promise<FoundConversation> {
-    const setup = setupLength(given)
+    const setup = setupLength(messages)
     const before = conversation.setup
     const { last } = conversation
     const isOpen = last !== undefined && last.note === undefined // another request waits for its answer
@@ -222,11 +283,12 @@ export class Conversations {
     // Other instructions with other tools, or for another model, are another agent with the same history.
     const tools = lastDetails(conversation.session)?.tools
     const isSameAgent =
-      isSameSetup || (tools === (asked.tools && blockIdOf(asked.tools)) && (last?.model ?? asked.model) === asked.model)
+      isSameSetup ||
+      (tools === (request.tools && blockIdOf(request.tools)) && (last?.model ?? request.model) === request.model)
     const isHere = isSameAgent && (end === conversation.len || (mayRetract && !isOpen))
-    const edit = beginningEdit(conversation, given, setup, start)
-    const target = isHere ? conversation : await this.forked(conversation, end, asked)
-    if (start === before) target.caller = asked.caller
+    const edit = beginningEdit(conversation, messages, setup, start)
+    const target = isHere ? conversation : await this.forked(conversation, end, request)
+    if (start === before) target.caller = request.caller
     if (edit === undefined) return { conversation: target, from: end, taken }
     const places = ids.map((id, index) =>
       index >= taken
@@ -251,34 +313,34 @@ export class Conversations {
   async #askedBefore(
     conversation: Conversation,
     len: number,
-    given: readonly Message[],
+    messages: readonly Message[],
   ): Promise<FoundConversation | undefined> {
     const before = Array.from({ length: len + 1 }, (_, index) => conversation.chainAt(index) as string)
-    const chain = [...before, ...chainOf(given, before.at(-1)).slice(1)]
+    const chain = [...before, ...chainOf(messages, before.at(-1)).slice(1)]
     const match = await this.#longest(chain, {})
     if (match?.len !== chain.length - 1 || match.conversation.len !== match.len) return undefined
-    return { conversation: match.conversation, from: match.len, taken: given.length }
+    return { conversation: match.conversation, from: match.len, taken: messages.length }
   }
 
   /** The client's conversation that the request is a compaction of. */
   async #compacted(
     client: string,
-    asked: ParsedRequest,
-    given: readonly Message[],
+    request: ParsedRequest,
+    messages: readonly Message[],
     chain: readonly string[],
   ): Promise<FoundConversation | undefined> {
     const conversations: Conversation[] = []
     for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
       // A compaction contains the last answer, so its sender knows the conversation.
-      const isOwn = conversation?.caller === undefined || conversation.caller === asked.caller
+      const isOwn = conversation?.caller === undefined || conversation.caller === request.caller
       if (conversation?.client === client && isOwn) conversations.push(conversation)
     }
     for (const conversation of conversations) {
-      if (!hasSameSetup(conversation, asked, given)) continue
+      if (!hasSameSetup(conversation, request, messages)) continue
       const others = conversations.filter((other) => other !== conversation)
-      const compaction = compactionOf(conversation, given, sharedFrom(0, conversation, chain), others)
-      if (compaction !== undefined) return { conversation, from: 0, taken: given.length, compaction }
+      const compaction = compactionOf(conversation, messages, sharedFrom(0, conversation, chain), others)
+      if (compaction !== undefined) return { conversation, from: 0, taken: messages.length, compaction }
     }
     return undefined
   }
@@ -391,23 +453,31 @@ export class Conversations {
     throw problem('open', id, found.left)
   }
 
-  async #fresh(asked: ParsedRequest, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
-    const made = await this.#made(asked, given, id)
+  async #fresh(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    id: string = newId(request),
+  ): Promise<Conversation> {
+    const made = await this.#made(request, messages, id)
     if (isLeft(made)) throw problem('create', id, made.left)
     return made.right
   }
 
-  async #made(asked: ParsedRequest, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
-    const title = titleOf(given)
+  async #made(
+    request: ParsedRequest,
+    messages: readonly Message[],
+    id: string,
+  ): Promise<Either<RecordFault, Conversation>> {
+    const title = titleOf(messages)
     const metadata = {
-      recorder: asked.api,
-      model: asked.model,
-      ...present({ title, client: asked.client, cwd: asked.folder }),
+      recorder: request.api,
+      model: request.model,
+      ...present({ title, client: request.client, cwd: request.folder }),
     }
     const session = await createSession(this.#store, { id, metadata })()
     if (isLeft(session)) return session
-    await this.#indexClient(id, asked.client)
-    return right(this.#keep(new Conversation(session.right, asked.client)))
+    await this.#indexClient(id, request.client)
+    return right(this.#keep(new Conversation(session.right, request.client)))
   }
 
   /** Index a session by its client's name for the conversation. */
@@ -417,10 +487,10 @@ export class Conversations {
   }
 
   /** The session with this id, created if missing; undefined if it has ended or can't be read. */
-  async #named(id: string, asked: ParsedRequest, given: readonly Message[]): Promise<Conversation | undefined> {
+  async #named(id: string, request: ParsedRequest, messages: readonly Message[]): Promise<Conversation | undefined> {
     const known = await this.#opened(id)
     if (known !== undefined) return known
-    const made = await this.#made(asked, given, id)
+    const made = await this.#made(request, messages, id)
     if (!isLeft(made)) return made.right
     if (made.left._tag !== 'LogExists') throw problem('create', id, made.left)
     return this.#opened(id) // another process created it first
@@ -430,7 +500,7 @@ export class Conversations {
   async forked(from: Conversation, len: number, { client, folder }: ParsedRequest): Promise<Conversation> {
     const { id } = from.session
     const at = from.recordAt(len)
-    const to = `${id.replace(/\.fork-[0-9a-f]+$/, '')}.fork-${randomHex()}`
+    const to = forkId(id)
     const { client: _of, ...metadata } = from.session.metadata()
     const forked = await forkSession(this.#store, id, {
       id: to,
@@ -505,97 +575,7 @@ const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
 /** Whether a session accepts no more appends. */
 export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
-/** The index key of a conversation that its provider stores, among those of responses. */
-export const providerKeyOf = (conversation: string): string => `conversation:${conversation}`
-
-/** The index key of an answer and the message before it. */
-const exchangeKey = (before: string, answer: string): PlaceKey => `a:${linkDigest(before, answer)}`
-
-/**
- * The index in a conversation at which it last has a run of messages; undefined if it has none. Of more than 32 places
- * with the run's last message only the latest are compared, so that a conversation of equal messages takes no longer.
- */
-const startOf = (conversation: Conversation, run: readonly string[]): number | undefined => {
-  const identities: string[] = []
-  const identityAt = (index: number): string => (identities[index] ??= conversation.identityAt(index))
-  let compared = 0
-  for (let start = conversation.len - run.length; start >= 0 && compared < maxCandidates; start--) {
-    if (identityAt(start + run.length - 1) !== run.at(-1)) continue
-    if (run.every((identity, index) => identityAt(start + index) === identity)) return start
-    compared++
-  }
-  return undefined
+const memoize = <Value>(compute: () => Value): (() => Value) => {
+  let known: { readonly value: Value } | undefined
+  return () => (known ??= { value: compute() }).value
 }
-
-/** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
-const marksUpTo = (len: number): readonly number[] => {
-  const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
-  for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
-  return marks
-}
-
-/** The most conversations with the same beginning to compare, latest first. */
-const maxCandidates = 32
-
-/**
- * Of conversations that share as many messages, the one that the asker continues: two conversations can begin with
- * the same question and the same answer. First of its own name, then without later messages, then of its credentials.
- */
-const bestOf = (matches: readonly Match[], { client, caller }: Asker): Match | undefined => {
-  const score = ({ conversation, len }: Match): number =>
-    (conversation.client !== client ? 0 : client === undefined ? 2 : 8) +
-    (conversation.len === len ? 4 : 0) +
-    (conversation.caller === caller ? 1 : 0)
-  return matches.toSorted((one, other) => score(other) - score(one))[0]
-}
-
-/** The number of messages that a chain shares with a conversation; at least `from`. */
-export const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
-  let shared = from
-  while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
-  return shared
-}
-
-/** Whether a request has the tools or the system text of a conversation, or the same system messages. */
-const hasSameSetup = (
-  conversation: Conversation,
-  { system, tools }: ParsedRequest,
-  given: readonly Message[],
-): boolean => {
-  const before = lastDetails(conversation.session)
-  if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
-  if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const told = new Set(given.filter(isInstruction).map(identityOf))
-  const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
-  const others = first.flatMap((message) =>
-    message !== undefined && isInstruction(message) ? [message as Message] : [],
-  )
-  if (others.some((message) => told.has(identityOf(message)))) return true
-  return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
-}
-
-/** The characters of a title. */
-const mostTitle = 80
-
-/** The user's first line, cut after a word. Text inside an element is the client's own, such as `<environment>`. */
-const titleOf = (messages: readonly Message[]): string | undefined => {
-  const texts = messages
-    .filter(({ role }) => role === 'user')
-    .flatMap(({ content }) => content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : [])))
-    .filter((text) => text !== '')
-  const text = texts.find((one) => !/^<([\w-]+)>[^]*<\/\1>$/.test(one)) ?? texts[0]
-  const line = text?.split('\n')[0]?.trimEnd()
-  if (line === undefined || line.length <= mostTitle) return line?.toWellFormed()
-  const cut = line.slice(0, mostTitle - 1)
-  const words = /\s/.test(line.charAt(mostTitle - 1)) ? cut : cut.replace(/\s+\S*$/, '')
-  return `${words.trimEnd().toWellFormed()}…`
-}
-
-const newId = ({ client }: ParsedRequest): string => {
-  const name = client?.replaceAll(/[^\w.:-]/g, '-').slice(0, 100)
-  return name === undefined || name === '' ? `recorded-${randomHex()}` : `${name}-${randomHex()}`
-}
-
-declare const crypto: { readonly randomUUID: () => string }
-
-const randomHex = (): string => crypto.randomUUID().slice(0, 8)

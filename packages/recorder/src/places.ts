@@ -12,6 +12,7 @@ import { isLeft, parseJson, right, type Json } from 'indelible/internal/json'
 import { digestOf, emptyRange } from 'indelible/internal/proof'
 import type { Head, Store, StoreFault } from 'indelible/store'
 import { headOf, ownStore } from 'indelible/internal/store'
+import { linkDigest } from './identity.ts'
 
 /** A session, and the number of its messages that a key covers. */
 interface Place {
@@ -21,6 +22,19 @@ interface Place {
 
 /** The key of a look-up: a chain of messages, an answer, a response's id, or a client's name for its conversation. */
 export type PlaceKey = `m:${string}` | `a:${string}` | `r:${string}` | `c:${string}`
+
+/** The index key of a conversation that its provider stores, among those of responses. */
+export const providerKeyOf = (conversation: string): string => `conversation:${conversation}`
+
+/** The index key of an answer and the message before it. */
+export const exchangeKey = (before: string, answer: string): PlaceKey => `a:${linkDigest(before, answer)}`
+
+/** The lengths at which conversations are indexed: a few short ones, then every sixteenth. */
+export const marksUpTo = (len: number): readonly number[] => {
+  const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
+  for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
+  return marks
+}
 
 interface Bucket {
   head: Head

@@ -3,9 +3,9 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from 'indelible/internal/json'
 import type { CodecFault } from 'indelible/codecs'
 import type { Message } from 'indelible/message'
-import { digestOf } from 'indelible/internal/proof'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
 import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
+import { callerDigest, namesInHeaders } from './kept-headers.ts'
 import { withoutKeys } from './keys.ts'
 
 /** The parts of a request that are inspected. */
@@ -107,7 +107,7 @@ export const parseRequestBody = (
     previous: typeof previous === 'string' ? previous : undefined,
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
-    caller: callerDigest(request),
+    caller: callerDigest(request.header),
     folder: request.folder,
   })
 }
@@ -132,12 +132,6 @@ const longestListIn = (body: JsonObject): number =>
     (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
     0,
   )
-
-/** The caller, as a digest of the request's credentials. It is compared and never stored. */
-const callerDigest = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
-
-/** Headers that identify the caller. */
-export const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
 /** The same parameters with well-formed texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>
@@ -170,9 +164,6 @@ const clientOf = (body: JsonObject, { header }: ObservedRequest): string | undef
   if (isObject(conversation) && typeof conversation['id'] === 'string') return conversation['id']
   return typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined
 }
-
-/** Headers in which clients name their conversation. */
-export const namesInHeaders = ['thread-id', 'session-id', 'session_id', 'x-session-id'] as const
 
 /** A message without cache marks, which clients move from call to call. */
 export const withoutMarks = (message: Message): Message => {

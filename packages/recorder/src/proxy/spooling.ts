@@ -4,10 +4,11 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { joinBytes, present } from 'indelible/internal/json'
-import { isIdentity, mostWaiting } from '../body.ts'
+import { mostWaiting } from '../body.ts'
+import { keptAnswerHeaders, keptRequestHeaders } from '../kept-headers.ts'
 import { recordDelayMs, type ObservedCall } from '../observed-call.ts'
 import { reasonOf } from 'indelible/internal/task'
-import { credentials, namesInHeaders, shownUrl, type ObservedRequest } from '../wire.ts'
+import { shownUrl, type ObservedRequest } from '../wire.ts'
 import { jsonBytes, kinds, lengthOf, recordOf, type FrameRecord } from './frames.ts'
 import type { Segment, Spool } from './spool.ts'
 
@@ -49,10 +50,10 @@ interface OpenCall {
 /** Turns traffic into frames. */
 export class Frames {
   readonly #options: FramesOptions
-  /** Keys the caller's digest, which is only compared: neither is ever written to a file. */
+  /** The key of the callers' digests. It is never written to a file. */
   readonly #secret = randomBytes(32)
   /** The last caller, who is likely to call again. */
-  #caller = { who: '', digest: '' }
+  #caller = { credentials: '', digest: '' }
   readonly #open = new Map<number, OpenCall>()
   #calls = 0
   /** Records for the worker, and the file with their new calls. */
@@ -123,7 +124,7 @@ export class Frames {
       scope,
       method: request.method,
       url: shownUrl(request.url),
-      headers: this.#headers(request),
+      headers: keptRequestHeaders(request.header, (credentials) => this.#callerDigest(credentials)),
       ...present({ folder: this.#options.folder }),
     }
     add(kinds.asked, jsonBytes(asked))
@@ -134,10 +135,7 @@ export class Frames {
         add(kinds.sent, body instanceof Error ? Buffer.from(reasonOf(body)) : none)
       },
       answered: (status, header) => {
-        const answered: AnsweredFrame = {
-          status,
-          headers: namedHeaders(['content-type', 'content-encoding', 'retry-after'], header),
-        }
+        const answered: AnsweredFrame = { status, headers: keptAnswerHeaders(header) }
         add(kinds.answered, jsonBytes(answered))
       },
       chunk: (bytes) => add(kinds.chunk, bytes),
@@ -197,17 +195,11 @@ export class Frames {
     return this.#options.now === undefined ? Date.now() : this.#options.now()
   }
 
-  #headers({ header }: ObservedRequest): { readonly [name: string]: string } {
-    const who = JSON.stringify(credentials.map((name) => header(name) ?? null))
-    if (who !== this.#caller.who)
-      this.#caller = { who, digest: createHmac('sha256', this.#secret).update(who).digest('base64') }
-    const encoding = header('content-encoding')
-    return {
-      ...namedHeaders(namesInHeaders, header),
-      ...namedHeaders(['content-length'], header),
-      ...(!isIdentity(encoding) && { 'content-encoding': encoding as string }),
-      authorization: this.#caller.digest,
-    }
+  /** Most calls are of the same caller as the one before. */
+  #callerDigest(credentials: string): string {
+    if (credentials !== this.#caller.credentials)
+      this.#caller = { credentials, digest: createHmac('sha256', this.#secret).update(credentials).digest('base64') }
+    return this.#caller.digest
   }
 }
 
@@ -218,11 +210,3 @@ const mostBytes = 2 ** 22
 const mostRecords = 500
 
 const overloadedText = Buffer.from(`the recorder could not keep up: ${mostWaiting} bytes waited for it`)
-
-const namedHeaders = (
-  names: readonly string[],
-  header: (name: string) => string | undefined,
-): { readonly [name: string]: string } =>
-  Object.fromEntries(names.map((name) => [name, header(name)]).filter(([, value]) => value !== undefined)) as {
-    readonly [name: string]: string
-  }
