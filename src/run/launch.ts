@@ -167,7 +167,7 @@ export interface NothingToRun {
 }
 
 /** Finds a run's starting point, or a result if there is nothing to do. `control` tells whether it was cancelled. */
-type Begin<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
+type FindStart<F> = (control: Control, tell: TellWaiting) => Promise<Either<F, Start | NothingToRun>>
 
 /** Emits the event of a turn that waits for its session. */
 export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiting' }>, 'seq'>) => void
@@ -175,13 +175,13 @@ export type TellWaiting = (event: Omit<Extract<RunEvent, { readonly type: 'waiti
 /**
  * Starts a run whose starting point may have to be found first.
  *
- * @param begin the starting point, or a function that finds it; the run can be cancelled meanwhile
+ * @param start the starting point, or a function that finds it; the run can be cancelled meanwhile
  * @param after called when the run is over; returns its final result
- * @param letGo called instead if `begin` throws an unexpected error, which `result` rethrows
+ * @param letGo called instead if `start` throws an unexpected error, which `result` rethrows
  */
 export const launchRun = <F extends TurnFault>(
   options: RunSettings,
-  begin: Begin<F> | Start,
+  start: FindStart<F> | Start,
   faultText: (fault: F | RunFailure) => string,
   after: (ended: Either<F | RunFailure, RunResult>) => Promise<Either<F | RunFailure, RunResult>> = async (ended) =>
     ended,
@@ -238,20 +238,20 @@ export const launchRun = <F extends TurnFault>(
   }
   const loopOf = ({ view, callIds = [], open, decisions = new Map(), handlers: first = [] }: Start): Loop =>
     new Loop({ ...settings, seq, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
-  const known = typeof begin === 'function' ? undefined : loopOf(begin)
+  const known = typeof start === 'function' ? undefined : loopOf(start)
   const runToEnd = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
     if (known !== undefined) return known.run()
-    const start = await (begin as Begin<F>)(control, tell).catch(thrownFault<F>)
-    if (!isLeft(start) && !hasField(start.right, 'over')) return loopOf(start.right).run()
+    const found = await (start as FindStart<F>)(control, tell).catch(thrownFault<F>)
+    if (!isLeft(found) && !hasField(found.right, 'over')) return loopOf(found.right).run()
     control.end()
-    const last: RunEvent = isLeft(start)
-      ? Object.freeze({ seq, type: 'run_failed', fault: start.left })
-      : Object.freeze({ seq, type: 'run_complete', result: (start.right as NothingToRun).over }) // a `Start` was handled above
-    if (isLeft(start)) for (const handler of handlers) await notify(handler, last)
+    const last: RunEvent = isLeft(found)
+      ? Object.freeze({ seq, type: 'run_failed', fault: found.left })
+      : Object.freeze({ seq, type: 'run_complete', result: (found.right as NothingToRun).over }) // a `Start` was handled above
+    if (isLeft(found)) for (const handler of handlers) await notify(handler, last)
     await channel.push(last, false)
     channel.close()
-    return isLeft(start) ? start : right((start.right as NothingToRun).over)
+    return isLeft(found) ? found : right((found.right as NothingToRun).over)
   }
   const ended = runToEnd().then(after, async (error: unknown) => {
     channel.close()

@@ -154,7 +154,7 @@ export class Loop {
     let outcome: Either<RunFault, StopReason>
     const begun: RunHandler[] = []
     try {
-      await this.#begin(begun)
+      await this.#beginHandlers(begun)
       // A request that ends with a cut answer makes the model continue it in the middle of a word, or is refused.
       if (this.#open === undefined && isCutAnswer(this.#options.view.at(-1)))
         await this.#record(this.#deltaOf([cutAnswerNotice()]))
@@ -184,7 +184,7 @@ export class Loop {
   }
 
   /** @param begun receives the handlers that have begun, and those that only have an `end` */
-  async #begin(begun: RunHandler[]): Promise<void> {
+  async #beginHandlers(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) {

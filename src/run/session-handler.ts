@@ -228,7 +228,7 @@ class Recording {
       case 'step_start': {
         this.#head = this.#session.len === event.len ? this.#session.head() : undefined
         const closed = await this.#close()
-        if (ahead !== undefined) this.#begin(ahead.id)
+        if (ahead !== undefined) this.#beginStep(ahead.id)
         return closed
       }
       case 'model_event':
@@ -262,7 +262,7 @@ class Recording {
     }
   }
 
-  #begin(id: string): void {
+  #beginStep(id: string): void {
     this.#step = {
       id,
       written: false,

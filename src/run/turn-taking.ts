@@ -65,7 +65,7 @@ export const takeTurn = (context: TurnContext): RunStream<TurnFault> => {
   const turn = new TurnTaking(context)
   return launchRun<StartFault>(
     context.settings,
-    (control, tell) => turn.begin(control, tell),
+    (control, tell) => turn.findStart(control, tell),
     turnFaultText,
     (ended) => turn.finish(ended),
     async () => void (await turn.release()),
@@ -97,7 +97,7 @@ class TurnTaking {
     this.#clock = clockOf(context.options.clock)
   }
 
-  async begin(control: Control, tell: TellWaiting): Promise<Either<StartFault, Start | NothingToRun>> {
+  async findStart(control: Control, tell: TellWaiting): Promise<Either<StartFault, Start | NothingToRun>> {
     this.#control = control
     this.#tell = tell
     const outcome = await this.#proceed({ type: 'asked' })
@@ -177,7 +177,7 @@ class TurnTaking {
         case 'note':
           return appendExpected(this.#session, this.#lease, { messages: [], notes: [effect.note] })
         case 'begin':
-          return this.#begin(effect.input)
+          return this.#beginRun(effect.input)
         case 'answer':
           return this.#answer(effect.input)
         default: // release
@@ -250,7 +250,7 @@ class TurnTaking {
   }
 
   /** The start of the own run, with the handlers that record it. */
-  async #begin(input: Input | undefined): Promise<Either<StartFault, TurnEvent | Retry>> {
+  async #beginRun(input: Input | undefined): Promise<Either<StartFault, TurnEvent | Retry>> {
     const { id, message } = this.#context.request
     const isNew = message !== undefined
     const known = isNew ? input : this.#unfinished()
@@ -264,8 +264,8 @@ class TurnTaking {
     if (start.right === undefined)
       return right({ type: 'idle', reason: isOver(this.#session) ? 'end_turn' : 'cancelled' })
     const ownId = isNew ? id : known?.id
-    // The loop calls `end` before it emits `run_complete`: whoever reads that event finds the end of the input recorded. `finish`
-    // comes later; it awaits the same work, and does it for a run that never began.
+    // The loop calls `end` before it emits `run_complete`, so a reader of that event finds the end of the input in the record.
+    // `finish` comes later: it awaits the same work, and does it itself for a run that never began.
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),
     })

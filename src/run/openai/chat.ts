@@ -61,7 +61,7 @@ class ChatAnswer {
       const block = blockOf(growth)
       const { text } = growth
       if (block === undefined || (block !== 'tool_call' && text === '')) continue
-      const index = yield* this.#begin(growth, block)
+      const index = yield* this.#beginBlock(growth, block)
       if (text !== '') yield deltaOf(block, index, text)
     }
   }
@@ -84,7 +84,7 @@ class ChatAnswer {
     }
   }
 
-  *#begin({ key, message }: ChatGrowth, block: BlockType): Generator<ModelEvent, number> {
+  *#beginBlock({ key, message }: ChatGrowth, block: BlockType): Generator<ModelEvent, number> {
     const found = this.#blocks.get(key)
     if (found !== undefined) return found.index
     yield* this.#close()

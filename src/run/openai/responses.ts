@@ -67,7 +67,7 @@ class ResponsesAnswer {
   readonly #blocks = new Map<string, Block>()
   readonly #joined = new JoinedEvents()
 
-  #begin(
+  #beginBlock(
     key: string,
     { type, ...item }: { readonly type: string; readonly call_id?: unknown; readonly name?: unknown },
   ): ModelEvent {
@@ -87,7 +87,7 @@ class ResponsesAnswer {
   *#at(key: string, item: { readonly type: string }): Generator<ModelEvent, Block> {
     const known = this.#blocks.get(key)
     if (known !== undefined) return known
-    yield this.#begin(key, item)
+    yield this.#beginBlock(key, item)
     return this.#blocks.get(key) as Block
   }
 
@@ -95,11 +95,11 @@ class ResponsesAnswer {
     this.#joined.take({ ...event })
     switch (event.type) {
       case 'response.output_item.added':
-        if (event.item.type !== 'message') yield this.#begin(`${event.output_index}`, event.item)
+        if (event.item.type !== 'message') yield this.#beginBlock(`${event.output_index}`, event.item)
         return
       case 'response.content_part.added':
         if (event.part.type !== 'reasoning_text')
-          yield this.#begin(`${event.output_index}/${event.content_index}`, event.part)
+          yield this.#beginBlock(`${event.output_index}/${event.content_index}`, event.part)
         return
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
