@@ -128,6 +128,18 @@ const inside: { readonly [place: string]: { readonly [folder: string]: readonly 
     calls: ['texts'], // model calls, and what each was sent
     server: ['texts', 'calls'],
   },
+  'packages/view/page/src': {
+    data: [], // where the page reads, the record of a session, and what is worked out from it
+    elements: ['data'], // what all views consist of: buttons, fields, long lists
+    message: ['data', 'elements'], // a message and its parts
+    proof: ['data', 'elements'],
+    session: ['data', 'elements', 'message', 'proof'], // the head of a session's views, and its timeline
+    context: ['data', 'elements', 'message', 'session'], // what the model saw
+    forks: ['data', 'elements', 'message', 'session'],
+    trace: ['data', 'elements', 'session'],
+    list: ['data', 'elements'], // all sessions
+    spend: ['data', 'elements'],
+  },
 }
 
 /** Files beside folders whose types all of these may name: they hold types and sentences, and only name types of the folders. */
@@ -148,7 +160,7 @@ const packagesOf: { readonly [name: string]: readonly string[] } = {
   records: [],
   testing: [],
   transcripts: ['codecs'],
-  view: ['evidence', 'recorder', 'transcripts'],
+  view: ['encryption', 'evidence', 'recorder', 'transcripts'], // encryption: only its page, which is a bundle
   workflows: [],
 }
 
@@ -202,10 +214,16 @@ interface Import {
 
 const namesIn = (folder: string): readonly string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(folder, name))
 
-const files = ['src', ...Object.keys(packagesOf).map((name) => join('packages', name, 'src'))].flatMap(namesIn)
+/** The folders of all sources. */
+const sources = [
+  'src',
+  ...Object.keys(packagesOf).map((name) => join('packages', name, 'src')),
+  join('packages', 'view', 'page', 'src'),
+]
+const files = sources.flatMap(namesIn)
 
 const imports: readonly Import[] = files.flatMap((from) => {
   const code = readFileSync(join(root, from), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/[^\n]*$/gms, '')
@@ -303,7 +321,7 @@ describe('source layout', () => {
     expect([...folders].filter((folder) => folder !== '.').toSorted()).toEqual(Object.keys(allowed).toSorted())
   })
   it('every folder that has folders is in order, with the files beside them', () => {
-    const places = ['src', ...Object.keys(packagesOf).map((name) => join('packages', name, 'src'))]
+    const places = sources
       .flatMap((place) => readdirSync(join(root, place), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isDirectory())
       .map((entry) => relative(root, entry.parentPath).replaceAll('\\', '/'))

@@ -156,9 +156,6 @@ export const interruptedResults = (
 ): readonly Message[] =>
   Object.freeze(open.map(({ id, name }) => toolResult(id, [text(reason)], { name, isError: true })))
 
-/** The text of a result that was never recorded. */
-export const noResult = 'No result was recorded for this call.'
-
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
   Object.freeze({ role, content: Object.freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })
 

@@ -8,11 +8,12 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../either/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import { noResult, toolResult } from './construct.ts'
+import { toolResult } from './construct.ts'
 import { withErasedText } from './erased.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import { createPairing, walkMessages, type MetCall } from './pairing.ts'
+import { noResult } from './unanswered.ts'
 
 // The name in the compiler's error when a sequence is not settled.
 declare const settleOrMendMakesIt: unique symbol

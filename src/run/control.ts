@@ -1,5 +1,6 @@
 /** Outside signals during a run: interrupts, cancellation, timeouts. The loop checks them where it can stop. */
 import type { Message } from '../message/index.ts'
+import { runCancelled, runTimedOut, stepTimedOut } from '../message/internal.ts'
 import type { Clock, Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { Limits } from './limits.ts'
@@ -48,7 +49,7 @@ export class Control {
     this.#pauseAt = softTimeout === Infinity ? Infinity : clock.now() + softTimeout
     this.#released = released
     this.#outside = outside
-    this.#runTimer = clock.after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
+    this.#runTimer = clock.after(timeout, () => this.#timeOut(runTimedOut(timeout)))
     if (outside?.aborted === true) this.#onOutside()
     else outside?.addEventListener('abort', this.#onOutside) // no options: Node reads them from prototypes, too
   }
@@ -81,7 +82,7 @@ export class Control {
   }
 
   /** Ends the run. By default, an answer that is streaming is discarded. */
-  cancel(reason = 'The run was cancelled.', behavior: InterruptBehavior = 'discard'): boolean {
+  cancel(reason: string = runCancelled, behavior: InterruptBehavior = 'discard'): boolean {
     return this.interrupt({ behavior, message: undefined, reason, stop: 'cancelled' })
   }
 
@@ -96,7 +97,7 @@ export class Control {
 
   beginStep(timeout: number): void {
     if (this.#cut === undefined) this.#abort = new AbortController()
-    this.#stepTimer = this.#clock.after(timeout, () => this.#timeOut(`The step's limit of ${timeout} ms was reached.`))
+    this.#stepTimer = this.#clock.after(timeout, () => this.#timeOut(stepTimedOut(timeout)))
   }
 
   endStep(): void {

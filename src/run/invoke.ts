@@ -2,8 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, present, right } from '../json/index.ts'
 import { decodeMessage, text, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import { toolResultPart } from '../message/internal.ts'
-import { sideEffects } from '../session/internal.ts'
+import { notRunText, sideEffects, toolResultPart, toolTimedOut } from '../message/internal.ts'
 import { reasonOf, systemClock, type Clock } from '../task/index.ts'
 import type { FailureSummary } from '../notes/internal.ts'
 import { ToolOutput, type Tool } from './tool.ts'
@@ -42,10 +41,9 @@ export const invokeRecorded = async (
 ): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
   const limit = new AbortController()
-  const timer = clock.after(found?.timeout ?? Infinity, () =>
-    limit.abort(
-      Object.assign(new Error(`The tool was given up after ${String(found?.timeout)} ms.`), { name: 'TimeoutError' }),
-    ),
+  const timeout = found?.timeout ?? Infinity
+  const timer = clock.after(timeout, () =>
+    limit.abort(Object.assign(new Error(toolTimedOut(timeout)), { name: 'TimeoutError' })),
   )
   const either = AbortSignal.any([signal, limit.signal])
   let begun = false
@@ -127,9 +125,6 @@ export const errorResult = ({ id, name }: ToolCallPart, reason: string): ToolRes
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
 
 const failedText = (error: unknown): string => `The tool failed: ${reasonOf(error)}`
-
-/** The result text of a call that never started. */
-export const notRunText = (reason: string): string => `Not run. ${reason}`
 
 export const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

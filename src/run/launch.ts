@@ -13,6 +13,7 @@ import {
 } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
+import { interruptedByUser } from '../message/internal.ts'
 import { callWriterOf, type CallLog, type CallLogging } from './calls.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
@@ -265,7 +266,7 @@ export const launchRun = <F extends TurnFault>(
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
         discardsComplete: behavior === 'discard',
         message: injectedMessage(message),
-        reason: 'Interrupted by the user before it was finished.',
+        reason: interruptedByUser,
         stop: message === undefined ? 'cancelled' : undefined,
       })
     },

@@ -16,7 +16,17 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { callsOf, isCut, resultMessages, withOwnCallId } from '../message/internal.ts'
+import {
+  answerBrokeOff,
+  callsOf,
+  denialText,
+  faultBeforeCall,
+  isCut,
+  notRunAgainText,
+  notRunText,
+  resultMessages,
+  withOwnCallId,
+} from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
 import { admitAnswer, callRefusal, stopOf } from './answer.ts'
 import type { CallWriter } from './calls.ts'
@@ -28,13 +38,12 @@ import { failureReason } from './failure-reason.ts'
 import type { RunFailure } from './fault.ts'
 import { callCallback, reasonOf, type Clock } from '../task/index.ts'
 import type { LookAhead, RunHandler } from './handler.ts'
-import { rejectOnAbort, errorResult, givenResult, invokeRecorded, notRunText, waitsForApproval } from './invoke.ts'
+import { rejectOnAbort, errorResult, givenResult, invokeRecorded, waitsForApproval } from './invoke.ts'
 import { exceedsLimits, type Limits, type SpentSoFar } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import {
   approvalOf,
-  denialText,
   viewDigestOf,
   withDecision,
   type Decision,
@@ -46,7 +55,7 @@ import type { DollarsOf } from './prices.ts'
 import { mendedContext, repairsIn } from './mended.ts'
 import { Prompter, type Prompt } from './prompt.ts'
 import type { SessionFault } from '../session/index.ts'
-import { cutAnswerNotice, interruptedTool } from '../session/internal.ts'
+import { cutAnswerNotice } from '../session/internal.ts'
 import type { ModelResponse } from './response.ts'
 import { retryAfterOf } from './retry-after.ts'
 import { PartialAnswer } from './partial.ts'
@@ -174,11 +183,14 @@ export class Loop {
     return ended
   }
 
-  /** @param begun receives the handlers that have begun */
+  /** @param begun receives the handlers that have begun, and those that only have an `end` */
   async #begin(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void => void this.#control.cancel(reason, 'saveMarked')
     for (const [index, handler] of this.#options.handlers.entries()) {
-      if (handler.begin === undefined) continue
+      if (handler.begin === undefined) {
+        if (Object.hasOwn(handler, 'end')) begun.push(handler)
+        continue
+      }
       const asked = askHandler(() => handler.begin?.(stop), { milliseconds: Infinity, clock: this.#options.clock }) // no timeout: it may wait for a lease
       const refused = await Promise.race([asked, untilCut(this.#control.signal)])
       if (refused === 'cut') {
@@ -252,8 +264,7 @@ export class Loop {
       let announced: AnnouncedDelta | undefined
       const finished = new Map(left?.results.map((result) => [result.callId, result]))
       const known = (): readonly ToolResultPart[] =>
-        refused ??
-        calls.map((call) => finished.get(call.id) ?? this.#notRun(call, 'The run ended with a fault before this call.'))
+        refused ?? calls.map((call) => finished.get(call.id) ?? this.#notRun(call, faultBeforeCall))
       this.#unrecorded = () =>
         announced ?? {
           delta: this.#deltaOf(this.#stepMessages(response, known())),
@@ -425,9 +436,7 @@ export class Loop {
     const message = partial.message('savePartial') && partial.message('saveMarked')
     const response = message && this.#admissible({ message, reason: 'other', usage: noUsage })
     if (response === undefined || isLeft(response)) return
-    const results = callsOf(response.right.message).map((call) =>
-      errorResult(call, notRunText('The answer broke off.')),
-    )
+    const results = callsOf(response.right.message).map((call) => errorResult(call, notRunText(answerBrokeOff)))
     const delta = this.#deltaOf(this.#stepMessages(response.right, results))
     this.#unrecorded = () => ({ delta })
   }
@@ -604,10 +613,7 @@ export class Loop {
   }
 
   #notRun(call: ToolCallPart, reason: string): ToolResultPart {
-    return errorResult(
-      call,
-      this.#wasStarted(call) ? `Not run again. ${reason}\n${interruptedTool}` : notRunText(reason),
-    )
+    return errorResult(call, this.#wasStarted(call) ? notRunAgainText(reason) : notRunText(reason))
   }
 
   /** Decisions are about the calls of an open step only. */

@@ -3,7 +3,6 @@ import { isLeft, isObject, ownFields, present, snapshot, sortKeys, type JsonObje
 import { decodeMessage, type Message, type Sequence, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { callsOf, indelibleMetaOf } from '../message/internal.ts'
 import { rangeDigest } from '../notes/internal.ts'
-import { interruptedTool } from '../session/internal.ts'
 import type { ModelResponse } from './response.ts'
 
 /** A call that waits for approval, or for its result. */
@@ -168,16 +167,4 @@ export const checkStep = (call: string, open: OpenAnswer): void => {
     throw new TypeError(
       `${call}: \`open.${wrong}\` is not that of a step that waits; pass \`open\` of a result, unchanged`,
     )
-}
-
-/**
- * The text for the model about a denied call.
- *
- * @param wasStarted whether a dead run had started it
- */
-export const denialText = (reason: string | undefined, wasStarted: boolean): string => {
-  const why = reason === undefined ? '' : ` Reason: ${reason}`
-  return wasStarted
-    ? `Not run again: this call was denied.${why}\n${interruptedTool}`
-    : `Not run: this call was denied.${why}`
 }

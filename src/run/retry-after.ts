@@ -1,4 +1,7 @@
-/** Reads when a provider wants to be called again. */
+/**
+ * Reads when a provider wants to be called again. A run never waits for it: the provider's client retries, and then the caller
+ * can, by `retryAfter` of the fault.
+ */
 
 /**
  * The milliseconds to wait before a retry, from the headers of a provider client's error:

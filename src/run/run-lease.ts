@@ -1,6 +1,7 @@
 /** A run's lease: acquired at its start, released at its end. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, optionsOf, ownFields, type OptionNames } from '../json/index.ts'
+import { runLost, runStopped } from '../message/internal.ts'
 import type { Session, SessionLease } from '../session/index.ts'
 import type { Head } from '../store/index.ts'
 import { defaultTtl, leaseOfSession, type LeaseSessionFault } from '../session/internal.ts'
@@ -100,8 +101,8 @@ export const acquireRunLease = async (
   if (borrowed === undefined) runLeases.add(taken.right)
   const onLost = (): void => {
     const { reason } = signal
-    if (isStop(reason)) stop('Somebody asked the run to stop.', false)
-    else stop(`The session is held by another run. ${reasonOf(reason)}`, true)
+    if (isStop(reason)) stop(runStopped, false)
+    else stop(runLost(reasonOf(reason)), true)
   }
   if (signal.aborted) onLost()
   else signal.addEventListener('abort', onLost)

@@ -1,8 +1,7 @@
 /** Settles a step that waits for approvals which nobody gives any more. */
 import type { Message, ToolResultPart } from '../message/index.ts'
-import { callsOf, resultMessages } from '../message/internal.ts'
-import { interruptedTool } from '../session/internal.ts'
-import { errorResult, notRunText } from './invoke.ts'
+import { callsOf, interruptedTool, notRunText, otherMessageSaid, resultMessages } from '../message/internal.ts'
+import { errorResult } from './invoke.ts'
 import { checkStep, type OpenAnswer } from './open-answer.ts'
 
 /**
@@ -30,9 +29,6 @@ export const settledResults = ({ response, results, started = [] }: OpenAnswer):
   return callsOf(response.message).map(
     (call) =>
       finished.get(call.id) ??
-      errorResult(
-        call,
-        started.includes(call.id) ? interruptedTool : notRunText('Something else was said instead of an approval.'),
-      ),
+      errorResult(call, started.includes(call.id) ? interruptedTool : notRunText(otherMessageSaid)),
   )
 }

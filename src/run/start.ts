@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonEqual, left, ownFields, present, right, type Json, type JsonObject } from '../json/index.ts'
 import { interruptedResults, text, type Message, type ToolCallPart } from '../message/index.ts'
-import { callsOf, isCut, toolResultPart } from '../message/internal.ts'
+import { callsOf, interruptedCall, isCut, toolResultPart } from '../message/internal.ts'
 import type { InputNote, JournalNote, RetractionNote } from '../notes/internal.ts'
 import { pending, type Session, type WriteFault, type SessionReader } from '../session/index.ts'
 import {
@@ -83,10 +83,7 @@ const closeSteps = (steps: readonly OpenStep[]): readonly JournalNote[] =>
 const settleSteps = (session: Session, steps: readonly OpenStep[], calls = pending(session).calls): Rows => {
   const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
   return {
-    messages: [
-      ...interruptedResults(calls, 'The run was interrupted before this tool gave a result.'),
-      ...steps.flatMap((step) => messagesOf(step, callIds)),
-    ],
+    messages: [...interruptedResults(calls, interruptedCall), ...steps.flatMap((step) => messagesOf(step, callIds))],
     notes: closeSteps(steps),
   }
 }

@@ -264,6 +264,8 @@ class TurnTaking {
     if (start.right === undefined)
       return right({ type: 'idle', reason: isOver(this.#session) ? 'end_turn' : 'cancelled' })
     const ownId = isNew ? id : known?.id
+    // The loop calls `end` before it emits `run_complete`: whoever reads that event finds the end of the input recorded. `finish`
+    // comes later; it awaits the same work, and does it for a run that never began.
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),
     })

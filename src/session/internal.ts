@@ -3,10 +3,8 @@ export { sessionFaultText, sessionSentences, sessionSteps, type LeaseSessionFaul
 export {
   callIdsIn,
   cutAnswerNotice,
-  interruptedTool,
   messagesOf,
   remindedPosition,
-  sideEffects,
   unansweredReminder,
   whyUnanswered,
   type OpenStep,

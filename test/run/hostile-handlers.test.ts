@@ -114,6 +114,18 @@ describe('a run handler', () => {
     expect(order).toEqual(['returned', 'begin'])
   })
 
+  it('has its end called once before run_complete, also without a begin', async () => {
+    const order: string[] = []
+    const handler: RunHandler = Object.assign(
+      ({ type }: RunEvent) => void (type === 'run_complete' && order.push(type)),
+      {
+        end: () => void order.push('end'),
+      },
+    )
+    await ran([handler])
+    expect(order).toEqual(['end', 'run_complete'])
+  })
+
   it("whose begin or end throws or rejects does not prevent the run's end", async () => {
     const end = (work: () => unknown): RunHandler =>
       Object.assign(() => undefined, { begin: () => undefined, end: work })

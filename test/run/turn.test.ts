@@ -16,6 +16,7 @@ import {
   type Model,
   type ModelEvent,
   type RunEvent,
+  type RunHandler,
   type RunOptions,
   type RunStream,
   type TurnFault,
@@ -439,6 +440,21 @@ describe('turn', () => {
     expect((await turn(one, 'b', { ...cancelled, id: 'b' }).result()).stopReason).toBe('cancelled')
     await other.refresh()
     expect(inputsOf(other).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
+  })
+
+  it('has the end of its input in the record before run_complete', async () => {
+    const ends = [
+      [echo, 'answered'],
+      [down, 'failed'],
+    ] as const
+    for (const [model, how] of ends) {
+      const session = await createSession(memoryStore())
+      const found: unknown[] = []
+      const handler: RunHandler = ({ type }) =>
+        void (type === 'run_complete' && found.push(inputsOf(session)[0]?.state))
+      await turn(session, 'a', { model, id: 'a', handlers: [handler] }).result()()
+      expect(found).toEqual([how])
+    }
   })
 
   it('whose end the store did not take is not reported as cancelled', async () => {

@@ -151,11 +151,11 @@ describe('indelible context', () => {
       Array(2).fill('in the summary of messages 1–3, by m'),
     )
     expect(reason('structured', 6)).toBe('older: a line in the marker of messages 5–8')
-    const only = (range: string): string => `older: the marker of messages ${range} has no line of it`
+    const only = (range: string): string => `older: the marker of ${range} has no line of it`
     expect([reason('pointer', 5), reason('pointer', 8), reason(undefined, 10)]).toEqual([
-      only('5–8'),
-      only('5–8'),
-      only('10'),
+      only('messages 5–8'),
+      only('messages 5–8'),
+      only('message 10'),
     ])
     expect([reason('full', 0, 'bootstrap'), reason('structured', 0, 'constraint')]).toEqual([
       'instructions and rules stay',

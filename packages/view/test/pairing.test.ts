@@ -1,7 +1,7 @@
 /** How the messages of two sessions are paired. */
 import { expect, it } from 'vitest'
 import * as fc from 'fast-check'
-import { pairsOf, type Compared } from '../page/src/pairing.ts'
+import { pairsOf, type Compared } from '../page/src/forks/pairing.ts'
 
 const messages = (...texts: readonly string[]): readonly Compared[] =>
   texts.map((text, position) => {

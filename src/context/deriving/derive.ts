@@ -14,7 +14,8 @@
  *
  * - `shownNew` cut it when it came, because it takes more than `shape.largest` of the budget;
  * - an epoch started after it, and it is neither among the newest (`recentFrom`) nor has to stay: it is a line of a marker. It has no
- *   line if others have a higher score for their tokens, or if it is older than `shape.reads` budgets (`firstLineIndex`);
+ *   line if others have a higher score for their tokens, or if it lies more than `shape.reads` budgets of size before that
+ *   epoch's newest messages (`firstLineIndex`);
  * - it has to stay, but rules or questions take too much of the budget: they are outlined or cut (`epochFrom`, 2 to 5).
  *
  * Nothing is stored: a context is a function of the view, the notes and the options, and `previous` only saves work.

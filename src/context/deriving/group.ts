@@ -6,7 +6,14 @@
 import type { View } from '../../history/index.ts'
 import { ownField } from '../../json/index.ts'
 import { text, toolResult, user, type Message, type Part, type ToolResultPart } from '../../message/index.ts'
-import { noResult, renamedCall, renamedResult, withContent, withErasedText } from '../../message/internal.ts'
+import {
+  noResult,
+  noResultYet,
+  renamedCall,
+  renamedResult,
+  withContent,
+  withErasedText,
+} from '../../message/internal.ts'
 import { plain } from '../showing/represent.ts'
 import { elidedCharacters, headAndTail } from '../showing/shorten.ts'
 
@@ -220,12 +227,10 @@ const ownId = (id: string, used: UsedIds): string => {
 }
 
 const missingResult = ({ id, name, position }: Call, reason: 'unanswered' | 'interrupted'): Shown => ({
-  message: toolResult(id, [text(reason === 'unanswered' ? noResult : interrupted)], { name, isError: true }),
+  message: toolResult(id, [text(reason === 'unanswered' ? noResult : noResultYet)], { name, isError: true }),
   source: Object.freeze({ type: 'synthetic', callId: id, position, reason }),
   position,
 })
-
-const interrupted = 'Interrupted: no result has been recorded for this call.'
 
 /** A result that no call waits for: it came late, twice or without a call. Its text is shown as a message. */
 const orphanResult = (recorded: Message, parts: readonly ToolResultPart[], position: number): Shown => {

@@ -50,7 +50,24 @@ const shape = {
   reads: 5,
   /** The most that rules in full may take. */
   rules: 0.33,
+  /** Of an epoch's growth, what its one range may take: the lines are chosen for less than is accepted; without lines, more is. */
+  chosen: 0.25,
+  accepted: 0.5,
+  acceptedBare: 0.75,
+  /** Without lines: the most of a question, and of a message that `keep` names. */
+  largestBare: 0.125,
+  /** In the least epoch: of `largest`, what a group of the newest messages may take, and the least of it in tokens. */
+  leastRecent: 0.25,
+  leastRecentTokens: 64,
+  /** In the least epoch: the tokens of a question. */
+  leastQuestion: 200,
 } as const
+
+/** The limits of ranges without lines. */
+const noLines = { range: 0, lines: 0, outlinesRules: true } as const
+
+/** The limits of the least epoch. */
+const leastLimits: Limits = { ...noLines, question: shape.leastQuestion, kept: 0 }
 
 /** What a context is planned with. */
 export interface Planning extends RecordToRender {
@@ -125,6 +142,37 @@ export const roomOf = ({ budget, reserved }: Pick<Planning, 'budget' | 'reserved
 /** How many tokens an epoch grows: less in a smaller room. */
 const growthOf = (budget: number, room = budget): number =>
   Math.min(budget * shape.growth, shape.mostGrowth) * (budget === 0 ? 1 : room / budget)
+
+/** The most tokens of the ranges that an epoch starts with, for the first three attempts of {@link epochFrom}. */
+interface MostOfRanges {
+  /** Of those that stay as they are, with the one that is added. */
+  readonly stay: number
+  /** Of one range with new lines: what the lines are chosen for, and what is accepted. */
+  readonly chosen: number
+  readonly accepted: number
+  /** Of one range without lines. */
+  readonly acceptedBare: number
+}
+
+/** @param recent the tokens of the newest messages */
+const mostOfRanges = (room: number, growth: number, recent: number): MostOfRanges => {
+  const goal = room - growth - recent // so that the epoch can grow
+  return {
+    stay: goal,
+    chosen: goal + growth * shape.chosen,
+    accepted: goal + growth * shape.accepted,
+    acceptedBare: goal + growth * shape.acceptedBare,
+  }
+}
+
+/** Whether rules take so much that they are outlined in any epoch. */
+const areOutlined = (rules: number, room: number): boolean => rules > room * shape.rules
+
+const tokensOfRanges = (ranges: readonly RenderedRange[]): number => {
+  let tokens = 0
+  for (const range of ranges) tokens += range.tokens
+  return tokens
+}
 
 /**
  * The index where the latest rewrite before the end of the view starts: the first at which a call can follow after a multiple of
@@ -212,42 +260,39 @@ export const epochFrom = (
   const end = before.ranges.at(-1)?.to ?? 0
   const recent: Shown[] = []
   for (const group of groupsIn(view, Math.max(end, recentAt), start)) recent.push(...shownNew(planning, group))
-  // What ranges may take, so that the epoch can grow.
-  const goal = room - growth - tokensIn(recent, count)
+  const most = mostOfRanges(room, growth, tokensIn(recent, count))
   let rules = 0
   for (const index of facts.rules) rules += count(view.at(index) as Message)
   const usual = {
-    outlinesRules: rules > room * shape.rules,
+    outlinesRules: areOutlined(rules, room),
     question: room * shape.largest,
     kept: room * shape.largest,
   }
 
   if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
     const ranges = [...before.ranges]
-    let taken = 0
-    for (const { tokens } of ranges) taken += tokens
+    let taken = tokensOfRanges(ranges)
     if (recentAt > end) {
-      const limits = { ...usual, range: goal - taken, lines: budget * shape.moreLines }
+      const limits = { ...usual, range: most.stay - taken, lines: budget * shape.moreLines }
       const added = renderRange(planning, facts, { from: end, to: recentAt, linesFrom: end }, limits)
       taken += added.tokens
       ranges.push(added)
     }
-    if (taken <= goal) return newEpoch(planning, { ...next, ranges }, recent)
+    if (taken <= most.stay) return newEpoch(planning, { ...next, ranges }, recent)
   }
 
   const older = { from: 0, to: recentAt, linesFrom: firstLineIndex(planning, recentAt) }
-  const anew = renderRange(planning, facts, older, { ...usual, range: goal + growth / 4, lines: budget * shape.lines })
-  if (anew.tokens <= goal + growth / 2) return newEpoch(planning, { ...next, ranges: [anew] }, recent)
+  const anew = renderRange(planning, facts, older, { ...usual, range: most.chosen, lines: budget * shape.lines })
+  if (anew.tokens <= most.accepted) return newEpoch(planning, { ...next, ranges: [anew] }, recent)
 
-  const noLines = { range: 0, lines: 0, outlinesRules: true }
-  const tight = renderRange(planning, facts, older, { ...noLines, question: room / 8, kept: room / 8 })
-  if (tight.tokens <= goal + growth * 0.75) return newEpoch(planning, { ...next, ranges: [tight] }, recent)
+  const largest = room * shape.largestBare
+  const tight = renderRange(planning, facts, older, { ...noLines, question: largest, kept: largest })
+  if (tight.tokens <= most.acceptedBare) return newEpoch(planning, { ...next, ranges: [tight] }, recent)
 
   const cutRecent: Shown[] = []
   for (const group of groupsIn(view, recentAt, start))
     cutRecent.push(...cutGroup(planning, group, facts, leastOfGroup(room)))
-  const least: Limits = { ...noLines, question: 200, kept: 0 }
-  const limits = facts.keepLevels.size > 0 ? [{ ...least, kept: room / 8 }, least] : [least]
+  const limits = facts.keepLevels.size > 0 ? [{ ...leastLimits, kept: largest }, leastLimits] : [leastLimits]
   for (const limit of limits) {
     const squeezed = renderRange(planning, facts, older, limit)
     if (squeezed.tokens + tokensIn(cutRecent, count) <= room)
@@ -291,8 +336,6 @@ const floorOf = (
     const at = countWhile(others.length, (index) => (others[index] as number) < first)
     return at === others.length || groupStart(view, others[at] as number) >= end
   }
-  let taken = 0
-  for (const { tokens } of ranges) taken += tokens
   const end = ranges.at(-1)?.to ?? 0
   const rulesBefore = (isOutlined: boolean): RulesBefore => {
     const anew = tokensOfRules(planning, onlyRules, { from: 0, to }, isOutlined, isCertain)
@@ -306,7 +349,7 @@ const floorOf = (
     leastUntil,
     least: tokensOfRules(planning, onlyRules, { from: 0, to: start }, true, isCertain),
     full,
-    ranges: ranges.length === 0 ? undefined : taken,
+    ranges: ranges.length === 0 ? undefined : tokensOfRanges(ranges),
     outlined: rulesBefore(true),
     whole: rulesBefore(false),
   }
@@ -319,14 +362,14 @@ const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
   const position = view.positionAt(start) as number
   if (position > floor.until) return false
   const room = roomOf(planning, factorAt(notes, position, budget + reserved))
-  const growth = growthOf(budget, room)
+  const most = mostOfRanges(room, growthOf(budget, room), 0)
   const older = outlined.anew.marked
   const least = position > floor.leastUntil ? older : floor.least.marked
-  if (least <= room || older <= room - growth / 4) return false
+  if (least <= room || older <= most.acceptedBare) return false
   const exceeds = ({ anew, added }: RulesBefore): boolean =>
-    isAbove(anew, room - growth / 2, room - growth * 0.75) &&
-    (ranges === undefined || isAbove(added, room - growth - ranges, room - growth - ranges))
-  if (!exceeds(outlined) || (full <= room * shape.rules && !exceeds(whole))) return false
+    isAbove(anew, most.accepted, most.chosen) &&
+    (ranges === undefined || isAbove(added, most.stay - ranges, most.stay - ranges))
+  if (!exceeds(outlined) || (!areOutlined(full, room) && !exceeds(whole))) return false
   // The newest messages that are not cut.
   let taken = older
   for (let from = recentFrom(planning, start); taken <= room && from < start;) {
@@ -339,7 +382,8 @@ const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
 }
 
 /** What a group of the newest messages may take in the least epoch. */
-const leastOfGroup = (room: number): number => Math.max(64, (room * shape.largest) / 4)
+const leastOfGroup = (room: number): number =>
+  Math.max(shape.leastRecentTokens, room * shape.largest * shape.leastRecent)
 
 /** Whether rules take more than a limit, if a range that may take so many tokens has no lines. */
 const isAbove = ({ rules, marked, expected }: RuleTokens, limit: number, range: number): boolean =>
@@ -354,7 +398,7 @@ const hasNewSummary = (
 ): boolean => {
   if (facts.summaries.length === 0) return false
   const range = { from: 0, to: recentAt }
-  const stays = mustStay(planning, facts, range, { range: 0, lines: 0, outlinesRules: true, question: 200, kept: 1 })
+  const stays = mustStay(planning, facts, range, { ...leastLimits, kept: 1 })
   const used = new Set<number>()
   for (const { shown } of ranges)
     for (const { source, position } of shown) if (source.type === 'summary') used.add(position)

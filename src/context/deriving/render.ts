@@ -193,13 +193,14 @@ export const mustStay = (
   for (const index of facts.questions) {
     const group = groupToAdd(index)
     if (group === undefined) continue
-    const shown = question < 500 ? cutTexts(record, group, facts, 200) : cutGroup(record, group, facts, question)
+    const shown =
+      question < fewTokens ? cutTexts(record, group, facts, shortQuestion) : cutGroup(record, group, facts, question)
     blocks.set(group.from, { ...group, shown })
   }
   for (const [index, level] of kept === 0 ? [] : facts.keepLevels) {
     const group = level === 'full' || level === 'compressed' ? groupToAdd(index) : undefined
     if (group === undefined) continue
-    const shown = cutGroup(record, group, facts, level === 'full' ? kept : Math.min(kept, 400))
+    const shown = cutGroup(record, group, facts, level === 'full' ? kept : Math.min(kept, compressedTokens))
     blocks.set(group.from, { ...group, shown })
   }
   return [...blocks.values()]
@@ -207,6 +208,13 @@ export const mustStay = (
 
 /** The most UTF-16 units of a text in the same group as an outlined rule. */
 const besideRule = 320
+
+/** A question that may take fewer tokens has its texts cut to so many UTF-16 units. */
+const fewTokens = 500
+const shortQuestion = 200
+
+/** The most tokens of a message that `keep` names as `compressed`. */
+const compressedTokens = 400
 
 interface SummaryBlock extends Block {
   readonly text: string
@@ -297,6 +305,7 @@ export const cutGroup = (
   return cut
 }
 
+/** The least UTF-16 units to which texts of a group are cut, and how often a cut is tried. */
 const shortest = 100
 const mostRounds = 8
 

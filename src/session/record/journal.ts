@@ -14,12 +14,16 @@ import {
   type ToolResultPart,
 } from '../../message/index.ts'
 import {
+  answerIncomplete,
   callsOf,
   cutAnswer,
+  interruptedTool,
   messageIn,
   indelibleMetaOf,
+  neverStarted,
   resultMessages,
   toolResultPart,
+  waitedForApproval,
   withOwnCallId,
 } from '../../message/internal.ts'
 import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../../notes/internal.ts'
@@ -248,22 +252,14 @@ const answerOf = (value: unknown): Message | undefined => {
 const partsOf = (values: readonly unknown[]): readonly Part[] =>
   values.flatMap((part) => messageIn({ role: 'assistant', content: [part] })?.content ?? [])
 
-/** What the model reads of a call that had started and has no result. */
-export const sideEffects = 'The tool may have had side effects.'
-
-/** The result of a call that was running when its run ended. */
-export const interruptedTool: string = `The run was interrupted while this tool was running. ${sideEffects}`
-
 /** Returns the reason why a call has no result. */
 type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 
 /** The default for `Unanswered`. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
   if (started.has(id)) return interruptedTool
-  if (waiting.has(id)) return 'Not run: the call was waiting for approval when the run ended.'
-  return answer === undefined
-    ? 'Not run: the run was interrupted before the answer was complete.'
-    : 'Not run: the run was interrupted before this tool started.'
+  if (waiting.has(id)) return waitedForApproval
+  return answer === undefined ? answerIncomplete : neverStarted
 }
 
 /** The ids of all calls in a record. A cut answer needs other ids. Cost: O(record). */

@@ -3,11 +3,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../../history/index.ts'
 import { describe, isLeft, optionsOf, right } from '../../json/index.ts'
 import { interruptedResults, openCalls, type Message, type OpenCall } from '../../message/index.ts'
-import { callsOf, isCut } from '../../message/internal.ts'
+import { callsOf, interruptedCall, interruptedTool, isCut } from '../../message/internal.ts'
 import {
   callIdsIn,
   cutAnswerNotice,
-  interruptedTool,
   messagesOf,
   nameStep,
   openStepsIn,
@@ -112,8 +111,7 @@ const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
 const settlingMessages = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
-  const resultText = (call: OpenCall): string =>
-    reason ?? (started.has(call.id) ? interruptedTool : 'The run was interrupted before this tool gave a result.')
+  const resultText = (call: OpenCall): string => reason ?? (started.has(call.id) ? interruptedTool : interruptedCall)
   const ended = endedStepsIn(mirror)
   const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [

@@ -148,7 +148,11 @@ type PlannedAppend = (id: string, append: Append) => Promise<Either<StoreFault, 
 /** The planned appends of this library's stores. A store that another program wraps has none, so its own `append` is called. */
 const plannedAppends = new WeakMap<Store, PlannedAppend>()
 
-/** Make `appendPlanned` call a function for this store. */
+/**
+ * Make `appendPlanned` call a function for this store. Three kinds of stores have one: the store of a driver
+ * (store/rules/handle.ts), a store under a lease (session/writing/lease.ts), and a store with keys (with-keys.ts of
+ * `@indelible/encryption`). The last two call that of the store below them.
+ */
 export const definePlannedAppend = (store: Store, append: PlannedAppend): void => void plannedAppends.set(store, append)
 
 /**

@@ -5,7 +5,7 @@ import { programs } from '../sources/agent-sessions.ts'
 import { allSources, idOf, isOfSubAgent, projectFolderOf, type SessionAtPath } from '../sources/machine-sessions.ts'
 import { wholeNumber, wordOf, type Call } from '../terminal/command.ts'
 import { shortIds } from '../sources/short-ids.ts'
-import { fitColumns, oneLine, padEnd, widestOf } from '../terminal/screen.ts'
+import { fitColumns, isNarrow, oneLine, padEnd, timeWidthFor, widestOf } from '../terminal/screen.ts'
 
 export const listMachine = async ({ values, terminal }: Call): Promise<void> => {
   const limit = wholeNumber('--limit', values['limit'], 20, 0)
@@ -63,10 +63,10 @@ const tableOf = (
 ): readonly string[] => {
   const rows = listed.map(({ changed, program, id, project, title, unreadable }) => ({
     cells: [
-      changed.slice(0, columns < 60 ? 10 : 16).replace('T', ' '),
+      changed.slice(0, timeWidthFor(columns)).replace('T', ' '),
       program,
       shortOf(id),
-      ...(columns < 60 ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
+      ...(isNarrow(columns) ? [] : [fitColumns(oneLine(project === undefined ? '' : projectIn(project)), 12)]),
     ],
     about: unreadable === undefined ? oneLine(title ?? '') : `can't be read: ${unreadable}`,
   }))

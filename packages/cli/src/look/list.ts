@@ -10,7 +10,17 @@ import { firstWords } from '../sources/first-words.ts'
 import { fieldNames, filterOf, modelsOf, whereHelp } from '../sources/list-filter.ts'
 import { marksIn, marksText, type Marks } from '../sources/session-badges.ts'
 import { allScopesOption, storeOption, wholeStoreOption, withScopes } from '../sources/place.ts'
-import { fitColumns, groupedNumber, oneLine, padEnd, padStart, widestOf, widthOf } from '../terminal/screen.ts'
+import {
+  fitColumns,
+  groupedNumber,
+  isNarrow,
+  oneLine,
+  padEnd,
+  padStart,
+  timeWidthFor,
+  widestOf,
+  widthOf,
+} from '../terminal/screen.ts'
 import { allSessions, damagedText, noSessionsText, sessionFields, shortIdsIn } from '../sources/sessions.ts'
 
 export const list: Command = {
@@ -223,7 +233,7 @@ const printTable = async (
         listed.map(({ store }) => store.scope),
       )
     : 0
-  const timeWidth = columns < 60 ? 10 : 16 // the date alone
+  const timeWidth = timeWidthFor(columns)
   const line = (
     [time, messages, tokens]: readonly [string, string, string],
     scope: string,
@@ -239,7 +249,7 @@ const printTable = async (
     return [fitColumns(`${facts}  ${about}`.trimEnd(), columns)]
   }
   const heading = line(
-    [timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'tokens'],
+    [isNarrow(columns) ? 'last day' : 'last activity', 'messages', 'tokens'],
     'scope',
     'session',
     'about',

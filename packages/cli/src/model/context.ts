@@ -27,7 +27,8 @@ prints its messages. It is derived when you ask: a recorded call may have been s
 record, and how much of them it contains. --explain adds a line for every page
 (one message of the record): its kind, its level in the context, and the reason.
 The first line says how the context was derived. "epoch:N": older messages were
-shortened or left out, and stay the same until N grows.
+shortened or left out, and stay the same until N grows. N is 1,000 for each
+rewrite, and 1 for each epoch since.
 "shortened": some messages are shortened or left out; without, it says "whole".
 
 With --compare it derives a context before each answer of the conversation, with

@@ -100,6 +100,12 @@ export const padEnd = (text: string, columns: number): string => text + ' '.repe
 export const padStart = (text: string, columns: number): string =>
   ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 
+/** Whether a terminal is too narrow for all columns of a list. */
+export const isNarrow = (columns: number): boolean => columns < 60
+
+/** How many characters of a time in ISO 8601 a list shows: to the minute, or only the date on a narrow terminal. */
+export const timeWidthFor = (columns: number): number => (isNarrow(columns) ? 10 : 16)
+
 /** A whole number with thousands separators. */
 export const groupedNumber = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 

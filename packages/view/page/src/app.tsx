@@ -1,18 +1,18 @@
 /** The page: the view that its address names. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { embeddedId } from './embedded-source.ts'
-import { ForksView } from './forks.tsx'
-import { ErrorBoundary } from './error-boundary.tsx'
-import { useLoaded, useSessions } from './use-loaded.ts'
+import { embeddedId } from './data/embedded-source.ts'
+import { ForksView } from './forks/forks.tsx'
+import { ErrorBoundary } from './elements/error-boundary.tsx'
+import { useLoaded, useSessions } from './data/use-loaded.ts'
 import { hrefOf, replaceRoute, route } from './route.ts'
-import { ContextView } from './context-view.tsx'
-import { openCount, recordOf, SessionView } from './session.tsx'
-import { Sessions } from './sessions.tsx'
-import { SpendView } from './spend.tsx'
+import { ContextView } from './context/context-view.tsx'
+import { openCount, recordOf, SessionView } from './session/session.tsx'
+import { Sessions } from './list/sessions.tsx'
+import { SpendView } from './spend/spend.tsx'
 import { sentence } from './format-text.ts'
-import type { Source } from './source.ts'
-import { TraceView } from './trace.tsx'
+import type { Source } from './data/source.ts'
+import { TraceView } from './trace/trace.tsx'
 
 export const App = ({ source }: { readonly source: Source }): VNode => {
   const where = route.value

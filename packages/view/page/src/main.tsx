@@ -1,10 +1,10 @@
 /** The page. Its sessions come from a server, or from the exported file that holds the page. */
 import { render, type VNode } from 'preact'
 import { App, Fault } from './app.tsx'
-import { embeddedSource } from './embedded-source.ts'
-import { ErrorBoundary } from './error-boundary.tsx'
-import { exchangeToken, hasToken, servedSource } from './served-source.ts'
-import { reasonOf } from './source.ts'
+import { embeddedSource } from './data/embedded-source.ts'
+import { ErrorBoundary } from './elements/error-boundary.tsx'
+import { exchangeToken, hasToken, servedSource } from './data/served-source.ts'
+import { reasonOf } from './data/source.ts'
 import './style.css'
 
 /** Show the page in its document. */

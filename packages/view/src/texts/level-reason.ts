@@ -30,11 +30,11 @@ export const levelReasons = ({
   return (position, kind) => {
     const level = residency.at(position) ?? 'pointer'
     const own = hidden.find(({ from, to }) => position >= from && position < to)
-    if (own?.type === 'summary') return `in the summary of messages ${rangeText(own)}, by ${own.model}`
+    if (own?.type === 'summary') return `in the summary of ${rangeText(own)}, by ${own.model}`
     if (own !== undefined)
       return level === 'structured'
-        ? `older: a line in the marker of messages ${rangeText(own)}`
-        : `older: the marker of messages ${rangeText(own)} has no line of it`
+        ? `older: a line in the marker of ${rangeText(own)}`
+        : `older: the marker of ${rangeText(own)} has no line of it`
     if (hidden.length === 0 && level === 'full') return 'the whole record fits the budget'
     if (position >= newestFrom)
       return level === 'full'
@@ -53,4 +53,4 @@ export const levelReasons = ({
 }
 
 const rangeText = ({ from, to }: { readonly from: number; readonly to: number }): string =>
-  to - from === 1 ? `${from}` : `${from}–${to - 1}`
+  to - from === 1 ? `message ${from}` : `messages ${from}–${to - 1}`

@@ -156,7 +156,7 @@ describe('the call bars of a session', () => {
       })),
     )
     expect(bars.map(({ states }) => states)).toEqual([
-      '', '', '', '', 'failed', '', '', 'beside-bar', '', '', '', '', '', 'dearest', '',
+      '', '', '', '', 'glance-failed', '', '', 'beside-bar', '', '', '', '', '', 'dearest', '',
     ]) // prettier-ignore
     expect(bars.flatMap(({ broke }, index) => (broke ? [index] : []))).toEqual([6, 11, 13])
     expect(bars[6]?.causes).toEqual(['tools', 'new'])

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Heights } from '../../page/src/heights.ts'
+import { Heights } from '../../page/src/elements/heights.ts'
 
 it('item heights sum and search like a plain list', () => {
   const height = fc.integer({ min: 1, max: 500 })

@@ -1,7 +1,7 @@
 /** Texts that are nested deeper than people write are not read as Markdown: `marked` would take all the stack, or minutes. */
 import { expect, it } from 'vitest'
 import { share } from '../../page/src/format-text.ts'
-import { tokensOf } from '../../page/src/markdown-tokens.ts'
+import { tokensOf } from '../../page/src/message/markdown-tokens.ts'
 
 it('deeply nested quotes, lists or stars are shown as plain text', () => {
   for (const count of [200, 1000, 59_000 / 3])

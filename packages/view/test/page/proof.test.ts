@@ -1,8 +1,8 @@
 /** The proof that the page computes: it names every altered row, counts what it hashed, and continues where it ended. */
 import { expect, it } from 'vitest'
 import { createSession, memoryStore, user } from 'indelible'
-import { proofOf } from '../../page/src/proof.ts'
-import type { SessionRecord } from '../../page/src/record.ts'
+import { proofOf } from '../../page/src/proof/proof.ts'
+import type { SessionRecord } from '../../page/src/data/record.ts'
 import type { ViewedRow } from '../../src/protocol.ts'
 import { nodesOf, rowsOf, sessionOf } from '../../src/server/read-view.ts'
 

@@ -105,7 +105,7 @@ describe('the view of a session', () => {
     expect(await text(page, '#m2 .call-body')).toMatch(/ls test.*Result.*3.*year\.test\.ts/s)
     await page.locator('#m2 .call button.line-button').nth(1).click()
     await page.locator('#m2 .json').first().waitFor()
-    await page.locator('#m5 .call.failed button').click()
+    await page.locator('#m5 .call-failed button').click()
     expect(await text(page, '#m5 .diff .went .line, #m5 .diff .line.went')).toContain('year % 4 === 0')
     expect(await text(page, '#m5 .diff .line.came')).toContain('year % 100')
     await page.locator('#m7 img').waitFor()
