@@ -64,10 +64,15 @@ export const indexStore = (indexed: Store, options: IndexOptions = {}): Task<Ind
   }, 'indexStore')
 }
 
-/** Removes a store's search index. Its disk space can be reused for other rows. */
-export const dropIndex = (store: Store): Task<IndexFault, void> => {
+/**
+ * Removes a store's search index. Its disk space can be reused for other rows.
+ *
+ * @param options a signal that ends it before the index is removed
+ */
+export const dropIndex = (store: Store, options: Pick<IndexOptions, 'signal'> = {}): Task<IndexFault, void> => {
   checkStore('dropIndex', store)
-  return searchTask(async () => (store.index === undefined ? right(undefined) : store.index.drop()()), 'dropIndex')
+  const { index } = withSignal(store, checkOptions('dropIndex', options, { signal: aSignal }).signal)
+  return searchTask(async () => (index === undefined ? right(undefined) : index.drop()()), 'dropIndex')
 }
 
 const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({

@@ -12,6 +12,7 @@ import {
   type Store,
 } from 'indelible'
 import { keyRing, newHostKey, withKeys } from '@indelible/encryption'
+import { withLedger } from '@indelible/evidence'
 import { copySession, eraseMessages, exportSession, findMessages, importRecord, readRange } from 'indelible/session'
 import { searchStore } from 'indelible/search'
 import { verifyLog, withSignal } from 'indelible/store'
@@ -99,6 +100,46 @@ describe.each(Object.entries(openers))('in %s', (_, open) => {
       expect((await to.list({ limit: 100 })).logs.filter(({ id }) => !id.startsWith('indelible.key'))).toEqual([])
     }
   })
+})
+
+it.each([...Object.entries(openers), ['memory with a ledger', () => withLedger(memoryStore())] as const])(
+  'in %s, a removal that is ended has removed nothing, and succeeds when called again',
+  async (_, open) => {
+    for (let looks = 0; ; looks++) {
+      const store = open()
+      await withSession(store)
+      const before = await store.read('s')
+      const outcome = await store.remove('s', { signal: abortedAfter(looks) })()
+      if (outcome._tag === 'Right') {
+        expect(looks).toBeGreaterThan(1)
+        break
+      }
+      expect(outcome.left).toEqual({ _tag: 'Cancelled', cause: reason })
+      expect(await store.read('s')).toEqual(before)
+      await withSignal(store, abortedAfter(Infinity)).remove('s')
+      expect((await listSessions(store)).sessions).toEqual([])
+    }
+  },
+)
+
+it.each(Object.entries(openers))('in %s, a signal ends calls with many blocks', async (_, open) => {
+  const blocks = Array.from({ length: 600 }, (__, index) => new TextEncoder().encode(`block ${index}`))
+  const store = open()
+  const endsLater = async (run: (one: Store) => () => Promise<Outcome>): Promise<void> => {
+    for (const looks of [0, 1])
+      expect(await run(withSignal(store, abortedAfter(looks)))()).toMatchObject({ left: { _tag: 'Cancelled' } })
+  }
+  await endsLater((one) => one.putBlocks(blocks))
+  const ids = await withSignal(store, abortedAfter(Infinity)).putBlocks(blocks)
+  expect(ids).toEqual(await store.putBlocks(blocks))
+  await endsLater((one) => one.getBlocks(ids))
+  await endsLater((one) => one.hasBlocks(ids))
+  const one = withSignal(store, abortedAfter(Infinity))
+  expect(await one.getBlocks(ids)).toEqual(blocks)
+  expect(await one.hasBlocks(ids)).toEqual(ids.map(() => true))
+  const large = new Uint8Array(1 << 20)
+  expect(await withSignal(store, abortedAfter(2)).putBlocks([large, large, large])()).toMatchObject({ _tag: 'Left' })
+  expect(() => one.putBlocks(5 as never)).toThrow('putBlocks takes a list')
 })
 
 it('a signal of the runtime ends an operation between two slices', async () => {

@@ -8,6 +8,7 @@ import {
   cachedBlocks,
   keyValueBlocks,
   memoryStore,
+  removeBlocks,
   type BlockStore,
   type KeyValueStore,
 } from 'indelible/store'
@@ -263,4 +264,10 @@ describe('a cache of blocks', () => {
     await cached.getBlocks([ids[1] as never])()
     expect(asked).toEqual([1])
   })
+})
+
+it('removeBlocks whose signal is aborted removes nothing', async () => {
+  const keyValue = { ...keyValueMap(), deletePrefix: async () => expect.unreachable('it was called') }
+  const ended = await removeBlocks(keyValue, { signal: AbortSignal.abort('gone') })()
+  expect(ended).toEqual({ _tag: 'Left', left: { _tag: 'Cancelled', cause: 'gone' } })
 })

@@ -2,7 +2,7 @@
 import { checkStore } from 'indelible/internal/session'
 import { isLeft, left, optionsOf } from 'indelible/internal/json'
 import { RecentMap } from 'indelible/internal/sequence'
-import type { Store } from 'indelible/store'
+import { withSignal, type Store } from 'indelible/store'
 import { isOwnId, shareIdentity, storeTask, type ActionReason } from 'indelible/internal/store'
 import { FaultError } from 'indelible/internal/task'
 import { evidenceFaultMessage, type AnyEvidenceFault } from './fault.ts'
@@ -75,13 +75,19 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
     remove: (id, call) =>
       storeTask(async () => {
         if (isOwnId(id)) return store.remove(id, call)()
-        const recorded = await recordRemoval(store, id, because)
+        const recorded = await recordRemoval(withSignal(store, call?.signal), id, because)
         if (!isLeft(recorded)) {
           appends.delete(id)
           return store.remove(id, call)()
         }
         const fault = recorded.left
-        if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed' || fault._tag === 'LogHeld') return left(fault)
+        if (
+          fault._tag === 'NoSuchLog' ||
+          fault._tag === 'Closed' ||
+          fault._tag === 'LogHeld' ||
+          fault._tag === 'Cancelled'
+        )
+          return left(fault)
         const cause = new FaultError(fault, evidenceFaultMessage(fault))
         return left({ _tag: 'Io', operation: 'record a removal in the ledger', cause })
       }, 'store.remove'),

@@ -199,6 +199,29 @@ it('copyCheckpoints copies one thread or all, oldest first, and returns their nu
   expect(await tuples(there, {})).toEqual(await tuples(saver, {}))
 })
 
+it('copyCheckpoints that is ended copies the rest when called again, and lets other work run', async () => {
+  const { saver } = await filled()
+  const there = new IndelibleSaver(memoryStore())
+  for (let looks = 0; ; looks++) {
+    let left = looks
+    const signal = { throwIfAborted: () => { if (left-- === 0) throw new Error('gone') } } // oxfmt-ignore
+    const outcome = await copyCheckpoints(saver, there, undefined, { signal }).catch(String)
+    if (outcome === 'Error: gone') continue
+    expect([outcome, looks]).toEqual([5, 10])
+    break
+  }
+  expect(await tuples(there, {})).toEqual(await tuples(saver, {}))
+  const [{ config, ...tuple }] = (await tuples(saver, {})) as [Awaited<ReturnType<typeof tuples>>[number]]
+  let [turns, isOver] = [0, false]
+  const count = (): void => void (isOver || (setImmediate(count), turns++))
+  const many = { list: async function* () { for (let index = 0; index < 1024; index++) yield { ...tuple, config } } } // oxfmt-ignore
+  const target = { put: async () => config, putWrites: async () => {} }
+  count()
+  expect(await copyCheckpoints(many as never, target as never)).toBe(1024)
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(8)
+})
+
 it('a channel that did not change has the value of the checkpoint before, or that of its version', async () => {
   const saver = new IndelibleSaver(memoryStore())
   let count = 0

@@ -258,6 +258,12 @@ it('copyItems copies into an empty session only, and returns the number of items
   const store = await inMemory.fresh()
   const from = new MemorySession({ initialItems: [userItem('a'), answered('b')] })
   const to = agentsSession(store, { sessionId: 's' })
+  for (const looks of [0, 1]) {
+    let left = looks
+    const signal = { throwIfAborted: () => { if (left-- === 0) throw new Error('gone') } } // oxfmt-ignore
+    await expect(copyItems(from, to, { signal })).rejects.toThrow('gone')
+    expect(await to.getItems()).toEqual([])
+  }
   expect([await copyItems(new MemorySession(), to), await copyItems(from, to)]).toEqual([0, 2])
   expect(await to.getItems()).toEqual(await from.getItems())
   await expect(copyItems(from, to)).rejects.toThrow(

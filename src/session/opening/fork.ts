@@ -3,7 +3,7 @@ import { checkStore } from '../record/store-of.ts'
 import { isLeft, optionsOf, ownFields } from '../../json/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import type { LogFault, Store, StoredRow, StoreFaultOf } from '../../store/index.ts'
-import { copyArgument, withoutKeys } from '../../store/internal.ts'
+import { copyArgument, ownStore, withoutKeys } from '../../store/internal.ts'
 import { sessionSteps, type ForkSessionFault, type OpenForkFault } from '../fault.ts'
 import { createRedactor, type Redact, type Redactor } from '../../redact/index.ts'
 import { fail, need, type Steps, type Task } from '../../task/index.ts'
@@ -53,7 +53,7 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
 /** Removes a fork that can't be opened, unless another process appended to it. A failure does not change the result. */
 const removeUnread = async (store: Store, { id, head }: SessionInfo): Promise<void> => {
   const found = await store.info(id)()
-  if (!isLeft(found) && found.right.head.root === head.root) await store.remove(id)()
+  if (!isLeft(found) && found.right.head.root === head.root) await ownStore(store).remove(id)()
 }
 
 /**

@@ -10,7 +10,9 @@ import type { Task } from '../../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../../proof/internal.ts'
 import { blockStoreOf, defaultScope, withOnceStore } from '../rules/block-handle.ts'
 import { storeTask, type MediumFault, type StoreFaultOf } from '../fault.ts'
+import type { CheckOptions } from '../port/check.ts'
 import { invalidId } from '../port/id.ts'
+import { cancelled } from '../port/slices.ts'
 import type { BlockStore, OnceStore } from '../port/store.ts'
 
 /**
@@ -197,16 +199,19 @@ export const valuesOf = async (
 /**
  * Remove all blocks of a scope. Refs to them can no longer be hydrated.
  *
- * @param options prefix and scope, as for `keyValueBlocks`
- * @returns nothing; or `Io`
+ * @param options prefix and scope, as for `keyValueBlocks`; a signal that ends it before `deletePrefix` is called
+ * @returns nothing; or `Io`, `Cancelled`
  */
 export const removeBlocks = (
   keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
-  options: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
-): Task<StoreFaultOf<'Io'>, void> => {
-  const { prefix, scope = defaultScope } = optionsOf('removeBlocks', options, { prefix: true, scope: true })
+  options: Pick<KeyValueOptions, 'prefix' | 'scope'> & CheckOptions = {},
+): Task<StoreFaultOf<'Io' | 'Cancelled'>, void> => {
+  const names = { prefix: true, scope: true, signal: true } as const
+  const { prefix, scope = defaultScope, signal } = optionsOf('removeBlocks', options, names)
   checkKeyValue('removeBlocks', keyValue, ['deletePrefix'])
   return storeTask(async () => {
+    const ended = cancelled(signal)
+    if (ended !== undefined) return left(ended)
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))
     } catch (cause) {

@@ -51,7 +51,7 @@ import {
 import type { AppendedRows, LogInfo, LogPage, RowRange, Store } from '../port/store.ts'
 import type { Head, StoredRow } from '../port/row.ts'
 import { tokensIn } from '../port/row-tokens.ts'
-import { Slices } from '../port/slices.ts'
+import { atOnce, inSlices, Slices } from '../port/slices.ts'
 import { headOf, rowLeaf } from '../port/tree.ts'
 
 /** The options of a memory store. */
@@ -161,17 +161,23 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
     list: async (scope, query) => right(page(scopeNamed(scope), query)),
     update: (scope, id, given) => onLog(scope, id, (log) => update(log, given, now)),
     append: (scope, id, append) => onLog(scope, id, (log, own) => appendTo(log, append, own)),
-    read: (scope, id, range) => onLog(scope, id, (log) => right(rowsOf(log, range))),
+    read: async (scope, id, range) => {
+      const log = scopeNamed(scope).logs.get(id)
+      const rows = log && (await inSlices(rowsIn(log, range)))
+      return rows === undefined ? left({ _tag: 'NoSuchLog', id }) : right(rows)
+    },
     nodes: (scope, id, positions) =>
       onLog(scope, id, ({ segment }) =>
         right(Object.freeze(positions.map((position) => nodeAt(segment, position).slice()))),
       ),
     fork: (scope, id, to, at, meta) => onLog(scope, id, (log, own) => fork(own, log, to, at, meta)),
-    remove: (scope, id, unchanged) =>
-      onLog(scope, id, (log, own) => {
+    remove: async (scope, id, unchanged) => {
+      const removed = await onLog(scope, id, (log, own) => {
         const problem = unchanged && changedFault(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
         return problem === undefined ? right(remove(log, own)) : left(problem)
-      }),
+      })
+      return isLeft(removed) ? removed : right(await inSlices(removed.right))
+    },
     lease: (scope, id, change) => onLog(scope, id, (log) => lease(memory, log, change)),
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
@@ -249,11 +255,12 @@ const update = (log: Log, given: CheckedUpdate, now: () => number): Either<Store
   return right(log.info)
 }
 
-const remove = ({ info, segment }: Log, scope: Scope): void => {
+/** Removes a log. Returns the work that drops its rows. */
+const remove = ({ info, segment }: Log, scope: Scope): Generator<number, void> => {
   scope.logs.delete(info.id)
   Object.assign(scope.changed, allOrders(true))
   segment.orphan = true
-  release(segment, scope.blocks)
+  return release(segment, scope.blocks)
 }
 
 const lease = (memory: Memory, log: Log, change: LeaseChange): Either<StoreFault, LeaseAnswer> => {
@@ -305,13 +312,18 @@ const rangeAt = (segment: Segment, size: number): CompactRange => ({
   peaks: peakEnds(size).map((end) => nodeAt(segment, end - 1)),
 })
 
-const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
+const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => atOnce(rowsIn(log, range)) as readonly StoredRow[] // in one turn, no other call removes the log
+
+/** Reads rows in slices; undefined if the log was removed meanwhile. */
+function* rowsIn(log: Log, range: RowRange): Generator<number, readonly StoredRow[] | undefined> {
   const only = ownField(range, 'only')
   const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
   const rows: StoredRow[] = []
   for (let position = start; position < end; position++) {
     const row = rowAt(log.segment, position)
     if (only === undefined || row.kind === only) rows.push(row)
+    if (position + 1 < end) yield row.body.length
+    if (log.segment.orphan) return undefined
   }
   return Object.freeze(rows)
 }
@@ -559,15 +571,19 @@ const unuse = (block: BlockId, held: Map<BlockId, HeldBlock>): void => {
 }
 
 /** Drop the rows of an orphan that no fork shares, with their blocks, and the orphan itself if it has no forks. */
-const release = (segment: Segment, held: Map<BlockId, HeldBlock>): void => {
+function* release(segment: Segment, held: Map<BlockId, HeldBlock>): Generator<number, void> {
   if (!segment.orphan) return
-  let shared = segment.base
-  for (const fork of segment.forks) shared = Math.max(shared, fork.base)
-  for (const block of segment.blocks.splice(shared - segment.base).flat()) unuse(block, held)
-  segment.rows.length = segment.nodes.length = shared - segment.base
-  if (segment.forks.size > 0 || segment.parent === undefined) return
-  segment.parent.forks.delete(segment)
-  release(segment.parent, held)
+  const { base, parent, rows, nodes, blocks, forks } = segment
+  let shared = base
+  for (const fork of forks) shared = Math.max(shared, fork.base)
+  while (base + rows.length > shared) {
+    for (const block of blocks.pop() ?? []) unuse(block, held)
+    nodes.pop()
+    yield rows.pop()?.body.length ?? 0
+  }
+  if (forks.size > 0 || parent === undefined) return
+  parent.forks.delete(segment)
+  yield* release(parent, held)
 }
 
 const driverOptions = { hash: true, now: true } as const

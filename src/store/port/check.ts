@@ -2,7 +2,7 @@
 
 import type { SignalLike } from '../../task/index.ts'
 
-/** The options of `store.check` and `store.repair`. */
+/** The options of `store.check`, `store.repair` and `store.remove`. */
 export interface CheckOptions {
   /** Aborting this signal ends the call with `Cancelled`. Default: none. */
   readonly signal?: SignalLike

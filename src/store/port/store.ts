@@ -404,11 +404,11 @@ export interface Store extends BlockStore {
   /**
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
-   * @param call only for the library's own logs
+   * @param options a signal that ends it while the log is still there; after that, the rows are deleted in slices
    * @returns nothing; or `NoSuchLog`, `LogHeld` if the scope's ledger records a hold on it,
    * `NotALedger` if the ledger can't be read
    */
-  readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
+  readonly remove: (id: string, options?: CheckOptions & OwnCall) => Task<RemoveFault, void>
   /**
    * Erase rows: stubs replace them, the leaves remain, and the scope's ledger records what was
    * erased, why, by whom and when. Every log that shares a row shows the stub. Up to 256 rows are

@@ -358,15 +358,19 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('fork', id, work, options)
     },
-    remove: (id, call) => {
+    remove: (id, given) => {
+      const options = optionsOf('store.remove', given, removeNames)
+      const reader = withStops(inner, options.signal)
       const work = async (isLast: boolean): Promise<Either<StoreFault, void> | undefined> => {
-        const free = await ledgerWithoutHold(inner, id)
+        const free = await ledgerWithoutHold(reader, id)
         if (isLeft(free)) return free
+        const ended = cancelled(options.signal)
+        if (ended !== undefined) return left(ended)
         const removed = await driver.remove(scope, id, free.right)
         const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger changed meanwhile
         return isLate && !isLast ? undefined : removed
       }
-      return calls.on('remove', id, () => calls.longer(() => retry(work)), call)
+      return calls.on('remove', id, () => calls.longer(() => retry(work)), options)
     },
     erase: (given) => {
       const request = copyArgument(optionsOf('store.erase', given, eraseNames))
@@ -634,6 +638,7 @@ const ledgerWithoutHold = async (
 
 const claimNames: OptionNames<LeaseClaim & OwnCall> = { lease: true, respectLease: true, ...ownNames }
 const checkNames: OptionNames<CheckOptions> = { signal: true }
+const removeNames: OptionNames<CheckOptions & OwnCall> = { ...checkNames, ...ownNames }
 const createNames: OptionNames<NewLog> = {
   id: true,
   meta: true,

@@ -1,13 +1,14 @@
 /** A store for one long operation, which a caller's signal ends. */
-import { checkArgument, describe, isObject, left } from '../../json/index.ts'
+import { checkArgument, describe, isLeft, isObject, left, right } from '../../json/index.ts'
 import type { SignalLike, Task } from '../../task/index.ts'
-import { storeTask, type MediumFault } from '../fault.ts'
+import { storeTask, type BlockFault, type MediumFault } from '../fault.ts'
 import type { CheckOptions } from '../port/check.ts'
-import { cancelled } from '../port/slices.ts'
+import { isOwnCall } from '../port/own-logs.ts'
+import { cancelled, sliceBytes, sliceRows } from '../port/slices.ts'
 import type { Store } from '../port/store.ts'
 import { shareIdentity } from './block-handle.ts'
 
-/** The calls by which long operations proceed. Those that finish or clean up, such as `fork` and `remove`, still run. */
+/** The calls by which long operations proceed. Those that finish or clean up, such as `fork`, still run. */
 const calls = [
   'info',
   'identities',
@@ -15,18 +16,16 @@ const calls = [
   'pieces',
   'read',
   'nodes',
-  'getBlocks',
-  'hasBlocks',
   'create',
   'append',
   'containing',
   'erase',
 ] as const
-const indexCalls = ['find', 'findIn', 'places', 'logsAt', 'segmentsOf', 'encrypted', 'add'] as const
+const indexCalls = ['find', 'findIn', 'places', 'logsAt', 'segmentsOf', 'encrypted', 'add', 'drop'] as const
 
 /**
  * The same store for one long operation: once a signal is aborted, its next call is `Cancelled`. A call that has begun goes
- * on to its end, except for `check` and `repair`. So a signal also ends functions without an option for one, such as
+ * on to its end, except for `check`, `repair`, and calls with many blocks. So a signal also ends functions without an option for one, such as
  * `verifyLog` and `explainUsage`.
  *
  * Cost    O(1)
@@ -45,8 +44,13 @@ export const withSignal = (store: Store, signal: SignalLike | undefined): Store 
   checkArgument('withSignal', signal === undefined || isObject(signal), 'a signal', signal)
   if (signal === undefined) return store
   const { encryption, index } = store
-  const made: Store = Object.freeze({
+  const made = Object.freeze<Store>({
     ...withStops(store, signal),
+    putBlocks: (blocks) => onBlocks('putBlocks', store.putBlocks, blocks, signal, (bytes) => new Uint8Array(bytes)),
+    getBlocks: (ids) => onBlocks('getBlocks', store.getBlocks, ids, signal),
+    hasBlocks: (ids) => onBlocks('hasBlocks', store.hasBlocks, ids, signal),
+    // The library's own removals clean up.
+    remove: (id, options = {}) => store.remove(id, isOwnCall(options) ? options : { signal, ...options }),
     check: (options?: CheckOptions) => store.check({ signal, ...options }),
     repair: (options?: CheckOptions) => store.repair({ signal, ...options }),
     ...(index && { index: Object.freeze({ ...index, ...stopping(index, indexCalls, signal) }) }),
@@ -54,6 +58,33 @@ export const withSignal = (store: Store, signal: SignalLike | undefined): Store 
   })
   shareIdentity(made, store)
   return made
+}
+
+/** A call with many blocks, as a call for each slice of them: the signal ends it between two. */
+const onBlocks = <T extends { readonly length: number }, F extends BlockFault, U>(
+  name: string,
+  call: (items: readonly T[]) => Task<F, readonly U[]>,
+  given: readonly T[],
+  signal: SignalLike,
+  copy = (item: T): T => item,
+): Task<F, readonly U[]> => {
+  checkArgument(`store.${name}`, Array.isArray(given), 'a list', given)
+  const items = given.map((item: T) => copy(item)) // the caller may change its own
+  return storeTask(async () => {
+    const done: U[] = []
+    for (let start = 0; ;) {
+      const ended = cancelled(signal)
+      if (ended !== undefined) return left(ended)
+      let [end, bytes] = [start, 0]
+      for (; end < items.length && end - start < sliceRows && bytes < sliceBytes; end++)
+        bytes += (items[end] as T).length
+      const part = await call(items.slice(start, end))()
+      if (isLeft(part)) return part
+      for (const each of part.right) done.push(each)
+      if (end === items.length) return right(Object.freeze(done))
+      start = end
+    }
+  }, `store.${name}`) as Task<F, readonly U[]> // `Cancelled` is a fault of each call
 }
 
 /** Those calls of a store that a signal can end, and the rest of it. */

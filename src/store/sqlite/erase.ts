@@ -4,7 +4,7 @@
  * log is emptied, and the unused parts of the file are searched, because SQLite leaves copies of rows there
  * when it moves them between pages. If a copy is found, the file is rewritten (`VACUUM`).
  */
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import { equalBytes, type BlockId, type Hash } from '../../proof/internal.ts'
@@ -65,6 +65,12 @@ interface BodyRow {
   readonly body: string | Uint8Array
 }
 
+interface ErasedRow {
+  readonly position: number
+  readonly erased: number
+  readonly log: string | null
+}
+
 /** An operation of a log. */
 interface Operation {
   readonly key: number
@@ -119,18 +125,11 @@ export class Eraser {
     const slices = new Slices()
     const add = ({ log, segment, position }: FoundRow): void =>
       void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
-    for (const { key: segment } of this.#sql.segments().all(key) as unknown as readonly Keyed[])
-      for (let after = -1; ;) {
-        const found = this.#sql.bodies().all({ segment, after }) as unknown as readonly BodyRow[]
-        for (const { position, body } of found) {
-          if (isIn(typeof body === 'string' ? body : Buffer.from(body).toString()))
-            add(this.#sql.owner().get({ segment, position }) as unknown as FoundRow)
-          await slices.next(body.length)
-        }
-        const last = found.at(-1)
-        if (last === undefined || found.length < sliceRows) break
-        after = last.position
-      }
+    for (const { segment, position, body } of this.#rowsOf<BodyRow>(scope, this.#sql.bodies())) {
+      if (isIn(typeof body === 'string' ? body : Buffer.from(body).toString()))
+        add(this.#sql.owner().get({ segment, position }) as unknown as FoundRow)
+      await slices.next(body.length)
+    }
     for (const { key: block } of this.#sql.blocks().all(key) as unknown as readonly Keyed[]) {
       const content = this.#sql.content().get(block) as Content | undefined
       if (content === undefined) continue // removed meanwhile
@@ -157,13 +156,25 @@ export class Eraser {
   async erased(scope: string): Promise<readonly RowPlace[]> {
     const places: RowPlace[] = []
     const slices = new Slices()
-    for (const { log, segment, position } of this.#sql
-      .erased()
-      .all(this.#parts.scopes.keyOf(scope)) as unknown as readonly FoundRow[]) {
-      places.push({ id: log ?? this.#sharerOf(segment, position), position })
+    for (const { segment, position, log, erased } of this.#rowsOf<ErasedRow>(scope, this.#sql.erased())) {
+      if (erased === 1) places.push({ id: log ?? this.#sharerOf(segment, position), position })
       await slices.next()
     }
     return places
+  }
+
+  /** The rows of a scope, in pieces: between two pieces, no read is open. */
+  *#rowsOf<T extends { readonly position: number }>(
+    scope: string,
+    read: StatementSync,
+  ): Generator<T & { readonly segment: number }> {
+    const segments = this.#sql.segments().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly Keyed[]
+    for (const { key: segment } of segments)
+      for (let [after, count] = [-1, sliceRows]; count === sliceRows;) {
+        const found = read.all({ segment, after }) as unknown as readonly T[]
+        for (const row of found) yield { ...row, segment }
+        ;[after, count] = [found.at(-1)?.position ?? after, found.length]
+      }
   }
 
   /** A log that shares a row of a removed log. Empty if no log does; then the row is about to be deleted. */
@@ -331,9 +342,8 @@ const statements = (db: DatabaseSync) =>
     blocks: 'select key from block where scope = ? order by key',
     content: `select block.id, block.kept, ${packedColumns}
       from block join content on content.block = block.key where block.key = ?`,
-    erased: `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
-        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
-        where segment.scope = ? and row.erased is not null order by row.id`,
+    erased: `select id & 4294967295 as position, erased is not null as erased, (select id from log where segment = :segment) as log
+      from row where id > (:segment << 32) + :after and id <= (:segment << 32) + 4294967295 order by id limit ${sliceRows}`,
     operations: `select operation.log as key, operation.id, log.id as log from operation join log on log.key = operation.log
         where log.scope = :scope and (operation.log, operation.id) > (:log, :id)
         order by operation.log, operation.id limit ${sliceRows}`,
