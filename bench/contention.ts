@@ -67,7 +67,7 @@ const openStore = (address: string): Promise<Store> =>
   )
 
 const median = (values: readonly number[]): number => {
-  const sorted = values.toSorted((one, other) => one - other)
+  const sorted = values.toSorted((a, b) => a - b)
   return ((sorted[(sorted.length - 1) >> 1] ?? NaN) + (sorted[sorted.length >> 1] ?? NaN)) / 2
 }
 
@@ -125,9 +125,9 @@ if (process.argv[2] === 'writer') {
     for (let round = 0; round < rounds; round++) {
       const { figures, most } = await run(round)
       const [counts, waits] = [figures.map(({ count }) => count), figures.map(({ longest }) => longest)]
-      const first = Math.max(...figures.map((one) => one.first))
+      const first = Math.max(...figures.map((figure) => figure.first))
       const total = counts.reduce((sum, count) => sum + count, 0)
-      const mean = figures.reduce((sum, one) => sum + one.mean * one.count, 0) / total
+      const mean = figures.reduce((sum, figure) => sum + figure.mean * figure.count, 0) / total
       console.log(
         `| ${name} | ${(total / seconds).toFixed(0)} | ${Math.max(...counts)}, ${median(counts)}, ${Math.min(...counts)} | ${mean.toFixed(1)} ms | ${Math.max(...waits).toFixed(0)} ms, ${median(waits).toFixed(0)} ms | ${(first / mean).toFixed(1)}, ${(Math.max(...waits) / mean).toFixed(1)} | ${most} | ${figures.map(({ tries }) => tries).join(' ')} |`,
       )

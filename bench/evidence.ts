@@ -88,7 +88,7 @@ export const locomo = (id: number): Source => {
   }[]
   const pieces = questions.flatMap(({ question, answer, adversarial_answer: other, evidence }) =>
     evidence
-      .flatMap((said) => said.match(/D\d+:\d+/g) ?? [])
+      .flatMap((output) => output.match(/D\d+:\d+/g) ?? [])
       .flatMap((named) => at.get(named) ?? [])
       .map((position): Piece => {
         const needle = textOf(messages[position] as Message)

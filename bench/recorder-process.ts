@@ -145,10 +145,10 @@ else {
       content: `${index} ${words}`,
     }))
     for (let turn = 0; turn < 60; turn++) {
-      for (const [index, { url, process: one }] of all.entries()) {
+      for (const [index, { url, process: childProcess }] of all.entries()) {
         const body = said([...history, { role: 'user', content: `${turn}` }], 0)
         const [without] = await called(direct, body)
-        const [having, used, waited] = await called(url, body, one.pid)
+        const [having, used, waited] = await called(url, body, childProcess.pid)
         if (turn >= 10) late[index]?.push([having - without, having - without - waited, used])
         await new Promise((done) => setTimeout(done, 100)) // an agent thinks, too
       }
@@ -171,7 +171,7 @@ else {
   const bomb = gzipSync(
     `{"messages":[${Array.from({ length: 350_000 }, () => '{"role":"user","content":"a"}').join(',')}]}`,
   )
-  for (const { name, url, process: one } of all) {
+  for (const { name, url, process: childProcess } of all) {
     const late: number[] = []
     for (let turn = 0; turn < 20; turn++) {
       const posted = posting(url, bomb)
@@ -182,7 +182,7 @@ else {
       late.push(having - without)
       await posted
     }
-    const status = readFileSync(`/proc/${one.pid}/status`, 'utf8')
+    const status = readFileSync(`/proc/${childProcess.pid}/status`, 'utf8')
     const memory = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
     console.log(`| ${name} | ${median(late).toFixed(2)} | ${Math.max(...late).toFixed(2)} | ${memory.toFixed(0)} |`)
   }

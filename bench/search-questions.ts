@@ -67,7 +67,7 @@ const conversation = (id: number): Conversation => {
   const questions = asked
     .map(({ question, evidence }) => ({
       question,
-      right: new Set(evidence.flatMap((said) => said.match(/D\d+(?=:\d)/g) ?? []).map((name) => `${id}:${name}`)),
+      right: new Set(evidence.flatMap((output) => output.match(/D\d+(?=:\d)/g) ?? []).map((name) => `${id}:${name}`)),
     }))
     .filter(({ right }) => right.size > 0)
   return { sessions, questions }

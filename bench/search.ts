@@ -35,10 +35,9 @@ const messageOf = (n: number): Message => {
 }
 
 const bytesOf = (path: string): number => statSync(path).size
-const median = (values: readonly number[]): number =>
-  values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 const p95 = (values: readonly number[]): number =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length * 0.95)] ?? NaN
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? NaN
 const ms = (value: number): string => `${value.toPrecision(3)} ms`
 const mb = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
@@ -161,18 +160,18 @@ const appends = async (): Promise<void> => {
   const opened = await Promise.all(stores.map((each) => createSession(each, { id: 'a' })))
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < 30; round++) {
-    const given = Array.from({ length: 100 }, () => messageOf(random(1e6)))
+    const messages = Array.from({ length: 100 }, () => messageOf(random(1e6)))
     for (const which of round % 2 === 0 ? [0, 1] : [1, 0]) {
       const from = performance.now()
-      for (const message of given) await opened[which]?.append(message)
-      times[which as 0 | 1].push((performance.now() - from) / given.length)
+      for (const message of messages) await opened[which]?.append(message)
+      times[which as 0 | 1].push((performance.now() - from) / messages.length)
     }
   }
-  const [one, other] = [median(times[0]), median(times[1])]
+  const [a, b] = [median(times[0]), median(times[1])]
   const [on, off] = [await both[0].bytes(), await both[1].bytes()]
   for (const each of both) await each.end()
   console.log(
-    `\none append: ${(one * 1000).toFixed(0)} µs with an index, ${(other * 1000).toFixed(0)} µs without (${(one / other).toFixed(2)} ×); ${mb(on)} and ${mb(off)} stored (${(on / off).toFixed(2)} ×)`,
+    `\none append: ${(a * 1000).toFixed(0)} µs with an index, ${(b * 1000).toFixed(0)} µs without (${(a / b).toFixed(2)} ×); ${mb(on)} and ${mb(off)} stored (${(on / off).toFixed(2)} ×)`,
   )
 }
 await appends()

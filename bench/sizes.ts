@@ -44,7 +44,7 @@ const parts = (inputs: Inputs): string => {
     sums.set(part, (sums.get(part) ?? 0) + bytesInOutput)
   }
   return [...sums]
-    .toSorted(([, one], [, other]) => other - one)
+    .toSorted(([, a], [, b]) => b - a)
     .slice(0, 8)
     .map(([part, bytes]) => `${part} ${kB(bytes)}`)
     .join(', ')

@@ -101,15 +101,15 @@ for (const [name, build, erasable] of [
 
 const each = quick ? 20 : 200
 for (const durability of ['disk', 'os'] as const) {
-  const [one, other] = [await startSession(old, 1000, durability), await startSession(fresh, 1000, durability)]
+  const [a, b] = [await startSession(old, 1000, durability), await startSession(fresh, 1000, durability)]
   const db = new DatabaseSync(newPath())
   db.exec(
     `pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null) strict`,
   )
   const insert = db.prepare('insert into row (body) values (?)')
-  const { head } = await other.store.info('s')
+  const { head } = await b.store.info('s')
   let expected = head
-  const log = right<{ readonly head: typeof head }>(await other.store.create({ id: 'log', encrypt: false })())
+  const log = right<{ readonly head: typeof head }>(await b.store.create({ id: 'log', encrypt: false })())
   expected = log.head
   await compare(`One durable append, '${durability}'`, quick ? 3 : 21, [
     [
@@ -129,7 +129,7 @@ for (const durability of ['disk', 'os'] as const) {
       async () => {
         for (let at = 0; at < each; at++)
           expected = right<{ readonly head: typeof head }>(
-            await other.store.append('log', {
+            await b.store.append('log', {
               expected,
               rows: [{ kind: 'entry', body: JSON.stringify(messageAt(at)) }],
             })(),
@@ -140,14 +140,14 @@ for (const durability of ['disk', 'os'] as const) {
       'session.append, old',
       each,
       async () => {
-        for (let at = 0; at < each; at++) right(await one.session.append(messageAt(at))())
+        for (let at = 0; at < each; at++) right(await a.session.append(messageAt(at))())
       },
     ],
     [
       'session.append, new',
       each,
       async () => {
-        for (let at = 0; at < each; at++) right(await other.session.append(messageAt(at))())
+        for (let at = 0; at < each; at++) right(await b.session.append(messageAt(at))())
       },
     ],
   ])

@@ -63,12 +63,12 @@ for (const count of counts) {
   const withContents = async (): Promise<void> => {
     contents.push(messageAt(2 * ++action))
     const answer = await recorded({ messages: contents }, async () => {
-      const { messages: given } = JSON.parse(JSON.stringify({ messages: contents })) as {
+      const { messages } = JSON.parse(JSON.stringify({ messages: contents })) as {
         readonly messages: readonly Message[]
       }
       let last: Message | undefined
       for await (const event of model.stream(
-        { messages: given, tools: [], parameters: {} } as never,
+        { messages: messages, tools: [], parameters: {} } as never,
         new AbortController().signal,
       ))
         if (event.type === 'finish') last = event.message

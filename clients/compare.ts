@@ -18,7 +18,10 @@ const sayingsOf = (messages: Iterable<Message>): readonly Saying[] =>
           : part.type === 'tool_call'
             ? [idOf(part.id), part.name, jsonIn(part.arguments)]
             : part.type === 'tool_result'
-              ? [idOf(part.callId), part.content.map((one) => (one.type === 'text' ? one.text : one))]
+              ? [
+                  idOf(part.callId),
+                  part.content.map((resultPart) => (resultPart.type === 'text' ? resultPart.text : resultPart)),
+                ]
               : part.type === 'provider'
                 ? part.raw
                 : part
@@ -60,15 +63,15 @@ export const compare = (recorded: Iterable<Message>, kept: Iterable<Message>): C
   const own = sayingsOf(kept)
   let at = 0
   for (const { text, surroundings } of sayingsOf(recorded)) {
-    const next = own.findIndex((one, index) => index >= at && one.text === text)
-    const between = next === -1 ? [] : own.slice(at, next).filter((one) => !one.surroundings)
+    const next = own.findIndex((saying, index) => index >= at && saying.text === text)
+    const between = next === -1 ? [] : own.slice(at, next).filter((saying) => !saying.surroundings)
     if (next !== -1 && (!surroundings || between.length === 0)) {
-      for (const one of between) differences.push(`only in its file: ${one.text.slice(0, 200)}`)
+      for (const saying of between) differences.push(`only in its file: ${saying.text.slice(0, 200)}`)
       at = next + 1
     } else if (surroundings) beside++
     else differences.push(`only recorded: ${text.slice(0, 200)}`)
   }
-  for (const one of own.slice(at))
-    if (!one.surroundings) differences.push(`only in its file: ${one.text.slice(0, 200)}`)
+  for (const saying of own.slice(at))
+    if (!saying.surroundings) differences.push(`only in its file: ${saying.text.slice(0, 200)}`)
   return { differences, beside }
 }

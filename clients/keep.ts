@@ -29,7 +29,7 @@ export interface KeepStep {
 }
 
 const [name, folder = ''] = process.argv.slice(2)
-const agent = agents.find((one) => one.name === name)
+const agent = agents.find((agent) => agent.name === name)
 const program = agent?.program()
 if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
 

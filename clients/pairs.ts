@@ -86,7 +86,9 @@ const sayingsOf = (messages: readonly Message[]): readonly string[] => {
         case 'tool_call':
           return [`call ${idOf(part.id)} ${part.name} ${JSON.stringify(jsonIn(part.arguments))}`]
         case 'tool_result': {
-          const texts = part.content.map((one) => (one.type === 'text' ? one.text : one.type))
+          const texts = part.content.map((resultPart) =>
+            resultPart.type === 'text' ? resultPart.text : resultPart.type,
+          )
           return [`result ${idOf(part.callId)} ${texts.join('\n').trim()}`]
         }
         case 'image':
@@ -452,7 +454,9 @@ const idIn = (database: string): string => {
 const continuesItself = async (id: string, { command, resume }: Program, said: readonly string[]): Promise<boolean> => {
   const question = `Do you remember it, number ${++count}?`
   const { code } = await run(join(bin, command), resume(id, question))
-  const sent = requests.findLast((one) => JSON.stringify(one.body).includes(question) && refusal(one) === undefined)
+  const sent = requests.findLast(
+    (request) => JSON.stringify(request.body).includes(question) && refusal(request) === undefined,
+  )
   const heard = sent && sayingsOf(conversationOf(sent) ?? [])
   if (code !== 0 || heard === undefined) return false
   let at = 0 // all of it, in its order
@@ -503,7 +507,7 @@ await Promise.all(
     if (program.name === 'claude-code')
       results.push(await continued({ ...source, from: 'in a folder with a long path' }, program, long))
     const own = await ownOf(program, source)
-    for (const brick of bricks.filter((one) => one.in === program.name))
+    for (const brick of bricks.filter((brick) => brick.in === program.name))
       results.push(
         ...(await tryBrokenSession(brick, source, own, program).catch((error: unknown) => [
           failed(`${brick.in}: ${brick.what}`, error),

@@ -54,8 +54,8 @@ const least = 1024
 /** A request in the order in which it is cached. Marks of where to cache are no part of it, nor is what a client says of itself. */
 const piecesOf = (body: Wire): readonly string[] =>
   [body['tools'], body['instructions'], body['system'], body['messages'], body['input']].flatMap((part) =>
-    (Array.isArray(part) ? part : [part]).flatMap((one: unknown) => {
-      const text = JSON.stringify(one, plainValue) ?? ''
+    (Array.isArray(part) ? part : [part]).flatMap((value: unknown) => {
+      const text = JSON.stringify(value, plainValue) ?? ''
       return text.includes('x-anthropic-billing-header') ? [] : [text]
     }),
   )

@@ -22,7 +22,7 @@ export interface Rerun {
 }
 
 const [name, folder = ''] = process.argv.slice(2)
-const agent = agents.find((one) => one.name === name)
+const agent = agents.find((agent) => agent.name === name)
 const program = agent?.program()
 if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
 const main = join(import.meta.dirname, '../packages/cli/dist/bin/main.js')
@@ -65,13 +65,13 @@ const run = (
         GOOGLE_GEMINI_BASE_URL: provider.url,
       },
     })
-    let said = ''
-    child.stdout.on('data', (chunk) => (said += String(chunk)))
-    child.stderr.on('data', (chunk) => (said += String(chunk)))
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += String(chunk)))
+    child.stderr.on('data', (chunk) => (output += String(chunk)))
     const timer = setTimeout(() => child.kill('SIGKILL'), 300_000) // ends a hang
     child.on('close', (code) => {
       clearTimeout(timer)
-      resolve({ code, said })
+      resolve({ code, said: output })
     })
   })
 }
@@ -99,14 +99,14 @@ const session = await recordedSession()
 const called = provider.requests.length
 
 const reruns: Rerun[] = []
-const rerun = async (title: string, asked: readonly [string, string], isRight: (said: string) => boolean) => {
+const rerun = async (title: string, asked: readonly [string, string], isRight: (output: string) => boolean) => {
   const from = Date.now()
   const options = ['--store', store, '--trust-session', '--yes', '--ignore', 'dates,folder']
-  const { code, said } = await run(['rerun', session, ...options], asked, 'UTC-14')
+  const { code, said: text } = await run(['rerun', session, ...options], asked, 'UTC-14')
   const wrong =
-    isRight(said) && code === (asked === questions ? 0 : 1) ? [] : [`exit code ${code}: ${said.slice(-3000)}`]
+    isRight(text) && code === (asked === questions ? 0 : 1) ? [] : [`exit code ${code}: ${text.slice(-3000)}`]
   if (provider.requests.length !== called) wrong.push('the provider was called')
-  const lines = said.trimEnd().split('\n')
+  const lines = text.trimEnd().split('\n')
   reruns.push({
     title,
     seconds: (Date.now() - from) / 1000,
@@ -117,8 +117,12 @@ const rerun = async (title: string, asked: readonly [string, string], isRight: (
 
 /** An agent may ask for a title as well, which is another session. */
 const asRecorded = /^(\d+) of \1 calls as recorded(?:, and \d+ calls? of \d+ other sessions?)?$/m
-for (let round = 1; round <= 5; round++) await rerun(`rerun ${round}`, questions, (said) => asRecorded.test(said))
+for (let round = 1; round <= 5; round++) await rerun(`rerun ${round}`, questions, (output) => asRecorded.test(output))
 const other = 'And what was the third?'
-await rerun('another prompt', [questions[0], other], (said) => said.includes(other) && said.includes(questions[1]))
+await rerun(
+  'another prompt',
+  [questions[0], other],
+  (output) => output.includes(other) && output.includes(questions[1]),
+)
 await provider.close()
 process.stdout.write(JSON.stringify(reruns))

@@ -176,13 +176,13 @@ if (isAll || parts.includes('pairs')) {
     say(`continuations failed: ${continued}`)
     wrong++
   } else
-    for (const one of continued) {
-      if (one.wrong.length === 0) passed++
+    for (const continuation of continued) {
+      if (continuation.wrong.length === 0) passed++
       else wrong++
       say(
-        `${one.from.padEnd(42)}${`in ${one.in}`.padEnd(20)}${one.wrong.length === 0 ? 'equal' : 'NO'}  ${one.seconds.toFixed(1)}`,
+        `${continuation.from.padEnd(42)}${`in ${continuation.in}`.padEnd(20)}${continuation.wrong.length === 0 ? 'equal' : 'NO'}  ${continuation.seconds.toFixed(1)}`,
       )
-      for (const line of one.wrong) say(`    ${line}`)
+      for (const line of continuation.wrong) say(`    ${line}`)
     }
 }
 if (isAll || parts.includes('rerun')) {
@@ -197,13 +197,13 @@ if (isAll || parts.includes('rerun')) {
       wrong++
       continue
     }
-    for (const one of reruns) {
-      if (one.wrong.length === 0) passed++
+    for (const rerun of reruns) {
+      if (rerun.wrong.length === 0) passed++
       else wrong++
       say(
-        `${agent.name.padEnd(14)}${one.title.padEnd(16)}${one.wrong.length === 0 ? 'right' : 'NO'}  ${one.seconds.toFixed(1)} s`,
+        `${agent.name.padEnd(14)}${rerun.title.padEnd(16)}${rerun.wrong.length === 0 ? 'right' : 'NO'}  ${rerun.seconds.toFixed(1)} s`,
       )
-      for (const line of one.wrong.length > 0 ? one.wrong : one.said.split('\n')) say(`    ${line}`)
+      for (const line of rerun.wrong.length > 0 ? rerun.wrong : rerun.said.split('\n')) say(`    ${line}`)
     }
   }
 }
@@ -213,13 +213,13 @@ if (isAll || parts.includes('keep')) {
     .map((each) => ({ each, steps: printed<KeepStep>(each.name, 'keep.ts', each.name) }))
   for (const { each, steps: awaited } of runs) {
     const steps = await awaited
-    for (const one of typeof steps === 'string' ? [{ step: 'failed', seconds: 0, wrong: [steps] }] : steps) {
-      if (one.wrong.length === 0) passed++
+    for (const keepStep of typeof steps === 'string' ? [{ step: 'failed', seconds: 0, wrong: [steps] }] : steps) {
+      if (keepStep.wrong.length === 0) passed++
       else wrong++
       say(
-        `${each.name.padEnd(21)}${one.step.padEnd(34)}${one.wrong.length === 0 ? 'as expected' : 'NO'}  ${one.seconds.toFixed(1)}`,
+        `${each.name.padEnd(21)}${keepStep.step.padEnd(34)}${keepStep.wrong.length === 0 ? 'as expected' : 'NO'}  ${keepStep.seconds.toFixed(1)}`,
       )
-      for (const line of one.wrong) say(`    ${line}`)
+      for (const line of keepStep.wrong) say(`    ${line}`)
     }
   }
 }
@@ -229,13 +229,13 @@ if (isAll || parts.includes('spend')) {
     .map((agent) => ({ agent, steps: printed<SpendStep>(agent.name, 'spend.ts', agent.name) }))
   for (const { agent, steps: awaited } of runs) {
     const steps = await awaited
-    for (const one of typeof steps === 'string' ? [{ step: 'failed', causes: [], wrong: [steps] }] : steps) {
-      if (one.wrong.length === 0) passed++
+    for (const spendStep of typeof steps === 'string' ? [{ step: 'failed', causes: [], wrong: [steps] }] : steps) {
+      if (spendStep.wrong.length === 0) passed++
       else wrong++
       say(
-        `${agent.name.padEnd(21)}${`spend, ${one.step}`.padEnd(20)}${one.wrong.length === 0 ? 'named' : 'NO'}  ${one.causes.join(' ')}`,
+        `${agent.name.padEnd(21)}${`spend, ${spendStep.step}`.padEnd(20)}${spendStep.wrong.length === 0 ? 'named' : 'NO'}  ${spendStep.causes.join(' ')}`,
       )
-      for (const line of one.wrong) say(`    ${line}`)
+      for (const line of spendStep.wrong) say(`    ${line}`)
     }
   }
 }

@@ -237,7 +237,7 @@ const anthropic = (body: Wire, cache: PromptCache | undefined): Reply => {
 const openaiTools = (tools: unknown): readonly Tool[] =>
   list(tools).flatMap((tool) => {
     if (Array.isArray(tool['tools']))
-      return openaiTools(tool['tools']).map((one) => ({ ...one, namespace: String(tool['name']) }))
+      return openaiTools(tool['tools']).map((openaiTool) => ({ ...openaiTool, namespace: String(tool['name']) }))
     const { name, parameters, description = '' } = (tool['function'] ?? tool) as Wire
     const schema = tool['type'] === 'custom' ? undefined : ((parameters ?? {}) as Wire)
     return typeof name === 'string' ? [{ name, schema, description: String(description) }] : []
@@ -400,10 +400,10 @@ const chat = (body: Wire): Reply => {
   const events: Wire[] = [
     chunk({ role: 'assistant', content: '' }),
     ...piecesOf(text).map((piece) => chunk({ content: piece })),
-    ...(calls ?? []).flatMap((one) => [
-      chunk({ tool_calls: [{ ...one, function: { name: one.function.name, arguments: '' } }] }),
-      ...piecesOf(one.function.arguments).map((piece) =>
-        chunk({ tool_calls: [{ index: one.index, function: { arguments: piece } }] }),
+    ...(calls ?? []).flatMap((call) => [
+      chunk({ tool_calls: [{ ...call, function: { name: call.function.name, arguments: '' } }] }),
+      ...piecesOf(call.function.arguments).map((piece) =>
+        chunk({ tool_calls: [{ index: call.index, function: { arguments: piece } }] }),
       ),
     ]),
     chunk({}, reason),
@@ -450,8 +450,8 @@ const gemini = (body: Wire, model: string): Reply => {
   if (responseMimeType === 'application/json') return { body: chunk([{ text: '{}' }], 'STOP') }
   return {
     body: chunk([{ text }, ...called], 'STOP'),
-    events: [...piecesOf(text).map((piece) => chunk([{ text: piece }])), chunk(called, 'STOP')].map((one) =>
-      JSON.stringify(one),
+    events: [...piecesOf(text).map((piece) => chunk([{ text: piece }])), chunk(called, 'STOP')].map((wire) =>
+      JSON.stringify(wire),
     ),
   }
 }

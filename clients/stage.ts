@@ -29,7 +29,7 @@ export interface Stage {
 /** @param cache how the provider counts what is read again. Default: as much as leaves no question why */
 export const stage = async (cache?: PromptCache): Promise<Stage> => {
   const [name, folder = ''] = process.argv.slice(2)
-  const agent = agents.find((one) => one.name === name)
+  const agent = agents.find((agent) => agent.name === name)
   const program = agent?.program()
   if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
   const place = { home: join(folder, 'home'), work: join(folder, 'work') }

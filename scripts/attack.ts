@@ -36,9 +36,9 @@ for (const [what, names] of Object.entries(suites)) {
 }
 for (const [what, script] of Object.entries(scripts)) {
   const from = Date.now()
-  const { good, said } = await runAside(process.execPath, [script])
+  const { good, said: output } = await runAside(process.execPath, [script])
   if (!good) isGood = false
-  say(`${((Date.now() - from) / 1000).toFixed(0).padStart(6)} s  ${what}: ${said.trimEnd()}`)
+  say(`${((Date.now() - from) / 1000).toFixed(0).padStart(6)} s  ${what}: ${output.trimEnd()}`)
 }
 for (const { name, reason } of leftOut) say(`left out: ${name}: ${reason ?? 'NO REASON IS GIVEN'}`)
 say(`${passed} passed, ${failed} failed, at ${process.env['INDELIBLE_ROUNDS']} of the full size`)

@@ -27,9 +27,9 @@ type Limits = Readonly<Partial<Counts>>
 const counts: Counts = { statements: 0, digests: 0, sums: 0, pages: 0 }
 
 /** PostgreSQL notifies followers in batches, and looks for its search index every few seconds: how often depends on the time. */
-const isByTime = (given: unknown): boolean =>
+const isByTime = (value: unknown): boolean =>
   /^select (?:pg_notify|count\(\*\) as tables)/.test(
-    String((given as { readonly text?: unknown } | undefined)?.text ?? given),
+    String((value as { readonly text?: unknown } | undefined)?.text ?? value),
   )
 
 // Before the library is loaded: it takes these when it is.

@@ -54,7 +54,9 @@ const answer = async ({ changed, tests }: Question): Promise<Outcome> => {
   for (const path of changed) vitest.invalidateFile(join(root, path))
   const asked = tests.flatMap((path) => specifications.filter(({ moduleId }) => moduleId === join(root, path)))
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(asked)
-  const took = testModules.map((one) => [relative(root, one.moduleId), one.diagnostic().duration] as const)
+  const took = testModules.map(
+    (testModule) => [relative(root, testModule.moduleId), testModule.diagnostic().duration] as const,
+  )
   return { failed: [...failed, ...unhandledErrors.map((error) => inspect(error))], took }
 }
 process.on('message', (question: Question) => void answer(question).then((outcome) => process.send?.(outcome)))

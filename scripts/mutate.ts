@@ -243,7 +243,7 @@ const mutateRoom = async (room: string): Promise<string> => {
     const isNear = (test: string): number => Number(names.some((name) => test.includes(name)))
     const milliseconds = (test: string): number => took.get(test) ?? 0
     const order = (isTop ? tests : [...those]).toSorted(
-      (one, other) => isNear(other) - isNear(one) || milliseconds(one) - milliseconds(other),
+      (a, b) => isNear(b) - isNear(a) || milliseconds(a) - milliseconds(b),
     )
     const code = codes.get(path) ?? ''
     fs.writeFileSync(join(copy, path), code.slice(0, start) + lead + to + code.slice(end))

@@ -62,7 +62,7 @@ const changesOf = (node: Node, textOf: (node: unknown) => string): readonly (rea
     case 'BinaryExpression':
     case 'LogicalExpression':
     case 'AssignmentExpression': {
-      const isSum = /^[+-]$/.test(operator) && [left, right].some((one) => typeof (one as Node).value === 'number')
+      const isSum = /^[+-]$/.test(operator) && [left, right].some((value) => typeof (value as Node).value === 'number')
       const sign = isSum ? (operator === '+' ? '-' : '+') : turned[operator]
       // A bracket, because ?? may not stand beside && or ||.
       return sign === undefined ? [] : [[`${textOf(left)} ${sign} (${textOf(right)})`]]

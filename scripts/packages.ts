@@ -54,7 +54,7 @@ export const entriesOf = ({ folder, manifest }: Package, internal = false): read
     })
     if (!source.includes('*')) return [named('')]
     const inside = readdirSync(join(folder, source.slice(0, source.indexOf('*'))))
-    return inside.map(named).filter((one) => existsSync(one.source))
+    return inside.map(named).filter((entry) => existsSync(entry.source))
   })
 
 /** The entries of all packages. */

@@ -89,7 +89,7 @@ const release = (isDry: boolean): boolean => {
       `packages, in this order: ${ordered.map(({ manifest }) => manifest.name).join(', ')}`,
       `\n${sectionOf(changelog, version)}`,
       '\nA person decides:',
-      ...decisions.map((one) => `- ${one}`),
+      ...decisions.map((decision) => `- ${decision}`),
       '',
     ].join('\n'),
   )

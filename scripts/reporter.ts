@@ -58,7 +58,7 @@ export default class SummaryReporter implements Reporter {
       ],
       files: modules
         .map((module) => [relative(root, module.moduleId), Math.round(module.diagnostic().duration)] as const)
-        .toSorted(([, one], [, other]) => other - one),
+        .toSorted(([, a], [, b]) => b - a),
     }
     writeFileSync(summaryPath, JSON.stringify(summary))
   }

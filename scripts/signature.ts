@@ -11,8 +11,8 @@ const called: ReadonlySet<string> = new Set([
 export const signaturesOf = (source: string, name: string): readonly string[] => {
   const found = declared(fileAt(source), name)
   const overloads = found.filter(({ declaration }) => declaration.type === 'TSDeclareFunction')
-  return (overloads.length > 0 ? overloads : found).flatMap((one) => {
-    const signature = signatureOf(one)
+  return (overloads.length > 0 ? overloads : found).flatMap((declared) => {
+    const signature = signatureOf(declared)
     return signature === undefined ? [] : [`${name}${signature}`]
   })
 }

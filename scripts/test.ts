@@ -74,9 +74,9 @@ let failed = 0
 
 const step = async ([name, command, args]: Step, output: 'pipe' | 'inherit' = 'pipe'): Promise<boolean> => {
   const from = Date.now()
-  const { good, said } = await runAside(command, args, output)
+  const { good, said: text } = await runAside(command, args, output)
   const seconds = ((Date.now() - from) / 1000).toFixed(1)
-  process.stdout.write(`${good ? '' : said}${good ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)\n`)
+  process.stdout.write(`${good ? '' : text}${good ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)\n`)
   return good
 }
 const check = async (one: Step): Promise<void> => {
@@ -98,7 +98,7 @@ const checkAll = async (): Promise<void> => {
   await check(lint)
 }
 await Promise.all([buildAndTest(), checkAll()])
-if (isFull) for (const one of [counts, packed]) await check(one)
+if (isFull) for (const step of [counts, packed]) await check(step)
 
 let leftOut: Summary['leftOut'] = []
 try {

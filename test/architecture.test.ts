@@ -270,7 +270,7 @@ const circlesIn = (reached: ReadonlyMap<string, ReadonlySet<string>>): readonly 
     for (const next of reached.get(one) ?? []) follow(next, [...path, one])
     done.add(one)
   }
-  for (const one of reached.keys()) follow(one, [])
+  for (const key of reached.keys()) follow(key, [])
   return circles
 }
 

@@ -56,7 +56,7 @@ const resultsOf = (declaration: Node): readonly Node[] => {
     declaration.type === 'VariableDeclaration'
       ? list(declaration['declarations']).map(({ init }) => init)
       : [declaration]
-  return functions.flatMap((one) => node(node(one)?.['returnType']) ?? [])
+  return functions.flatMap((value) => node(node(value)?.['returnType']) ?? [])
 }
 
 /** Whether a declaration needs a name in a signature. A class that is only declared is a brand, which nobody may name. */

@@ -149,13 +149,13 @@ const conversationTexts = async (history: RefHistoryJson): Promise<readonly stri
 /** How each step of a chat ended, as a reader is told it. */
 const ends = async (id: string, expected: number): Promise<readonly string[]> => {
   const store = await sqliteStore({ path: place.path })
-  const told: string[] = []
+  const output: string[] = []
   for await (const { event } of eventsInStore(store).read(id)) {
-    if (event.type === 'stream_end') told.push(`${event.action} ${event.outcome}`)
-    if (told.length === expected) break
+    if (event.type === 'stream_end') output.push(`${event.action} ${event.outcome}`)
+    if (output.length === expected) break
   }
   await store.close()
-  return told
+  return output
 }
 
 const until = async (

@@ -23,10 +23,10 @@ export const encoderFor =
   ): Encode<Wire, Options> =>
   (
     messages: Settled<Sequence<Message>> | Sequence<Message>,
-    given?: Options & Partial<UnsettledOptions>,
+    input?: Options & Partial<UnsettledOptions>,
   ): Either<never, Encoded<Wire>> => {
     const known = { block: true, ...names, allow: true } as OptionNames<Options & Partial<UnsettledOptions>>
-    const options = optionsOf('encode', given, known)
+    const options = optionsOf('encode', input, known)
     if (options.allow !== undefined) choice('encode: allow', options.allow, ['open-calls', 'unsettled'])
     const problems = options.allow === 'open-calls' ? problemsOf(messages) : []
     const answer: Either<EncodeFault | PairingFault, Encoded<unknown>> = problems.length > 0

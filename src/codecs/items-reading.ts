@@ -11,18 +11,18 @@ import type { MutableObject } from './residual.ts'
  */
 export class ItemReading<Call> {
   readonly #messages: Message[]
-  #said: Part[]
+  #parts: Part[]
   readonly calls: Map<string, Call>
 
   /** @param before the reading of the items before, if these continue a list */
   constructor(before?: ItemReading<Call>) {
     this.#messages = before === undefined ? [] : [...before.#messages]
-    this.#said = before === undefined ? [] : [...before.#said]
+    this.#parts = before === undefined ? [] : [...before.#parts]
     this.calls = new Map(before?.calls)
   }
 
   say(part: Part): void {
-    this.#said.push(part)
+    this.#parts.push(part)
   }
 
   add(message: Message): void {
@@ -31,14 +31,14 @@ export class ItemReading<Call> {
   }
 
   end(): readonly Message[] {
-    if (this.#said.length > 0) this.#messages.push(messageOf('assistant', this.#said))
-    this.#said = []
+    if (this.#parts.length > 0) this.#messages.push(messageOf('assistant', this.#parts))
+    this.#parts = []
     return this.#messages
   }
 
   /** The messages if the list ended here. */
   messages(): readonly Message[] {
-    return this.#said.length === 0 ? this.#messages : [...this.#messages, messageOf('assistant', [...this.#said])]
+    return this.#parts.length === 0 ? this.#messages : [...this.#messages, messageOf('assistant', [...this.#parts])]
   }
 }
 
@@ -97,18 +97,18 @@ interface FormatReading extends Keeping {
    * Reads an assistant message. The first part keeps the item's other fields under `item`; every
    * part keeps its own under `part`.
    */
-  readonly readSaid: (wire: JsonObject, said: string | readonly Json[]) => readonly Part[]
+  readonly readSaid: (wire: JsonObject, content: string | readonly Json[]) => readonly Part[]
 }
 
 export const readingOf = (of: ItemFormat): FormatReading => {
   const { keep, mark, raw } = keepingOf(of.format)
-  const readSaid: FormatReading['readSaid'] = (wire, said) => {
-    const item = of.messageItem('assistant', said) // the same content, so that it is not a difference
-    if (typeof said === 'string') return [textPart(said, keep({ item: wire }, { item }, of.ofString))]
-    if (said.length === 0) return [raw(wire)]
-    const as = said.length === 1 ? of.ofOne : 'message'
+  const readSaid: FormatReading['readSaid'] = (wire, content) => {
+    const item = of.messageItem('assistant', content) // the same content, so that it is not a difference
+    if (typeof content === 'string') return [textPart(content, keep({ item: wire }, { item }, of.ofString))]
+    if (content.length === 0) return [raw(wire)]
+    const as = content.length === 1 ? of.ofOne : 'message'
     return readIn(wire, 'content', () =>
-      readEach(said, (each, index) => {
+      readEach(content, (each, index) => {
         const part = anObject(each)
         const kept = (written: object, as?: string): KeptMeta =>
           index === 0

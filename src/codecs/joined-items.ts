@@ -22,7 +22,7 @@ export class JoinedItems<T extends Indexed> {
   }
 
   get all(): readonly T[] {
-    if (!this.#isSorted) this.#all = this.#all.toSorted((one, other) => this.placeOf(one) - this.placeOf(other))
+    if (!this.#isSorted) this.#all = this.#all.toSorted((a, b) => this.placeOf(a) - this.placeOf(b))
     this.#isSorted = true
     return this.#all
   }

@@ -95,8 +95,8 @@ export const encodeMessages = (
     at: (...path) => new Place(writing, path),
   }
   try {
-    for (const given of messages) {
-      const message = polluted ? (withoutPrototypes(given) as Message) : given
+    for (const input of messages) {
+      const message = polluted ? (withoutPrototypes(input) as Message) : input
       writing.position = position
       loseForeignFields(format, message, writing, understood)
       if (isErased(message)) writing.lose(['content'], `was erased: written as ${erasedMark}`)

@@ -29,8 +29,8 @@ export const checkKeep = (keep: Keep | undefined): Keep | undefined => {
 }
 
 /** Whether two contexts keep the same. */
-export const isSameKeep = (one: Keep | undefined, other: Keep | undefined): boolean =>
-  one === other || (typeof one === 'object' && typeof other === 'object' && jsonEqual(one, other))
+export const isSameKeep = (a: Keep | undefined, b: Keep | undefined): boolean =>
+  a === b || (typeof a === 'object' && typeof b === 'object' && jsonEqual(a, b))
 
 /** The levels that `keep` asks for before an index, by index. */
 export const keptIn = (

@@ -111,10 +111,10 @@ export const addTerms = (terms: Set<string>, text: string): void => {
     return
   }
   let before: Word | undefined
-  for (const unit of wordsIn(text)) {
-    if (before !== undefined) terms.add(unit.joined ? before.text + unit.text : before.text)
-    before = unit.unspaced ? unit : undefined
-    if (!unit.unspaced) addWord(terms, unit.text)
+  for (const word of wordsIn(text)) {
+    if (before !== undefined) terms.add(word.joined ? before.text + word.text : before.text)
+    before = word.unspaced ? word : undefined
+    if (!word.unspaced) addWord(terms, word.text)
   }
   if (before !== undefined) terms.add(before.text)
 }

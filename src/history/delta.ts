@@ -67,10 +67,10 @@ export const applyDelta = <M>(
 
   const messages: Immutable<M>[] = []
   const kinds: PageKind[] = []
-  for (const given of ownItems(append)) {
+  for (const item of ownItems(append)) {
     let callback = 'append' // what calls the caller's code: reading the message, `check`, `classify`
     try {
-      const message = copyFor(log, given as M)
+      const message = copyFor(log, item as M)
       callback = 'check'
       log.check?.(message)
       callback = 'classify'

@@ -48,8 +48,8 @@ export const restoreHistory = <M extends Recordable<M>>(
   const { classify = classifyMessage, check } = optionsOf('restoreHistory', options, names)
   if (typeof saved !== 'object' || saved === null) return left(savedShapeFault([], 'an object with messages and pages'))
   const messages: unknown = ownField(saved, 'messages')
-  const given: unknown = ownField(saved, 'pages')
-  const pages = given === undefined ? [] : given
+  const input: unknown = ownField(saved, 'pages')
+  const pages = input === undefined ? [] : input
   if (!Array.isArray(messages)) return left(savedShapeFault(['messages'], 'an array of messages'))
   if (!Array.isArray(pages)) return left(savedShapeFault(['pages'], 'an array of page kinds'))
   const kinds: PageKind[] = []

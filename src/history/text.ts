@@ -162,11 +162,11 @@ class UnreadChunk<M> implements Chunk<M> {
   #texts: readonly Pick<ChunkText, 'stored' | 'fills'>[]
   #messages: readonly Immutable<M>[] | undefined
 
-  constructor(start: number, given: readonly ChunkText[], { textOf, check, errorOf }: ChunkReader) {
-    this.kinds = String.fromCharCode(...given.map(({ page }) => codeOf(page)))
+  constructor(start: number, chunks: readonly ChunkText[], { textOf, check, errorOf }: ChunkReader) {
+    this.kinds = String.fromCharCode(...chunks.map(({ page }) => codeOf(page)))
     this.#start = start
     this.#reader = { textOf, check, errorOf }
-    this.#texts = given.map(({ stored, fills }) => ({ stored, fills })) // the caller's may change
+    this.#texts = chunks.map(({ stored, fills }) => ({ stored, fills })) // the caller's may change
   }
 
   get messages(): readonly Immutable<M>[] {

@@ -108,13 +108,13 @@ const findingsIn = (text: string): readonly Finding[] => {
         colon.lastIndex = end + 1
         const isKey = inside?.keys !== undefined && colon.test(text)
         if (isKey || halves) {
-          const said = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
+          const text = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
           if (isKey) {
-            inside.at = said.toWellFormed()
-            if (inside.keys?.has(said) === true && find(offset, 'occurs twice: the last one is used')) return found
-            inside.keys?.add(said)
+            inside.at = text.toWellFormed()
+            if (inside.keys?.has(text) === true && find(offset, 'occurs twice: the last one is used')) return found
+            inside.keys?.add(text)
           }
-          if (halves && !said.isWellFormed() && find(offset, half[isKey ? 'key' : 'text'])) return found
+          if (halves && !text.isWellFormed() && find(offset, half[isKey ? 'key' : 'text'])) return found
         }
         offset = end
         continue

@@ -14,14 +14,14 @@ export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
  * @param call the function, as a caller writes it
  * @param known all names. Default: any name is accepted
  */
-export const optionsOf = <T extends object>(call: string, given: T | undefined, known?: OptionNames<T>): T => {
-  if (given === undefined) return Object.create(null) as T // calls with required options check them later
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
+export const optionsOf = <T extends object>(call: string, options: T | undefined, known?: OptionNames<T>): T => {
+  if (options === undefined) return Object.create(null) as T // calls with required options check them later
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new TypeError(`${call} takes its options as an object, found ${describe(options)}`)
   if (known !== undefined)
-    for (const name of Object.keys(given))
+    for (const name of Object.keys(options))
       if (!Object.hasOwn(known, name)) throw new TypeError(unknownName(call, name, Object.keys(known)))
-  return ownFields(given)
+  return ownFields(options)
 }
 
 /**
@@ -31,8 +31,8 @@ export const optionsOf = <T extends object>(call: string, given: T | undefined, 
  * @param isRight whether the argument is of its type
  * @param expected what the function takes: `a list of ids`
  */
-export const checkArgument = (call: string, isRight: boolean, expected: string, given: unknown): void => {
-  if (!isRight) throw new TypeError(`${call} takes ${expected}, found ${describe(given)}`)
+export const checkArgument = (call: string, isRight: boolean, expected: string, value: unknown): void => {
+  if (!isRight) throw new TypeError(`${call} takes ${expected}, found ${describe(value)}`)
 }
 
 const unknownName = (of: string, name: string, names: readonly string[]): string => {
@@ -46,20 +46,20 @@ const nearest = (name: string, names: readonly string[]): string | undefined => 
   let best: string | undefined
   let least = Math.max(2, Math.ceil(name.length / 2))
   for (const other of names) {
-    const [one, two] = [name.toLowerCase(), other.toLowerCase()]
-    const changes = two.startsWith(one) || one.startsWith(two) ? 1 : distance(one, two)
+    const [a, two] = [name.toLowerCase(), other.toLowerCase()]
+    const changes = two.startsWith(a) || a.startsWith(two) ? 1 : distance(a, two)
     if (changes < least) [best, least] = [other, changes]
   }
   return best
 }
 
 /** The number of letters to insert, remove or change (Levenshtein distance). */
-const distance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let at = 1; at <= one.length && at <= 100; at++) {
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let at = 1; at <= a.length && at <= 100; at++) {
     const next = [at]
-    for (let to = 1; to <= other.length; to++) {
-      const change = (row[to - 1] as number) + (one[at - 1] === other[to - 1] ? 0 : 1)
+    for (let to = 1; to <= b.length; to++) {
+      const change = (row[to - 1] as number) + (a[at - 1] === b[to - 1] ? 0 : 1)
       next.push(Math.min(change, (row[to] as number) + 1, (next[to - 1] as number) + 1))
     }
     row = next

@@ -39,8 +39,8 @@ export const isTooDeep = (value: unknown): boolean => {
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > maxDepth) return true
     const next: unknown[] = []
-    for (const one of level)
-      if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) next.push(inner)
+    for (const entry of level)
+      if (typeof entry === 'object' && entry !== null) for (const inner of Object.values(entry)) next.push(inner)
     level = next
   }
   return false

@@ -83,8 +83,8 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
 
   const result: Message[] = []
   let position = 0
-  for (const given of messages) {
-    const message = withErasedText(given) // has the same number of parts, in the same places
+  for (const input of messages) {
+    const message = withErasedText(input) // has the same number of parts, in the same places
     const moved: Message[] = []
     const content = message.content.flatMap((part, index): Part[] => {
       const place = key({ position, part: index })

@@ -41,8 +41,8 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   if (erased !== undefined) return bytesOfHex(erased)
   const start = salt === undefined ? 10 : 26
   const length = start + body.length * 3 // a UTF-16 unit takes at most three bytes of UTF-8
-  const room = length <= roomLength ? shared : roomOf(length)
-  const { bytes } = room
+  const buffer = length <= roomLength ? shared : roomOf(length)
+  const { bytes } = buffer
   bytes[0] = leafMark
   bytes[1] = 2 + (kind === 'note' ? 1 : 0) + (salt === undefined ? 0 : 4)
   const high = Math.floor(at / 2 ** 32)
@@ -50,8 +50,8 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
   putWord(bytes, 6, at - high * 2 ** 32)
   if (salt !== undefined) bytes.set(bytesOfHex(salt), 10)
   encoder ??= new TextEncoder()
-  const { written } = encoder.encodeInto(body, salt === undefined ? room.plain : room.salted)
-  return hash(new Uint8Array(room.buffer, 0, start + written))
+  const { written } = encoder.encodeInto(body, salt === undefined ? buffer.plain : buffer.salted)
+  return hash(new Uint8Array(buffer.buffer, 0, start + written))
 }
 
 /** A row with its leaf, frozen. All fields are set, so that none is read from a prototype. */

@@ -220,11 +220,11 @@ const scoresOf = (index: TextIndex, wanted: readonly QueryTerms[], length: numbe
   const words = new Uint8Array(length)
   const average = (index.words[length] as number) / Math.max(1, length)
   const rarestFirst = wanted.map((word) => listsOf(index, word, length)).toSorted((a, b) => entriesIn(a) - entriesIn(b))
-  let [weights, room] = [0, mostEntries]
+  let [weights, left] = [0, mostEntries]
   for (const [word, lists] of rarestFirst.entries()) {
     const entries = entriesIn(lists)
-    if (entries === 0 || (entries > room && word > 0)) continue
-    room -= entries
+    if (entries === 0 || (entries > left && word > 0)) continue
+    left -= entries
     const { at, times } = mergePostings(lists)
     const weight = leastWeight + Math.log(1 + (length - at.length + 0.5) / (at.length + 0.5))
     weights += weight

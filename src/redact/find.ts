@@ -72,27 +72,27 @@ export class Finder {
       for (let at = next; at < outer.length && (outer[at] as Span).start < end; at++)
         across.push(clipSpan(outer[at] as Span, start, end) as Span)
       if (this.#own.length === 0 && !across.some(isFound)) return []
-      const said = readString(body)
-      const isJson = stringsOf(said, false) !== undefined
-      const alone = isJson ? this.inText(said).map(escapeReplacement) : search(said, this.#own, this.#all)
-      const member = this.#inMember(text, string, said)
+      const content = readString(body)
+      const isJson = stringsOf(content, false) !== undefined
+      const alone = isJson ? this.inText(content).map(escapeReplacement) : search(content, this.#own, this.#all)
+      const member = this.#inMember(text, string, content)
       const [rule] = [...alone, ...member].flatMap(({ rule = [] }) => rule)
       if (string.isNumber) return rule === undefined ? [] : [numberSpan(start, end, rule)]
-      const within = member.filter((span) => !isJson || (span.start === 0 && span.end === said.length))
+      const within = member.filter((span) => !isJson || (span.start === 0 && span.end === content.length))
       const inside = spansInEscaped([...alone, ...within], body, jsonEscapes)
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
       const all = [...inside.map((span) => shiftSpan(span, start)), ...whole]
       const spans = mergeSpans([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal spans, keep a found one
-      return said === body ? spans : spans.map((span) => withDecodedLength(span, text))
+      return content === body ? spans : spans.map((span) => withDecodedLength(span, text))
     })
     return withDistinctKeys(text, strings, found)
   }
 
   /** The spans of a value that the user's rules find together with its key and quotes. */
-  #inMember(text: string, { start, from, isNumber }: WrittenString, said: string): readonly Span[] {
+  #inMember(text: string, { start, from, isNumber }: WrittenString, content: string): readonly Span[] {
     const before = text.slice(from, start)
-    return search(`${before}${said}${isNumber ? '' : '"'}`, this.#own, this.#all).flatMap(
-      (span) => clipSpan(shiftSpan(span, -before.length), 0, said.length) ?? [],
+    return search(`${before}${content}${isNumber ? '' : '"'}`, this.#own, this.#all).flatMap(
+      (span) => clipSpan(shiftSpan(span, -before.length), 0, content.length) ?? [],
     )
   }
 }

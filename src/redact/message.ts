@@ -32,30 +32,30 @@ export type Redact = true | RedactOptions | Redactor
 /**
  * Makes a redactor. One that is shared by several sessions counts for all of them.
  *
- * @param given options; true for the defaults. A redactor is returned as is
+ * @param option options; true for the defaults. A redactor is returned as is
  * @throws TypeError if `given` is something else, has an unknown option, or has a rule without a name or a pattern
  * @example
  * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })
  * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'
  */
-export const createRedactor = (given: Redact = true): Redactor => {
-  if (isRedactor(given)) return given
-  const options = checkedOptions(given)
+export const createRedactor = (option: Redact = true): Redactor => {
+  if (isRedactor(option)) return option
+  const options = checkedOptions(option)
   const { onRedacted: _, ...silent } = options
   return redactorWith(textRedactor(options), redactorWith(textRedactor(ownFields(silent))))
 }
 
 const methods = ['text', 'textFrom', 'json', 'ready', 'counts', 'message', 'note', 'quiet'] as const
 
-const isRedactor = (given: unknown): given is Redactor =>
-  isObject(given) && methods.every((name) => Object.hasOwn(given, name))
+const isRedactor = (value: unknown): value is Redactor =>
+  isObject(value) && methods.every((name) => Object.hasOwn(value, name))
 
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   const { text, textFrom, json, ready, counts } = inner
   const part = partRedactor(inner)
-  const message = (given: Message): Message => {
-    const { result, found } = inner.finding(() => messageWith(given, part, inner))
-    return result === given ? given : markMessage(result, found)
+  const message = (input: Message): Message => {
+    const { result, found } = inner.finding(() => messageWith(input, part, inner))
+    return result === input ? input : markMessage(result, found)
   }
   const redactor: Redactor = {
     text,
@@ -78,7 +78,7 @@ const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): 
   const content = contentOf('a redactor', message).map(part)
   const stored = ownField(message, 'meta')
   const meta = stored === undefined ? undefined : inner.beside(stored)
-  if (meta === stored && content.every((one, index) => one === message.content[index])) return message
+  if (meta === stored && content.every((item, index) => item === message.content[index])) return message
   return { ...message, content, ...present({ meta }) }
 }
 
@@ -105,15 +105,16 @@ const partRedactor = (inner: InnerRedactor): RedactPart => {
         const before = ownField(part, 'summary')
         const summary = before?.map(text)
         const cleanNote = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
-        const said = cleanNote.text === part.text && summary?.every((one, index) => one === before?.[index]) !== false
-        if (said) return cleanNote
+        const isKept =
+          cleanNote.text === part.text && summary?.every((line, index) => line === before?.[index]) !== false
+        if (isKept) return cleanNote
         const { signature: _, ...unsigned } = cleanNote
         return unsigned
       }
       case 'tool_call':
         return { ...part, arguments: text(part.arguments), ...meta }
       case 'tool_result':
-        return { ...part, content: part.content.map((one) => unlessEqual(one, redact(one) as ResultPart)), ...meta }
+        return { ...part, content: part.content.map((item) => unlessEqual(item, redact(item) as ResultPart)), ...meta }
       case 'image':
         return { ...part, source: sourceWith(part.source, inner), ...meta }
       case 'file': {
@@ -146,12 +147,12 @@ const sourceWith = (source: Source, { text, base64 }: InnerRedactor): Source => 
 }
 
 const noteWith = <N extends Note>(
-  given: N,
+  input: N,
   inner: InnerRedactor,
   part: RedactPart,
   message: Redactor['message'],
 ): N => {
-  const note: Note = given
+  const note: Note = input
   // A note's parts and messages can be any objects. One that is no part or message is redacted as JSON.
   const cleanPart = (value: JsonObject): JsonObject => {
     const [whole] = messageIn({ role: 'assistant', content: [value] })?.content ?? []
@@ -221,5 +222,5 @@ const noteWith = <N extends Note>(
         return note
     }
   }
-  return unlessEqual(given, cleanNote() as N)
+  return unlessEqual(input, cleanNote() as N)
 }

@@ -91,32 +91,32 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
       // a callback that throws must not prevent redaction
     }
   }
-  const replaceFound = (given: string, spans: readonly Span[]): string => {
-    const { text: clean, found } = replaceSpans(given, spans)
+  const replaceFound = (text: string, spans: readonly Span[]): string => {
+    const { text: clean, found } = replaceSpans(text, spans)
     found.forEach(note)
     return clean
   }
-  const text = (given: string): string => {
-    if (typeof given !== 'string') throw new TypeError(`a redactor takes a text, found ${describe(given)}`)
-    return replaceFound(given, finder.inText(given))
+  const text = (text: string): string => {
+    if (typeof text !== 'string') throw new TypeError(`a redactor takes a text, found ${describe(text)}`)
+    return replaceFound(text, finder.inText(text))
   }
-  const textFrom = (given: string, from: number): string => {
-    if (from === 0) return text(given)
+  const textFrom = (input: string, from: number): string => {
+    if (from === 0) return text(input)
     const before = Math.max(0, from - contextBefore)
     const spans = finder
-      .inPiece(given.slice(before))
+      .inPiece(input.slice(before))
       .map((span) => clipSpan(shiftSpan(span, before - from), 0, Infinity))
     return replaceFound(
-      given.slice(from),
+      input.slice(from),
       spans.filter((span) => span !== undefined),
     )
   }
   const ofJson = <T extends Json>(value: T, beside: boolean): T => {
     if (typeof value === 'string') return beside && isBlockId(value) ? value : (text(value) as T & string)
     if (typeof value !== 'object' || value === null) return value
-    const given = textOfPlain(value)
-    const clean = replaceFound(given, finder.inJson(given, beside))
-    return clean === given ? value : (JSON.parse(clean) as T)
+    const plain = textOfPlain(value)
+    const clean = replaceFound(plain, finder.inJson(plain, beside))
+    return clean === plain ? value : (JSON.parse(clean) as T)
   }
   const finding: InnerRedactor['finding'] = (work) => {
     const [before, found] = [collected, [] as Redacted[]]
@@ -133,7 +133,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     json: (value) => ofJson(value, false),
     beside: (value) => ofJson(value, true),
     base64: (data) => replaceFound(data, finder.inBase64(data)),
-    ready: (given, from = 0) => (holdsBack ? from : redactableEnd(given, from)),
+    ready: (text, from = 0) => (holdsBack ? from : redactableEnd(text, from)),
     counts: () => new Map(counts),
     finding,
   }
@@ -155,12 +155,12 @@ const contextBefore = 256
 const longestPrefix = 'secret_access_key'.length
 
 /** The options of a redactor. Throws TypeError if they are not `true` or an object with the known options. */
-export const checkedOptions = (given: unknown): RedactOptions => {
-  if (given !== true && !isPlain(given))
+export const checkedOptions = (value: unknown): RedactOptions => {
+  if (value !== true && !isPlain(value))
     throw new TypeError(
-      `redact takes true, options (${Object.keys(optionNames).join(', ')}) or a redactor of createRedactor, found ${describe(given)}`,
+      `redact takes true, options (${Object.keys(optionNames).join(', ')}) or a redactor of createRedactor, found ${describe(value)}`,
     )
-  const options = optionsOf<RedactOptions>('redact', given === true ? {} : given, optionNames)
+  const options = optionsOf<RedactOptions>('redact', value === true ? {} : value, optionNames)
   const { rules = [], secrets = true, onRedacted = String } = options
   if (!Array.isArray(rules)) throw new TypeError(`redact takes \`rules\` as an array, found ${describe(rules)}`)
   if (typeof secrets !== 'boolean')
@@ -171,17 +171,17 @@ export const checkedOptions = (given: unknown): RedactOptions => {
 }
 
 /** An object literal of any realm: an instance of a class, such as a RegExp or a Promise, has other prototypes. */
-const isPlain = (given: unknown): given is object => {
-  if (!isObject(given)) return false
-  const prototype = Object.getPrototypeOf(given) as object | null
+const isPlain = (value: unknown): value is object => {
+  if (!isObject(value)) return false
+  const prototype = Object.getPrototypeOf(value) as object | null
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 const optionNames: OptionNames<RedactOptions> = { rules: true, secrets: true, onRedacted: true }
 const ruleNames: OptionNames<RedactRule> = { name: true, pattern: true, words: true, spaces: true }
 
-const checkedRule = (given: RedactRule): RedactRule => {
-  const rule = optionsOf('a redaction rule', given, ruleNames)
+const checkedRule = (redactRule: RedactRule): RedactRule => {
+  const rule = optionsOf('a redaction rule', redactRule, ruleNames)
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))
     throw new TypeError(
       `a redaction rule needs a name of letters, digits and hyphens, found ${JSON.stringify(rule.name)}`,

@@ -72,7 +72,7 @@ export const replaceSpans = (text: string, spans: readonly Span[]): Clean => {
     const clean = cleanOf(span)
     if (clean === undefined) continue
     pieces.push(text.slice(at, span.start), clean.text)
-    for (const one of clean.found) found.push(one)
+    for (const span of clean.found) found.push(span)
     at = span.end
   }
   return { text: at === 0 ? text : [...pieces, text.slice(at)].join(''), found }

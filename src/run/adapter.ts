@@ -23,10 +23,10 @@ export interface AdapterOptions {
 
 export const adapterOptionsOf = <Options extends AdapterOptions>(
   call: string,
-  given: Options,
+  input: Options,
   names: OptionNames<Options>,
 ): Options => {
-  const options = optionsOf(call, given, names)
+  const options = optionsOf(call, input, names)
   if (typeof options.model !== 'string')
     throw new TypeError(`${call}: \`model\` is ${describe(options.model)}; expected the provider's name for the model`)
   return options
@@ -51,7 +51,7 @@ export const checkAnswerable = (messages: readonly unknown[]): void => {
  * one system prompt would get only one of them.
  */
 const checkInstructionsOnce = ({ parameters, messages }: ModelRequest): void => {
-  const name = promptParameters.find((one) => (parameters[one] ?? undefined) !== undefined)
+  const name = promptParameters.find((parameter) => (parameters[parameter] ?? undefined) !== undefined)
   if (name === undefined || ![...messages].some(({ role }) => role === 'system')) return
   throw new Error(
     `nothing was sent: the request has a system prompt twice, as \`parameters.${name}\` and as a system message; pass it as \`instructions\` of the run, which take the place of the record's`,
@@ -75,10 +75,10 @@ export const wireOf = <Wire>(
 
 /** The tools of a request: the provider's own (web search …) from the parameters, then ours. */
 export const toolsBeside = (
-  { parameters: { tools: given } }: ModelRequest,
+  { parameters: { tools: offered } }: ModelRequest,
   ours: readonly object[],
 ): { readonly tools?: readonly unknown[] } => {
-  const tools = [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...ours]
+  const tools = [...(Array.isArray(offered) ? (offered as readonly unknown[]) : []), ...ours]
   return tools.length > 0 ? { tools } : {}
 }
 

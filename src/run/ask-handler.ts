@@ -14,8 +14,8 @@ export interface HandlerLimit {
 /** Asks a handler. A `Left`, an exception, an unreadable answer or a timeout is a refusal; any other answer is not. */
 export const askHandler = async (ask: () => unknown, within: HandlerLimit): Promise<Refusal | undefined> => {
   try {
-    const asked = ask()
-    const answer: unknown = isObject(asked) ? await settleWithin(asked, within) : asked
+    const wanted = ask()
+    const answer: unknown = isObject(wanted) ? await settleWithin(wanted, within) : wanted
     const { _tag, left: cause } = (isObject(answer) ? answer : {}) as {
       readonly _tag?: unknown
       readonly left?: unknown
@@ -26,13 +26,13 @@ export const askHandler = async (ask: () => unknown, within: HandlerLimit): Prom
   }
 }
 
-const settleWithin = (asked: unknown, { milliseconds, clock }: HandlerLimit): Promise<unknown> => {
-  if (milliseconds === Infinity) return Promise.resolve(asked)
+const settleWithin = (answer: unknown, { milliseconds, clock }: HandlerLimit): Promise<unknown> => {
+  if (milliseconds === Infinity) return Promise.resolve(answer)
   return new Promise((resolve, reject) => {
     const timer = clock.after(milliseconds, () =>
       reject(new Error(`the handler did not answer within ${milliseconds} ms`)),
     )
-    Promise.resolve(asked).then(resolve, reject).finally(timer.cancel)
+    Promise.resolve(answer).then(resolve, reject).finally(timer.cancel)
   })
 }
 

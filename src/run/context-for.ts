@@ -80,11 +80,11 @@ export const derivingOf = (
   if (context !== undefined) return (view, previous) => context(view, previous, call)
   if (budget === undefined) return undefined
   const usable = usableTokens(budget)
-  const { notes: given = [], ...options } = derive
+  const { notes: known = [], ...options } = derive
   return (view, previous) => {
     const tokens = promptTokens(prompt, view)
     const within = tokens === 0 ? budget : Math.max(0, usable - tokens)
-    const notes = typeof given === 'function' ? given() : given
+    const notes = typeof known === 'function' ? known() : known
     return deriveContext(view, ownFields({ ...options, ...call, budget: within, notes, previous }))
   }
 }

@@ -147,10 +147,10 @@ const intoArray = (array: Message[], resume: boolean): DeltaHandler =>
   )
 
 /** Whether two deltas have the same messages at the same position. */
-const isSame = (one: HistoryDelta<Message>, { expectedLen, append }: HistoryDelta<Message>): boolean =>
-  one.expectedLen === expectedLen &&
-  one.append.length === append.length &&
-  equalFrom(one.append as readonly Message[], 0, append) === append.length
+const isSame = (entry: HistoryDelta<Message>, { expectedLen, append }: HistoryDelta<Message>): boolean =>
+  entry.expectedLen === expectedLen &&
+  entry.append.length === append.length &&
+  equalFrom(entry.append as readonly Message[], 0, append) === append.length
 
 /** How many messages of a delta are already at its position: all, or the first ones if nothing follows them. */
 const matchedCount = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {

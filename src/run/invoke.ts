@@ -91,8 +91,8 @@ const failureOf = (output: unknown): FailureSummary => {
     return { status: 'error', ok: false, errorType: output.name, errorMessage: output.message }
   const rich = output instanceof ToolOutput ? output : contentOfMcp(output)
   if (rich?.isError !== true) return {}
-  const said = rich.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
-  return { status: 'error', ok: false, errorMessage: said }
+  const text = rich.content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
+  return { status: 'error', ok: false, errorMessage: text }
 }
 
 /**

@@ -232,9 +232,9 @@ export const launchRun = <F extends TurnFault>(
       clock,
     })
   const tell: TellWaiting = (event) => {
-    const told = Object.freeze({ seq: seq++, ...event })
-    for (const handler of handlers) void notify(handler, told)
-    void channel.push(told, true)
+    const numbered = Object.freeze({ seq: seq++, ...event })
+    for (const handler of handlers) void notify(handler, numbered)
+    void channel.push(numbered, true)
   }
   const loopOf = ({ view, callIds = [], open, decisions = new Map(), handlers: first = [] }: Start): Loop =>
     new Loop({ ...settings, seq, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
@@ -260,8 +260,8 @@ export const launchRun = <F extends TurnFault>(
     throw error
   })
   return Object.freeze({
-    interrupt: (given?: InterruptOptions) => {
-      const { behavior = 'saveMarked', message } = optionsOf('interrupt', given, interruptNames)
+    interrupt: (options?: InterruptOptions) => {
+      const { behavior = 'saveMarked', message } = optionsOf('interrupt', options, interruptNames)
       return control.interrupt({
         behavior: choice('interrupt: behavior', behavior, ['discard', 'savePartial', 'saveMarked']),
         discardsComplete: behavior === 'discard',
@@ -291,12 +291,12 @@ const checkHandlers = (handlers: unknown = []): void => {
 
 export const checkTools = (tools: unknown = []): void => {
   if (!Array.isArray(tools)) throw new TypeError(`run: \`tools\` is ${describe(tools)}; expected an array of tools`)
-  for (const [index, one] of tools.entries()) {
-    const { name, parameters, run } = Object(one) as Partial<Tool>
+  for (const [index, tool] of tools.entries()) {
+    const { name, parameters, run } = Object(tool) as Partial<Tool>
     const isRunnable = run === undefined || typeof run === 'function'
     if (typeof name !== 'string' || typeof parameters !== 'object' || !isRunnable)
       throw new TypeError(
-        `run: tools[${index}] is ${describe(one)}; expected a tool, as tool({ name, run, … }) returns it`,
+        `run: tools[${index}] is ${describe(tool)}; expected a tool, as tool({ name, run, … }) returns it`,
       )
   }
 }

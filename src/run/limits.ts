@@ -77,13 +77,13 @@ const limitNames: OptionNames<Limits> = {
 }
 
 /** Limits with all defaults. Throws a TypeError for an invalid one. */
-export const limitsOf = (asked: Partial<Limits> | undefined): Limits => {
-  const given = optionsOf('limits', asked, limitNames)
+export const limitsOf = (options: Partial<Limits> | undefined): Limits => {
+  const own = optionsOf('limits', options, limitNames)
   const limits = Object.entries(amounts).map(([name, { usually, ...what }]) => {
-    const value = given[name as keyof typeof amounts]
+    const value = own[name as keyof typeof amounts]
     return [name, value === undefined ? usually : amount(`limits.${name}`, value, what)]
   })
-  const { stopWhen } = given
+  const { stopWhen } = own
   if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is not a function')
   return Object.freeze({
     ...(Object.fromEntries(limits) as { readonly [Name in keyof typeof amounts]: number }),

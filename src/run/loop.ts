@@ -191,12 +191,12 @@ export class Loop {
         if (Object.hasOwn(handler, 'end')) begun.push(handler)
         continue
       }
-      const asked = askHandler(() => handler.begin?.(stop), { milliseconds: Infinity, clock: this.#options.clock }) // no timeout: it may wait for a lease
-      const refused = await Promise.race([asked, untilCut(this.#control.signal)])
+      const wanted = askHandler(() => handler.begin?.(stop), { milliseconds: Infinity, clock: this.#options.clock }) // no timeout: it may wait for a lease
+      const refused = await Promise.race([wanted, untilCut(this.#control.signal)])
       if (refused === 'cut') {
         // When it resolves later, end what it began.
         const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
-        void asked.then((late) => late ?? end()).catch(() => undefined)
+        void wanted.then((late) => late ?? end()).catch(() => undefined)
         this.#receivers = this.#options.handlers.slice(0, index)
         return
       }
@@ -251,11 +251,11 @@ export class Loop {
     try {
       const left = this.#open
       const partial = new PartialAnswer()
-      const asked =
+      const wanted =
         left === undefined ? await this.#streamAnswer(partial) : { response: this.#admitted(left.response), held: [] }
-      if (asked === 'cut') return await this.#endCutAnswer(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
+      if (wanted === 'cut') return await this.#endCutAnswer(this.#control.cut() as Interrupt, partial) // the stream was cut by a signal
 
-      const { response, held } = asked
+      const { response, held } = wanted
       const calls = callsOf(response.message)
       const spent = this.#spentWith(response)
       this.#spent = spent
@@ -460,8 +460,8 @@ export class Loop {
   }
 
   /** A frozen copy of the model's output. Throws `RunEnded` if it is not an event. */
-  #copyOf(given: unknown): ModelEvent {
-    const event = eventOf(given)
+  #copyOf(value: unknown): ModelEvent {
+    const event = eventOf(value)
     if (isLeft(event)) throw new RunEnded({ _tag: 'InvalidAnswer', ...this.#modelAndStep(), reason: event.left })
     return this.#withOwnId(event.right)
   }
@@ -474,11 +474,11 @@ export class Loop {
       this.#streamedIds.set(event.index, id)
       return id === callId ? event : Object.freeze({ ...event, callId: id })
     }
-    const given = this.#streamedIds.get(
+    const input = this.#streamedIds.get(
       Object.hasOwn(event, 'index') ? (event as { readonly index: number }).index : -1,
     )
-    if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
-    this.#callIds.delete(given)
+    if (input === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
+    this.#callIds.delete(input)
     return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })
   }
 

@@ -10,11 +10,11 @@ import type { ModelEvent } from './model.ts'
  *
  * Cost    O(content)
  */
-export const eventOf = (given: unknown): Either<string, ModelEvent> => {
+export const eventOf = (value: unknown): Either<string, ModelEvent> => {
   try {
-    if (typeof given !== 'object' || given === null)
-      return left(`it streamed ${quoteValue(given)}, which is not an event`)
-    return copyEvent(given as { readonly [field: string]: unknown })
+    if (typeof value !== 'object' || value === null)
+      return left(`it streamed ${quoteValue(value)}, which is not an event`)
+    return copyEvent(value as { readonly [field: string]: unknown })
   } catch {
     return left('it streamed an event that could not be read') // a getter or Proxy trap that throws
   }
@@ -22,24 +22,24 @@ export const eventOf = (given: unknown): Either<string, ModelEvent> => {
 
 type Fields = { readonly [field: string]: unknown }
 
-const copyEvent = (given: Fields): Either<string, ModelEvent> => {
-  const { type } = given
+const copyEvent = (fields: Fields): Either<string, ModelEvent> => {
+  const { type } = fields
   switch (type) {
     case 'text_delta':
     case 'reasoning_delta':
     case 'arguments_delta':
     case 'signature_delta':
-      return fieldsOf(given, { block: 'string', text: 'string' })
+      return fieldsOf(fields, { block: 'string', text: 'string' })
     case 'block_start':
-      return fieldsOf(given, { block: 'string', callId: 'string?', name: 'string?' })
+      return fieldsOf(fields, { block: 'string', callId: 'string?', name: 'string?' })
     case 'block_end':
-      return fieldsOf(given, { block: 'string', part: 'json' })
+      return fieldsOf(fields, { block: 'string', part: 'json' })
     case 'finish':
-      return fieldsOf(given, { message: 'json', reason: 'string', usage: 'usage', model: 'string?' }, [])
+      return fieldsOf(fields, { message: 'json', reason: 'string', usage: 'usage', model: 'string?' }, [])
     default:
       if (typeof type !== 'string')
         return left(`it streamed an event with the type ${quoteValue(type)}; expected a string`)
-      return jsonOf(given, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
+      return jsonOf(fields, 'an event that it streamed') as Either<string, ModelEvent> // an unknown event type
   }
 }
 
@@ -47,14 +47,14 @@ type Kind = 'string' | 'string?' | 'number' | 'json' | 'usage'
 
 /** Copies the known fields of an event, reading each once. */
 const fieldsOf = (
-  given: Fields,
+  object: Fields,
   fields: { readonly [field: string]: Kind },
   common: readonly (readonly [string, Kind])[] = [['index', 'number']],
 ): Either<string, ModelEvent> => {
-  const type = given['type'] as string
+  const type = object['type'] as string
   const event: { [field: string]: unknown } = { type }
   for (const [field, kind] of [...common, ...Object.entries(fields)]) {
-    const value = ownField(given, field)
+    const value = ownField(object, field)
     if (kind === 'json') {
       const copy = jsonOf(value, `the ${field} of its ${type}`)
       if (isLeft(copy)) return copy
@@ -68,9 +68,9 @@ const fieldsOf = (
 }
 
 /** An answer's counts. One that is no number of tokens is unknown and counts 0: the answer itself is complete. */
-const usageOf = (given: unknown): Usage => {
+const usageOf = (value: unknown): Usage => {
   const count = (field: keyof Usage): number | undefined => {
-    const found: unknown = ownField(Object(given) as Usage, field)
+    const found: unknown = ownField(Object(value) as Usage, field)
     return Number.isSafeInteger(found) && (found as number) >= 0 ? (found as number) : undefined
   }
   const cache = present({

@@ -84,11 +84,11 @@ export type DecisionByToken = ReadonlyMap<string, Decision>
 /** A copy of decisions. Of several about one call a denial counts first. Throws a TypeError for values that are not tokens. */
 export const decisionsOf = ({ approve = [], deny = [], results = [] }: Decisions): DecisionByToken => {
   const decided = new Map<string, Decision>()
-  const add = (name: keyof Decisions, given: readonly unknown[], type: Decision['type']): void => {
-    for (const one of given) {
-      const { approval, ...fields } = isObject(one)
-        ? ownFields(one)
-        : { approval: type === 'answered' ? undefined : one }
+  const add = (name: keyof Decisions, value: readonly unknown[], type: Decision['type']): void => {
+    for (const item of value) {
+      const { approval, ...fields } = isObject(item)
+        ? ownFields(item)
+        : { approval: type === 'answered' ? undefined : item }
       if (typeof approval !== 'string' || !approval.startsWith(prefix))
         throw new TypeError(
           `${name} takes the token of a waiting call (result.open.calls[…].approval), not ${JSON.stringify(approval)}`,

@@ -14,22 +14,22 @@ export type DollarsOf = (answer: ModelResponse) => number | undefined
  *
  * Throws  TypeError for an invalid price, or if dollars are limited and no price is known
  */
-export const dollarsBy = (given: ModelRates | undefined, { name }: Model, { maxDollars }: Limits): DollarsOf => {
-  const asked = given === undefined ? pricesOf(name) : checkRates(given)
-  if (asked === undefined && maxDollars !== Infinity)
+export const dollarsBy = (rates: ModelRates | undefined, { name }: Model, { maxDollars }: Limits): DollarsOf => {
+  const chosen = rates === undefined ? pricesOf(name) : checkRates(rates)
+  if (chosen === undefined && maxDollars !== Infinity)
     throw new TypeError(`limits.maxDollars needs the prices of ${name}, which are not in modelPrices; pass \`prices\``)
   return ({ usage, model }) => {
-    const isOther = given === undefined && model !== undefined && model !== name
-    const prices = isOther ? (pricesOf(model) ?? asked) : asked
+    const isOther = rates === undefined && model !== undefined && model !== name
+    const prices = isOther ? (pricesOf(model) ?? chosen) : chosen
     return prices && callDollars(prices, usage)
   }
 }
 
 const checkRates = (prices: ModelRates): ModelRates => {
-  const unit = 'US dollars per million tokens'
+  const expected = 'US dollars per million tokens'
   for (const rate of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
-    amount(`prices.${rate}`, prices[rate], { unit })
-    if (prices.long !== undefined) amount(`prices.long.${rate}`, prices.long[rate], { unit })
+    amount(`prices.${rate}`, prices[rate], { unit: expected })
+    if (prices.long !== undefined) amount(`prices.long.${rate}`, prices.long[rate], { unit: expected })
   }
   if (prices.long !== undefined) amount('prices.long.above', prices.long.above, { unit: 'tokens' })
   return prices

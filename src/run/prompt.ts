@@ -84,9 +84,9 @@ export const promptTokens = (
 }
 
 /** The instructions, checked: an empty text sends none, and leaves out those of the record. */
-export const checkedInstructions = (given: unknown): string | undefined => {
-  if (given === undefined) return undefined
-  if (typeof given !== 'string')
-    throw new TypeError(`run: \`instructions\` is ${describe(given)}; expected the text of the system prompt`)
-  return given.toWellFormed()
+export const checkedInstructions = (value: unknown): string | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value !== 'string')
+    throw new TypeError(`run: \`instructions\` is ${describe(value)}; expected the text of the system prompt`)
+  return value.toWellFormed()
 }

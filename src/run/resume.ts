@@ -27,13 +27,13 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * After a run that ended with `approval`, pass `approve`, `deny` and `results`, even days later and in another
  * process. It ends with `approval` again while any waiting call is undecided.
  *
- * @param given the model, the tools, the decisions
+ * @param input the model, the tools, the decisions
  * @throws TypeError if an option is invalid, or a decision is not a call's token
  * @example
  * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()
  */
-export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFault> => {
-  const options = optionsOf('resume', given, optionNames)
+export const resume = (session: Session, input: ResumeOptions): RunStream<TurnFault> => {
+  const options = optionsOf('resume', input, optionNames)
   const { whenBusy = 'takeOver' } = options
   choice('resume: whenBusy', whenBusy, ['fail', 'wait', 'takeOver'])
   const { settings, continuation } = runSettings(session, options)

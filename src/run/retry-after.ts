@@ -14,8 +14,8 @@ export const retryAfterOf = (cause: unknown, now: () => number = Date.now): numb
   if (found === undefined) return undefined
   const exact = Number(found('retry-after-ms') ?? Number.NaN)
   if (isDelay(exact)) return Math.ceil(exact)
-  const said = found('retry-after')?.trim() ?? ''
-  const delay = /^\d+(?:\.\d+)?$/.test(said) ? Number(said) * 1000 : Date.parse(said) - now()
+  const text = found('retry-after')?.trim() ?? ''
+  const delay = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now()
   return isDelay(delay) ? Math.ceil(delay) : Number.isFinite(delay) ? 0 : undefined
 }
 

@@ -87,8 +87,8 @@ export const acquireRunLease = async (
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease } = session
   if (lease === undefined) return right(undefined)
-  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: given } = ownFields(options)
-  const clock = clockOf(given)
+  const { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', clock: ownClock } = ownFields(options)
+  const clock = clockOf(ownClock)
   const wait = whenBusy === 'wait' ? (options.wait ?? Infinity) : 0
   const until = clock.now() + wait
   const borrowed = await borrowLease(session, wait, clock)

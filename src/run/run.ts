@@ -32,8 +32,8 @@ interface InputRunOptions extends Omit<RunOptions, 'view'> {
  * @example
  * const result = await run({ model, input: appendUserMessage(thread.history, 'and now?') }).result()
  */
-export const run = (given: RunOptions | InputRunOptions): RunStream<RunFailure> => {
-  const options = optionsOf('run', given as RunOptions & InputRunOptions, optionNames)
+export const run = (init: RunOptions | InputRunOptions): RunStream<RunFailure> => {
+  const options = optionsOf('run', init as RunOptions & InputRunOptions, optionNames)
   const { input, callIds, open } = options
   if (input !== undefined && options.view !== undefined)
     throw new TypeError('run: pass either `view` or `input`, not both')

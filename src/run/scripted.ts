@@ -46,7 +46,7 @@ export const scriptedModel = (lines: Iterable<Line>, options: ScriptOptions = {}
         signal.throwIfAborted()
         yield event
       }
-      const input = [...request.messages].reduce((sum, said) => sum + words(said), 0)
+      const input = [...request.messages].reduce((sum, message) => sum + words(message), 0)
       const calls = message.content.some(({ type }) => type === 'tool_call')
       yield {
         type: 'finish',
@@ -77,6 +77,6 @@ export function* streamedEvents(message: Message): Generator<ModelEvent> {
 }
 
 const pieces = (part: Part): readonly string[] => {
-  const said = part.type === 'tool_call' ? part.arguments : hasField(part, 'text') ? part.text : ''
-  return said.match(/\s*\S+|\s+$/g) ?? []
+  const text = part.type === 'tool_call' ? part.arguments : hasField(part, 'text') ? part.text : ''
+  return text.match(/\s*\S+|\s+$/g) ?? []
 }

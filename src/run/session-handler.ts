@@ -112,7 +112,7 @@ const groupingMs = 25
 
 /** Pending journal entries, to be written as one note. */
 interface Entry {
-  readonly said: JournalBlock[]
+  readonly blocks: JournalBlock[]
   answer?: JsonObject
   together?: boolean
   readonly started: string[]
@@ -121,7 +121,7 @@ interface Entry {
   external?: readonly string[]
 }
 
-const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
+const emptyEntry = (): Entry => ({ blocks: [], started: [], results: [] })
 
 interface Step {
   readonly id: string
@@ -144,7 +144,7 @@ interface Block {
   /** Its text in the journal. */
   readonly written: string
   /** The latest text, and how much of it is in the journal. */
-  readonly said: string
+  readonly text: string
   readonly done: number
   /** The length at which to check the text again, so that text on hold is not checked for every piece. */
   readonly next: number
@@ -152,7 +152,7 @@ interface Block {
   readonly part: Part | undefined
 }
 
-const emptyBlock: Block = { written: '', said: '', done: 0, next: 0, part: undefined }
+const emptyBlock: Block = { written: '', text: '', done: 0, next: 0, part: undefined }
 
 /** Journaled characters that are searched again together with new ones, as many as a redactor's `textFrom` needs. */
 const charactersBefore = 64
@@ -164,7 +164,7 @@ class Recording {
   readonly #options: SessionHandlerOptions
   readonly #frequency: Frequency
   #lease: RunLease | undefined
-  readonly #given: RunLease | undefined
+  readonly #runLease: RunLease | undefined
   /** The id of the input that the run answers. */
   readonly #input: string | undefined
   /** Whether the input is answered. A later failure then costs only a receipt. */
@@ -196,7 +196,7 @@ class Recording {
     this.#opened = session
     this.#session = own === undefined ? session : redactingSession(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
-    this.#given = lease
+    this.#runLease = lease
     this.#lease = lease
     this.#options = options
     this.#clock = clockOf(options.clock)
@@ -208,7 +208,7 @@ class Recording {
     const { lease = {} } = this.#options
     const { conversation } = this.#session
     if (conversation !== undefined) this.#retracted = this.#session.len - conversation().length
-    if (lease === false || this.#given !== undefined) return right(undefined)
+    if (lease === false || this.#runLease !== undefined) return right(undefined)
     const held = await acquireRunLease(this.#opened, lease, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
@@ -218,11 +218,11 @@ class Recording {
   async end(): Promise<void> {
     this.#timer?.cancel()
     if (this.#step?.discarded === true) await this.#close()
-    if (this.#given === undefined) await this.#lease?.release()
+    if (this.#runLease === undefined) await this.#lease?.release()
   }
 
-  async take(event: RunEvent, given: LookAhead | undefined): Promise<Answer> {
-    const ahead = given && ownFields(given)
+  async take(event: RunEvent, next: LookAhead | undefined): Promise<Answer> {
+    const ahead = next && ownFields(next)
     if (this.#failed !== undefined) return this.#failed
     switch (event.type) {
       case 'step_start': {
@@ -285,10 +285,10 @@ class Recording {
     if (step === undefined || ahead === undefined) return right(undefined)
     if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead)
     let ended = false
-    for (const one of [event, ...ahead.events]) {
-      if (one.type === 'block_end') ended = this.#addPart(step, one.index, one.part) || ended
-      else if (one === event && one.type === 'text_delta' && one.block === 'text')
-        this.#addText(step, one.index, one.text)
+    for (const item of [event, ...ahead.events]) {
+      if (item.type === 'block_end') ended = this.#addPart(step, item.index, item.part) || ended
+      else if (item === event && item.type === 'text_delta' && item.block === 'text')
+        this.#addText(step, item.index, item.text)
     }
     if (ahead.response !== undefined && !step.answered) {
       const { message } = ahead.response
@@ -306,12 +306,12 @@ class Recording {
   #addPart(step: Step, index: number, part: Part): boolean {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return false
-    step.blocks.set(index, { ...block, said: '', part })
+    step.blocks.set(index, { ...block, text: '', part })
     const { written } = block
     const clean = this.#clean(part)
     const goesOn = written !== '' && clean.type === 'text' && clean.text.startsWith(written)
     const rest = goesOn ? { ...clean, text: clean.text.slice(written.length) } : clean
-    this.#entry.said.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
+    this.#entry.blocks.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
     return true
   }
 
@@ -319,7 +319,7 @@ class Recording {
   #addText(step: Step, index: number, text: string): void {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return
-    step.blocks.set(index, { ...block, said: block.said + text })
+    step.blocks.set(index, { ...block, text: block.text + text })
     const { ms, bytes } = this.#frequency
     if (bytes < Infinity) this.#bytesReceived += new TextEncoder().encode(text).length
     if (bytes < Infinity && this.#bytesReceived >= bytes) return this.#flushText(step)
@@ -335,25 +335,25 @@ class Recording {
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
     for (const [index, block] of step.blocks) {
-      const { written, said, done, next, part } = block
-      if (part !== undefined || said.length < next) continue
+      const { written, text: content, done, next, part } = block
+      if (part !== undefined || content.length < next) continue
       // Hold back half a surrogate pair, and text that may be the start of a secret.
-      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
-      const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
-      const whole = said.slice(0, end)
+      const ready = this.#redactor === undefined ? content.length : this.#redactor.ready(content, done)
+      const end = ready > done && /[\ud800-\udbff]/.test(content[ready - 1] as string) ? ready - 1 : ready
+      const whole = content.slice(0, end)
       const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.textFrom(whole, done)
       if (!text.isWellFormed()) continue
       const from = Math.max(0, end - charactersBefore)
       step.blocks.set(index, {
         ...block,
         written: written + text,
-        said: said.slice(from),
+        text: content.slice(from),
         done: end - from,
-        next: (said.length - from) * 1.125,
+        next: (content.length - from) * 1.125,
       })
       if (text === '') continue
       any = true
-      this.#entry.said.push({ index, text })
+      this.#entry.blocks.push({ index, text })
     }
     this.#bytesReceived = 0
     this.#flushed = this.#clock.now()
@@ -528,8 +528,8 @@ const redactedNote = (note: Written | NewReceipt, redactor: Redactor): Written |
 
 /** A session that removes secrets from everything it is given. */
 const redactingSession = (session: RecordingSession, redactor: Redactor): RecordingSession => {
-  const append: Session['append'] = (given, options) => {
-    const { messages = [], notes = [] } = given as { messages?: readonly Message[]; notes?: readonly Written[] } // the handler always passes this form
+  const append: Session['append'] = (input, options) => {
+    const { messages = [], notes = [] } = input as { messages?: readonly Message[]; notes?: readonly Written[] } // the handler always passes this form
     return session.append(
       {
         messages: messages.map(redactor.message),
@@ -538,18 +538,18 @@ const redactingSession = (session: RecordingSession, redactor: Redactor): Record
       options,
     )
   }
-  const note: Session['note'] = (given, options) =>
-    session.note(redactedNote(given as Written, given.type === 'journal' ? redactor.quiet : redactor), options)
+  const note: Session['note'] = (input, options) =>
+    session.note(redactedNote(input as Written, input.type === 'journal' ? redactor.quiet : redactor), options)
   return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
 }
 
 /** The answer for the journal, without content if all its blocks were written. */
 const answerOf = (message: Message, { blocks }: Step): JsonObject => {
-  const said = [...blocks]
+  const text = [...blocks]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, { part }]) => (part === undefined ? [] : [part as unknown as Json]))
   const { content, ...rest } = message
-  const same = jsonEqual(said, content) && ![...blocks.values()].some(({ part }) => part === undefined)
+  const same = jsonEqual(text, content) && ![...blocks.values()].some(({ part }) => part === undefined)
   return (same ? rest : message) as unknown as JsonObject
 }
 
@@ -596,8 +596,8 @@ interface Frequency {
 }
 
 /** How often streaming text is written. Throws a TypeError for an invalid option. */
-export const journalEveryOf = (given: SessionHandlerOptions['journalEvery']): Frequency => {
-  const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', given, everyNames)
+export const journalEveryOf = (option: SessionHandlerOptions['journalEvery']): Frequency => {
+  const { ms = 1000, bytes = Infinity } = optionsOf('journalEvery', option, everyNames)
   return {
     ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
     bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),

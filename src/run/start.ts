@@ -98,13 +98,13 @@ const startOf = (session: Session, rest: Partial<Start> = {}): Start => ({
 export const startTurn = async (
   session: Session,
   lease: RunLease,
-  said: Message,
+  message: Message,
   id: string | undefined,
 ): Promise<Either<WriteFault, Start | Retry>> => {
   const open = settleSteps(session, pending(session).steps)
   const at = session.len + open.messages.length
   const appended = await appendExpected(session, lease, {
-    messages: [...open.messages, said],
+    messages: [...open.messages, message],
     notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
   return isLeft(appended) ? appended : right(appended.right ?? startOf(session))
@@ -220,8 +220,8 @@ const lastAsked = (session: Session): number | undefined => {
   const conversation = session.conversation()
   for (let index = conversation.length - 1; index >= 0; index--) {
     const message = conversation.at(index) as Message
-    const asked = message.role === 'user' ? conversation.positionAt(index) : remindedPosition(message)
-    if (asked !== undefined) return asked
+    const position = message.role === 'user' ? conversation.positionAt(index) : remindedPosition(message)
+    if (position !== undefined) return position
   }
   return undefined
 }

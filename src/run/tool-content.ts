@@ -50,8 +50,8 @@ export const contentOfMcp = (output: unknown): ToolContent | undefined => {
 }
 
 const partOfBlock = (block: JsonObject): ResultPart | undefined => {
-  const { type, text: said, data, mimeType, resource, uri, name } = block
-  if (type === 'text' && typeof said === 'string') return text(said.toWellFormed())
+  const { type, text: content, data, mimeType, resource, uri, name } = block
+  if (type === 'text' && typeof content === 'string') return text(content.toWellFormed())
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
     return partOfData(data, typeof mimeType === 'string' ? mimeType : type === 'image' ? 'image/png' : 'audio/wav')
   if (type === 'resource' && isObject(resource)) return partOfResource(resource)
@@ -60,9 +60,10 @@ const partOfBlock = (block: JsonObject): ResultPart | undefined => {
   return undefined
 }
 
-const partOfResource = ({ text: said, blob, uri, mimeType }: JsonObject): ResultPart | undefined => {
+const partOfResource = ({ text: content, blob, uri, mimeType }: JsonObject): ResultPart | undefined => {
   const name = typeof uri === 'string' ? uri : undefined
-  if (typeof said === 'string') return text(`${name === undefined ? '' : `[resource ${name}]\n`}${said}`.toWellFormed())
+  if (typeof content === 'string')
+    return text(`${name === undefined ? '' : `[resource ${name}]\n`}${content}`.toWellFormed())
   if (typeof blob !== 'string') return undefined
   return partOfData(blob, typeof mimeType === 'string' ? mimeType : 'application/octet-stream', name)
 }

@@ -70,13 +70,13 @@ export interface TurnOptions extends SessionRunOptions {
  * Cost    beyond those of the run: a round trip each to take the lease, for the input, and to release the lease
  *
  * @param input the user's text or message
- * @param given the model, the tools, the budget, and what to do while the session is busy
+ * @param init the model, the tools, the budget, and what to do while the session is busy
  * @throws TypeError if the input is not a user's message, or an option is invalid
  * @example
  * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)
  */
-export const turn = (session: Session, input: string | Message, given: TurnOptions): RunStream<TurnFault> => {
-  const options = optionsOf('turn', given, optionNames)
+export const turn = (session: Session, input: string | Message, init: TurnOptions): RunStream<TurnFault> => {
+  const options = optionsOf('turn', init, optionNames)
   const { whenBusy = 'fail', wait = Infinity } = options
   choice('turn: whenBusy', whenBusy, ['fail', 'wait', 'queue'])
   amount('turn: wait', wait, { unit: 'milliseconds' })
@@ -110,19 +110,19 @@ export const runSettings = (
     id: _, // a turn's id is that of its input
     recall = options.budget !== undefined,
     unfinished = 'tell',
-    tools: given = [],
+    tools: ownTools = [],
     ...rest
   } = options as SessionRunOptions & { readonly id?: string }
   if (typeof (Object(session) as Partial<Session>).conversation !== 'function')
     throw new TypeError(`turn and resume take a session, found ${describe(session)}`)
   if (typeof unfinished !== 'function') choice('unfinished', unfinished, unfinishedChoices)
   journalEveryOf(options.journalEvery)
-  checkTools(given)
+  checkTools(ownTools)
   const { onQueuedRun } = options
   if (onQueuedRun !== undefined && typeof onQueuedRun !== 'function')
     throw new TypeError(`onQueuedRun is ${describe(onQueuedRun)}; expected a function`)
-  const known = given.some(({ name }) => name === 'recall')
-  const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
+  const known = ownTools.some(({ name }) => name === 'recall')
+  const tools = recall && !known ? [...ownTools, recallTool(() => session.conversation())] : ownTools
   const derive = { notes: () => session.notes(), ...options.derive }
   const settings = ownFields({ receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) })
   return { settings, continuation: { tools, unfinished, decisions: new Map() } }

@@ -26,9 +26,9 @@ export const markedSession = ({ meta }: LogInfo): string | undefined => {
 export const markWaiting = async (session: object): Promise<Either<NewLogFault, void>> => {
   const made = partsOf(session)
   if (made === undefined) return right(undefined)
-  const { store, mirror } = made
-  const id = markerOf(mirror.id)
-  const created = await ownStore(store).create({ id, meta: { [sessionKey]: mirror.id }, encrypt: false })()
+  const { store, record } = made
+  const id = markerOf(record.id)
+  const created = await ownStore(store).create({ id, meta: { [sessionKey]: record.id }, encrypt: false })()
   return isLeft(created) && created.left._tag !== 'LogExists' ? created : right(undefined)
 }
 
@@ -39,6 +39,6 @@ export const hasWaited = (session: object): boolean => openStepsOf(session).some
 export const unmarkWaiting = async (session: object): Promise<Either<RemoveFault, void>> => {
   const made = partsOf(session)
   if (made === undefined || hasWaited(session)) return right(undefined)
-  const removed = await ownStore(made.store).remove(markerOf(made.mirror.id))()
+  const removed = await ownStore(made.store).remove(markerOf(made.record.id))()
   return isLeft(removed) && removed.left._tag !== 'NoSuchLog' ? removed : right(undefined)
 }

@@ -40,10 +40,10 @@ export const oneOf = (known: readonly string[]): ExpectedOption => ({
  */
 export const checkOptions = <T extends object>(
   call: string,
-  given: T,
+  input: T,
   expected: { readonly [name in keyof T]-?: ExpectedOption },
 ): T => {
-  const options = optionsOf(call, given, expected as unknown as OptionNames<T>) // only the names matter here
+  const options = optionsOf(call, input, expected as unknown as OptionNames<T>) // only the names matter here
   for (const [name, value] of Object.entries(options)) {
     const { is, words } = expected[name as keyof T]
     if (value !== undefined && !is(value))

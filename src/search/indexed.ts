@@ -216,10 +216,10 @@ interface MatchedRow extends FoundRow {
 
 /** Up to `most` matching rows among the next ones from the index. Undefined if there is no index. */
 async function* someMatches(search: Search, most: number): Steps<SearchFault, readonly MatchedRow[] | undefined> {
-  const { store, index, asked, after } = search
+  const { store, index, asked: query, after } = search
   const first = search.looked === 0
   const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
-  const found = yield* rowsFromCurrentIndex(index, { ...asked, limit, count: first, ...present({ after }) }, first)
+  const found = yield* rowsFromCurrentIndex(index, { ...query, limit, count: first, ...present({ after }) }, first)
   if (found === undefined) return undefined
   const { rows, next, behind } = found
   if (first) search.behind = behind

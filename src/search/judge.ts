@@ -30,8 +30,12 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
   const stored = encryption?.bare ?? store
   const all = await stored.getBlocks(wanted)()
   for (const [index, id] of wanted.entries()) {
-    const one = isLeft(all) ? await stored.getBlocks([id])() : undefined // one is damaged; still read the others
-    const bytes = isLeft(all) ? (one === undefined || isLeft(one) ? undefined : one.right[0]) : all.right[index]
+    const single = isLeft(all) ? await stored.getBlocks([id])() : undefined // one is damaged; still read the others
+    const bytes = isLeft(all)
+      ? single === undefined || isLeft(single)
+        ? undefined
+        : single.right[0]
+      : all.right[index]
     const key = keys.get(id)
     found.set(id, bytes === undefined || key === undefined ? bytes : encryption?.block(key, bytes))
   }

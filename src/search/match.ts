@@ -153,7 +153,7 @@ const spansIn = async (
 }
 
 export const excerptOf = (text: string, spans: readonly MarkedWord[]): Excerpt => {
-  const inOrder = spans.toSorted((one, other) => one.start - other.start || one.end - other.end)
+  const inOrder = spans.toSorted((a, b) => a.start - b.start || a.end - b.end)
   const first = (inOrder[0] as MarkedWord).start
   let from = Math.max(0, first - excerptBefore)
   if (from > 0) from += text.slice(from, first).search(/\s/) + 1 // start at a word, if possible
@@ -178,6 +178,6 @@ export const excerptOf = (text: string, spans: readonly MarkedWord[]): Excerpt =
 
 /** Whether a position splits a surrogate pair. */
 const isLowSurrogate = (text: string, at: number): boolean => {
-  const unit = text.charCodeAt(at)
-  return unit >= 0xdc00 && unit <= 0xdfff
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff
 }

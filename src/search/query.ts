@@ -26,11 +26,11 @@ export const parseQuery = (query: string, typing: boolean): Either<SearchOnlyFau
   const wanted = new Map<string, Phrase>()
   const unwanted = new Map<string, Phrase>()
   for (const { 1: sign, 2: quoted, 3: bare, 4: star, index, 0: whole } of query.replaceAll(curly, '"').matchAll(item)) {
-    const said = quoted ?? bare ?? ''
-    const units = [...wordsIn(said)].map(({ text, joined, unspaced }) => ({ text, joined, unspaced }))
+    const content = quoted ?? bare ?? ''
+    const units = [...wordsIn(content)].map(({ text, joined, unspaced }) => ({ text, joined, unspaced }))
     if (units.length === 0) continue
     const atEnd = typing && sign === '' && index + whole.length === query.length && /[\p{L}\p{M}\p{N}]$/u.test(whole)
-    const prefix = star === '*' || (quoted === undefined && said.endsWith('*')) || atEnd
+    const prefix = star === '*' || (quoted === undefined && content.endsWith('*')) || atEnd
     const phrases = sign === '-' ? unwanted : wanted
     phrases.set(JSON.stringify([prefix, units]), { units, prefix })
   }

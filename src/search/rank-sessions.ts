@@ -53,7 +53,7 @@ export interface RankedRow {
 
 export const rankRows = ({ bits }: WordRows, weights: readonly number[]): readonly RankedRow[] => {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
-  const rows = [...bits].toSorted(([one], [other]) => one - other)
+  const rows = [...bits].toSorted(([a], [b]) => a - b)
   return rows.map(([position, ownBits], index) => {
     let near = 0
     for (let at = index - 1; at >= 0 && position - (rows[at]?.[0] as number) <= reach; at--) near |= rows[at]?.[1] ?? 0

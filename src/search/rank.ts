@@ -21,7 +21,7 @@ export const rankedAfter = <T>(
   scoreOf: (each: T) => number,
   isBehind: (each: T, at: string) => boolean,
 ): readonly T[] => {
-  const ranked = all.toSorted((one, other) => scoreOf(other) - scoreOf(one))
+  const ranked = all.toSorted((a, b) => scoreOf(b) - scoreOf(a))
   if (score === undefined) return ranked
   return ranked.filter((each) => scoreOf(each) < score || (scoreOf(each) === score && isBehind(each, at)))
 }

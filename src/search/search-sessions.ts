@@ -145,7 +145,7 @@ async function* firstCandidates(
       last,
       score: scoreSession(groups.get(group) as WordRows, weights, (1 + last) / average, 0),
     }))
-    .toSorted((one, other) => other.score - one.score || other.group - one.group)
+    .toSorted((a, b) => b.score - a.score || b.group - a.group)
   const wanted = Math.max(leastCandidates, 3 * limit)
   const candidates = new Map<number, Candidate>()
   for (let at = 0; at < ranked.length && candidates.size < wanted; at += candidatesAtOnce) {
@@ -184,12 +184,10 @@ const rankSessions = (
         (1 + ownLength(candidate.info)) / average,
         month === undefined ? 0 : shareOfMonth(month, candidate.info.appended),
       )
-      const best = rankRows(rows, weights).toSorted(
-        (one, other) => other.score - one.score || one.position - other.position,
-      )
+      const best = rankRows(rows, weights).toSorted((a, b) => b.score - a.score || a.position - b.position)
       return { group, candidate, rows: best, score }
     })
-    .toSorted((one, other) => other.score - one.score || other.group - one.group)
+    .toSorted((a, b) => b.score - a.score || b.group - a.group)
 }
 
 /** The number of messages that were appended to the session itself. */

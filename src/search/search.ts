@@ -64,18 +64,18 @@ export function searchStore(
   return searchQuestion(store, query)
 }
 
-const searchQuestion = (searched: Store, asked: QuestionSearch): Task<SearchFault, SessionsFound> => {
-  const given = checkOptions('searchStore', asked, expectedOfQuestion)
-  const { signal, question, session, role, where, sessions } = given
+const searchQuestion = (searched: Store, wanted: QuestionSearch): Task<SearchFault, SessionsFound> => {
+  const checked = checkOptions('searchStore', wanted, expectedOfQuestion)
+  const { signal, question, session, role, where, sessions } = checked
   const store = withSignal(searched, signal)
   if (question === undefined) throw new TypeError('searchStore: `question` must be a string, found undefined')
   const plan: QuestionPlan = ownFields({
-    in: given.in ?? 'all',
-    retracted: given.retracted === true,
-    limit: given.limit ?? 10,
-    passages: given.passages ?? 3,
+    in: checked.in ?? 'all',
+    retracted: checked.retracted === true,
+    limit: checked.limit ?? 10,
+    passages: checked.passages ?? 3,
     ...present({ session, role, where: where && snapshot(where), sessions: sessions && [...sessions] }),
-    ...timesOf(given.since, given.until),
+    ...timesOf(checked.since, checked.until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SessionsFound> {
     const parsed = yield* need(parseQuestion(question))
@@ -87,15 +87,15 @@ const searchQuestion = (searched: Store, asked: QuestionSearch): Task<SearchFaul
 }
 
 const searchWords = (searched: Store, query: string, options: SearchOptions): Task<SearchFault, SearchPage> => {
-  const given = checkOptions('searchStore', options, expectedOptions)
-  const { signal, typing = false, since, until, ...rest } = given
+  const checked = checkOptions('searchStore', options, expectedOptions)
+  const { signal, typing = false, since, until, ...rest } = checked
   const store = withSignal(searched, signal)
   const wanted: SearchPlan = ownFields({
     ...rest,
-    in: given.in ?? 'all',
-    retracted: given.retracted === true,
-    sort: given.sort ?? 'relevance',
-    limit: given.limit ?? 20,
+    in: checked.in ?? 'all',
+    retracted: checked.retracted === true,
+    sort: checked.sort ?? 'relevance',
+    limit: checked.limit ?? 20,
     ...timesOf(since, until),
   })
   return searchSteps(async function* (): Steps<SearchFault, SearchPage> {

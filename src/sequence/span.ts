@@ -125,9 +125,9 @@ export interface Bounds {
 /** The value at an index of any sequence that has one. */
 export const itemAt = <T>(values: Sequence<T>, index: number): T => values.at(index) as T
 
-const clampIndex = (given: number | undefined, length: number, otherwise: number): number => {
-  if (given === undefined) return otherwise
-  const wanted = +given
+const clampIndex = (index: number | undefined, length: number, otherwise: number): number => {
+  if (index === undefined) return otherwise
+  const wanted = +index
   const fraction = wanted % 1 // NaN for infinity
   const whole = fraction === fraction ? wanted - fraction : wanted
   const position = whole < 0 ? length + whole : whole

@@ -14,7 +14,7 @@ import type { CallbackThrew, Clock, Signal, SignalLike, Task } from '../task/ind
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { ForkPoint } from './record/metadata.ts'
 import type { MetadataDraft } from './record/metadata-notes.ts'
-import type { DamagedRow, MissedRows, Moment } from './record/mirror.ts'
+import type { DamagedRow, MissedRows, Moment } from './record/loaded-record.ts'
 import type { AppendedMessages } from './record/step.ts'
 import type { Paged } from '../history/internal.ts'
 import type { PageKinds } from '../pages/internal.ts'

@@ -17,9 +17,9 @@ export async function* pagesOf<Read extends Page | Either<unknown, Page>>(
   read: (from: { readonly after?: string }) => PromiseLike<Read>,
 ): AsyncGenerator<Read> {
   for (let from: { readonly after?: string } | undefined = {}; from !== undefined;) {
-    const given = await read(from)
-    yield given
-    const answer: Page | Either<unknown, Page> = given
+    const batch = await read(from)
+    yield batch
+    const answer: Page | Either<unknown, Page> = batch
     const page: Page = !hasField(answer, '_tag') ? answer : isLeft(answer) ? {} : answer.right
     from = page.next === undefined ? undefined : { after: page.next }
   }

@@ -23,8 +23,8 @@ type Step<F, A> = Either<F, A> | Promise<Either<F, A>>
  */
 export function need<F, A>(task: () => Promise<Either<F, A>>): Steps<F, A>
 export function need<F, A>(step: Step<F, A>): Steps<F, A>
-export async function* need<F, A>(given: Step<F, A> | (() => Promise<Either<F, A>>)): Steps<F, A> {
-  const answer = await (typeof given === 'function' ? given() : given)
+export async function* need<F, A>(step: Step<F, A> | (() => Promise<Either<F, A>>)): Steps<F, A> {
+  const answer = await (typeof step === 'function' ? step() : step)
   return isLeft(answer) ? yield* fail(answer.left) : answer.right
 }
 

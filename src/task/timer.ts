@@ -63,18 +63,18 @@ export const systemClock: Clock = Object.freeze({ now: () => performance.now(), 
  *
  * Throws  TypeError for a value that is no clock
  */
-export const clockOf = (given: Clock | undefined): Clock => {
-  if (given === undefined || given === systemClock) return systemClock
-  const { now, after: start } = Object(given) as Partial<Clock>
+export const clockOf = (clock: Clock | undefined): Clock => {
+  if (clock === undefined || clock === systemClock) return systemClock
+  const { now, after: start } = Object(clock) as Partial<Clock>
   if (typeof now !== 'function' || typeof start !== 'function')
-    throw new TypeError(`clock is ${describe(given)}; expected an object with the methods now and after`)
+    throw new TypeError(`clock is ${describe(clock)}; expected an object with the methods now and after`)
   return {
-    now: () => given.now(),
+    now: () => clock.now(),
     after: (milliseconds, work, options) => {
       let timer: Timer | undefined
       const wait = (left: number): void => {
         const part = Math.min(left, longestTimer)
-        timer = given.after(part, () => (left > part ? wait(left - part) : work()), options)
+        timer = clock.after(part, () => (left > part ? wait(left - part) : work()), options)
       }
       if (milliseconds !== Infinity) wait(milliseconds)
       return { cancel: () => timer?.cancel() }

@@ -93,8 +93,8 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   lengthOf(messages)
   const history: Item[] = []
   let open: Open // the message that the next item could join
-  for (const given of messages) {
-    const message = withErasedText(given)
+  for (const input of messages) {
+    const message = withErasedText(input)
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
     const exact = others.length === 0 && jsonEqual(again ?? null, message)
@@ -202,9 +202,9 @@ const partOf = (item: Item): Part => {
     case 'message':
       return { type: 'text', text: item.content, ...metaOf(item, ['type', 'role', 'content']) }
     case 'tool_call_item': {
-      const { callId, name, arguments: given } = item
-      const how = given === undefined ? 'absent' : typeof given === 'string' ? undefined : 'value'
-      const text = typeof given === 'string' ? given : given === undefined ? '' : JSON.stringify(given)
+      const { callId, name, arguments: args } = item
+      const how = args === undefined ? 'absent' : typeof args === 'string' ? undefined : 'value'
+      const text = typeof args === 'string' ? args : args === undefined ? '' : JSON.stringify(args)
       return {
         type: 'tool_call',
         id: callId,
@@ -246,7 +246,7 @@ const itemRole = ({ role }: Pick<Message, 'role'>): 'user' | 'assistant' | 'syst
 
 /** The item for a part; undefined if there is no item type for it. */
 const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undefined => {
-  const { arguments: argued, output: given, ...others } = asObject(part.meta?.[format])
+  const { arguments: argued, output: input, ...others } = asObject(part.meta?.[format])
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -263,7 +263,7 @@ const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undef
     }
     case 'tool_result': {
       const text = textOf(part)
-      const output = given === 'value' ? (jsonOrText(text) as Json) : text
+      const output = input === 'value' ? (jsonOrText(text) as Json) : text
       return {
         type: 'tool_call_output_item',
         callId: part.callId,
@@ -324,10 +324,10 @@ const itemsCarrying = (message: Message): readonly Item[] => {
 /** The fields of a part that its item lacks. The first item has no room for its own `rawItem`. */
 const fieldsNotIn = (part: Part, item: Item, isFirst: boolean): JsonObject => {
   const { rawItem: _, ...bare } = item
-  const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
+  const fields = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
   const lacks: { [field: string]: Json } = {}
   for (const [field, value] of Object.entries(part as unknown as JsonObject)) {
-    if (Object.hasOwn(said, field) && jsonEqual(said[field], value)) continue
+    if (Object.hasOwn(fields, field) && jsonEqual(fields[field], value)) continue
     lacks[field] = value
   }
   return lacks
@@ -346,14 +346,14 @@ const carriedMessage = (
   const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
   const { parts, after, ...others } = carried
   if (!Array.isArray(parts) || !hasRoleOf(first, others)) return undefined
-  const said = (parts as readonly Json[]).map((part) => (part === ownItemPlace ? undefined : asObject(part)))
-  const saying = said.find((part) => part !== undefined)
+  const text = (parts as readonly Json[]).map((part) => (part === ownItemPlace ? undefined : asObject(part)))
+  const saying = text.find((part) => part !== undefined)
   const from = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
-  const end = from + said.filter((part) => part !== undefined).length
-  const own = ownItems(items, end, ownItemPlaces(said), others['role'])
+  const end = from + text.filter((part) => part !== undefined).length
+  const own = ownItems(items, end, ownItemPlaces(text), others['role'])
   let at = from
   const content: Json[] = []
-  for (const [place, each] of said.entries()) {
+  for (const [place, each] of text.entries()) {
     if (each === undefined) {
       content.push(...own.partAt(place))
       continue
@@ -397,9 +397,9 @@ const ownItems = (
 }
 
 /** The places of parts that are separate items. */
-const ownItemPlaces = (said: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
+const ownItemPlaces = (items: readonly (JsonObject | undefined)[]): ReadonlySet<string> =>
   new Set(
-    said.flatMap((each, place) => {
+    items.flatMap((each, place) => {
       if (each === undefined) return [String(place)]
       const { content } = asObject(each['lacks'])
       return Array.isArray(content)
@@ -409,11 +409,11 @@ const ownItemPlaces = (said: readonly (JsonObject | undefined)[]): ReadonlySet<s
   )
 
 /** A part built from its item and the fields that the item lacks. */
-const fillPart = (said: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
+const fillPart = (result: Part, lacks: JsonObject, partAt: (slot: number) => readonly Json[]): Json => {
   const { content, ...others } = lacks
-  const part = { ...(said as unknown as JsonObject), ...others }
-  if (said.type !== 'tool_result' || !Array.isArray(content)) return part
-  const text = textOf(said)
+  const part = { ...(result as unknown as JsonObject), ...others }
+  if (result.type !== 'tool_result' || !Array.isArray(content)) return part
+  const text = textOf(result)
   const slots = (content as readonly Json[]).map(asObject).filter((slot) => typeof slot['length'] === 'number')
   const isWhole = slots.reduce((sum, slot) => sum + (slot['length'] as number), 0) === text.length
   let from = 0

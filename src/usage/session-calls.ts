@@ -247,7 +247,7 @@ const evidenceIn = (last: ReadReceipt | undefined, now: ReadReceipt): Evidence |
   if (isObject(broke)) {
     const { where, because, change } = broke
     const named = change === 'compaction' || change === 'rewind' ? change : where
-    const cause = (['tools', 'system', 'compaction', 'rewind'] as const).find((one) => one === named) ?? 'messages'
+    const cause = (['tools', 'system', 'compaction', 'rewind'] as const).find((item) => item === named) ?? 'messages'
     return { cause, because: typeof because === 'string' ? because : cause, known: 'proved' }
   }
   const changed = last && changedEffort(last.parameters, now.parameters)

@@ -155,7 +155,7 @@ const addPart = (
   parts: number,
   taken: ReturnType<typeof inputTaker>,
 ): void => {
-  let group = groups.find((one) => one.cause === cause)
+  let group = groups.find((group) => group.cause === cause)
   if (group === undefined) groups.push((group = { cause, parts: 0, hour: 0, written: 0, fresh: 0 }))
   group.parts += parts
   const [hour, written, fresh] = cause === 'read' || cause === 'answer' ? [0, 0, tokens] : taken(tokens)

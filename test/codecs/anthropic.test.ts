@@ -715,34 +715,38 @@ describe('the Anthropic codec', () => {
   })
 
   it('reports unreadable input with its path', () => {
-    const said = (wire: unknown, decode: typeof anthropic.decode = anthropic.decode): string => {
+    const output = (wire: unknown, decode: typeof anthropic.decode = anthropic.decode): string => {
       const decoded = decode(wire)
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
     }
-    expect(said('hi')).toBe(
+    expect(output('hi')).toBe(
       'the entry should be an object with messages, or an array of them, found "hi" (read as anthropic)',
     )
-    expect(said({ content: [] })).toMatch(/^role should be "assistant", found nothing/)
-    expect(said({})).toMatch(/^messages should be an array, found nothing/)
-    expect(said({ system: null, messages: [] })).toMatch(/^system should be a string or an array of blocks, found null/)
-    expect(said([{ role: 'tool', content: '' }])).toMatch(
+    expect(output({ content: [] })).toMatch(/^role should be "assistant", found nothing/)
+    expect(output({})).toMatch(/^messages should be an array, found nothing/)
+    expect(output({ system: null, messages: [] })).toMatch(
+      /^system should be a string or an array of blocks, found null/,
+    )
+    expect(output([{ role: 'tool', content: '' }])).toMatch(
       /^\[0\]\.role should be "user", "assistant" or "system", found "tool"/,
     )
-    expect(said({ messages: [{ role: 'user', content: [1] }] })).toMatch(
+    expect(output({ messages: [{ role: 'user', content: [1] }] })).toMatch(
       /^messages\[0\]\.content\[0\] should be an object, found 1/,
     )
     expect(
-      said([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'text' }] }] }]),
+      output([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'text' }] }] }]),
     ).toMatch(/^\[0\]\.content\[0\]\.content\[0\]\.text should be a string, found nothing/)
-    expect(said([{ role: 'assistant', content: [{ type: 'tool_use', id: 1 }] }])).toMatch(
+    expect(output([{ role: 'assistant', content: [{ type: 'tool_use', id: 1 }] }])).toMatch(
       /^\[0\]\.content\[0\]\.id should be a string, found 1/,
     )
-    expect(said([new Date()])).toBe('[0] is an instance of Date; expected plain JSON data (read as anthropic)')
+    expect(output([new Date()])).toBe('[0] is an instance of Date; expected plain JSON data (read as anthropic)')
     const revoked = Proxy.revocable([], {})
     revoked.revoke()
-    expect(said(revoked.proxy)).toMatch(/expected plain JSON data/)
-    expect(said({ role: 'user', content: [] }, decodeResponse)).toMatch(/^role should be "assistant", found "user"/)
-    expect(said({ role: 'assistant', content: 'x' }, decodeResponse)).toMatch(/^content should be an array, found "x"/)
+    expect(output(revoked.proxy)).toMatch(/expected plain JSON data/)
+    expect(output({ role: 'user', content: [] }, decodeResponse)).toMatch(/^role should be "assistant", found "user"/)
+    expect(output({ role: 'assistant', content: 'x' }, decodeResponse)).toMatch(
+      /^content should be an array, found "x"/,
+    )
   })
 
   it("produces the types of the SDK's stable and beta APIs", () => {

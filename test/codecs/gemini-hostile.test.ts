@@ -192,7 +192,7 @@ describe('Gemini: provider bytes', () => {
           const body =
             type === 'application/json'
               ? JSON.stringify(chunks)
-              : list.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
+              : list.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')
           await call(body, type, ['first'])
           await call(JSON.stringify([{ ...chunk({ text: 'fine' }), finishReason: 'x' }]), 'application/json', [
             'second',

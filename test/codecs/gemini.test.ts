@@ -104,7 +104,7 @@ const answer = (name: string, output: string, id?: string): JsonObject => ({
 })
 const says = (...said: readonly JsonObject[]): JsonObject => ({ role: 'model', parts: said })
 const asks = (...said: readonly JsonObject[]): JsonObject => ({ role: 'user', parts: said })
-const text = (said: string): JsonObject => ({ text: said })
+const text = (output: string): JsonObject => ({ text: output })
 
 const samples: readonly JsonObject[] = [
   { contents: [asks(text('hi'))] },
@@ -284,8 +284,8 @@ describe('the Gemini codec', () => {
   })
 
   it('reads consecutive model contents as one message', () => {
-    const [, said] = decodeOrFail(gemini, [asks(text('a')), says(text('one')), says(text(' two')), says(call('f'))])
-    expect(said?.content.map(({ type }) => type)).toEqual(['text', 'text', 'tool_call'])
+    const [, messages] = decodeOrFail(gemini, [asks(text('a')), says(text('one')), says(text(' two')), says(call('f'))])
+    expect(messages?.content.map(({ type }) => type)).toEqual(['text', 'text', 'tool_call'])
   })
 
   it("reads a response's first candidate, and keeps grounding, usage and finish reason in meta", () => {
@@ -457,11 +457,11 @@ describe('the Gemini codec', () => {
     fc.assert(
       fc.property(fc.array(aMessage, { minLength: 1, maxLength: 12 }), (messages) => {
         const { contents } = encoded(messages)
-        for (const [index, { role, parts: said }] of contents.entries()) {
-          expect(said.length).toBeGreaterThan(0)
+        for (const [index, { role, parts }] of contents.entries()) {
+          expect(parts.length).toBeGreaterThan(0)
           if (index === 0) expect(role).toBe('user')
           else if (role === 'model') expect(contents[index - 1]?.role).toBe('user')
-          const calls = said.filter((part) => part.functionCall !== undefined).length
+          const calls = parts.filter((part) => part.functionCall !== undefined).length
           const answers = contents[index + 1]?.parts.filter((part) => part.functionResponse !== undefined).length ?? 0
           if (role === 'model') expect(answers).toBe(calls)
         }

@@ -286,8 +286,8 @@ describe('the OpenAI Chat codec', () => {
     expect(missing._tag === 'Left' && faultMessage(missing.left)).toMatch(
       /^content\[0\]\.source of the message at position 0 is the stored block a{64}; encode\(\) needs its content/,
     )
-    const given = openaiChat.encode(messages, { block: () => ({ data: 'aGk=', mediaType: 'image/png' }) })
-    expect(given).toMatchObject({
+    const result = openaiChat.encode(messages, { block: () => ({ data: 'aGk=', mediaType: 'image/png' }) })
+    expect(result).toMatchObject({
       right: { wire: [{ content: [{ image_url: { url: 'data:image/png;base64,aGk=' } }] }] },
     })
   })

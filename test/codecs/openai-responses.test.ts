@@ -585,8 +585,8 @@ describe('the OpenAI Responses codec', () => {
 
   it('keeps an item valid when a text is shortened, a part omitted, or arguments are not JSON', () => {
     const [shell] = decodeOrFail(openaiResponses, [allowed.find(({ type }) => type === 'shell_call')])[0]?.content ?? []
-    const [said] = decodeOrFail(openaiResponses, [allowed.find(({ id }) => id === 'msg_1')])
-    const [first, , last] = said?.content ?? []
+    const [output] = decodeOrFail(openaiResponses, [allowed.find(({ id }) => id === 'msg_1')])
+    const [first, , last] = output?.content ?? []
     if (shell?.type !== 'tool_call' || first?.type !== 'text' || last === undefined) throw new Error('not read')
     expect(write(openaiResponses, [assistant({ ...first, text: 'se…' }, last)]).wire).toMatchObject([
       { id: 'msg_1', phase: 'commentary', content: [{ text: 'se…' }, { type: 'refusal' }] },
@@ -646,8 +646,8 @@ describe('the OpenAI Responses codec', () => {
     expect(missing._tag === 'Left' && faultMessage(missing.left)).toMatch(
       /^content\[0\]\.source of the message at position 0 is the stored block a{64}; encode\(\) needs its content/,
     )
-    const given = openaiResponses.encode(messages, { block: () => ({ data: 'aGk=', mediaType: 'image/png' }) })
-    expect(given).toMatchObject({ right: { wire: [{ content: [{ image_url: 'data:image/png;base64,aGk=' }] }] } })
+    const result = openaiResponses.encode(messages, { block: () => ({ data: 'aGk=', mediaType: 'image/png' }) })
+    expect(result).toMatchObject({ right: { wire: [{ content: [{ image_url: 'data:image/png;base64,aGk=' }] }] } })
   })
 
   it('ignores foreign data under its own meta name', () => {

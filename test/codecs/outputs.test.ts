@@ -24,7 +24,7 @@ it.each([
     fc.property(fc.array(aMessage, { maxLength: 5 }), (messages) => {
       const written = [mend(messages).messages, messages].map((all) => codec.encode(all, { allow: 'unsettled' }))
       outputs.add(written)
-      for (const one of written) if (!isLeft(one)) outputs.add(codec.decode(one.right.wire))
+      for (const result of written) if (!isLeft(result)) outputs.add(codec.decode(result.right.wire))
     }),
   )
   outputs.expectToBe(digest)

@@ -87,17 +87,17 @@ describe('background summaries', () => {
     })
     const short = createHistory<Message>({ from: [user('Go.')] })
     const appended: unknown[] = []
-    const told: string[] = []
+    const output: string[] = []
     const summaries = summariesInBackground({
       summarizer: { model: 'acme-1', summarize: () => Promise.reject(new Error('busy')) },
       append: (made) => appended.push(made),
-      onFault: ({ _tag }) => told.push(_tag),
+      onFault: ({ _tag }) => output.push(_tag),
     })
     for (const history of [short, long]) {
       summaries.offer(history.view(), [])
       await summaries.idle()
     }
-    expect([appended, told]).toEqual([[], ['SummarizerFailed']])
+    expect([appended, output]).toEqual([[], ['SummarizerFailed']])
   })
   it('refuse an unusable text for its range only, and do not pay for it again', async () => {
     const history = createHistory<Message>({
@@ -137,7 +137,7 @@ describe('background summaries', () => {
       from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
     })
     const notes: Note[] = []
-    const told: string[] = []
+    const output: string[] = []
     let calls = 0
     const summaries = summariesInBackground({
       summarizer: {
@@ -146,7 +146,7 @@ describe('background summaries', () => {
       },
       append: (made) => notes.push(...made),
       onFault: (fault) => {
-        told.push(fault._tag)
+        output.push(fault._tag)
         throw new Error('nobody listens')
       },
       chunkTokens: 1000,
@@ -155,7 +155,7 @@ describe('background summaries', () => {
     summaries.offer(history.view(), notes)
     expect(calls).toBe(0) // the caller goes on first
     await summaries.idle()
-    expect([told, notes.length]).toEqual([['SummarizerFailed'], 1])
+    expect([output, notes.length]).toEqual([['SummarizerFailed'], 1])
     summaries.offer(history.view(), notes)
     await summaries.idle()
     expect(notes.length).toBeGreaterThan(2)

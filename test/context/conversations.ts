@@ -42,8 +42,8 @@ const saying = fc
 const callId = fc.constantFrom('a', 'b', 'c', 'a_2')
 
 const single: fc.Arbitrary<Message> = fc.oneof(
-  { weight: 1, arbitrary: saying.map((said) => system(said)) },
-  { weight: 4, arbitrary: saying.map((said) => user(said)) },
+  { weight: 1, arbitrary: saying.map((output) => system(output)) },
+  { weight: 4, arbitrary: saying.map((output) => user(output)) },
   {
     weight: 1,
     arbitrary: fc.constantFrom(
@@ -52,7 +52,7 @@ const single: fc.Arbitrary<Message> = fc.oneof(
       user('see', image({ type: 'url', url: 'https://example.com/a.png' })),
     ),
   },
-  { weight: 4, arbitrary: saying.map((said) => assistant(reasoning('thinking', { signature: 's' }), said)) },
+  { weight: 4, arbitrary: saying.map((output) => assistant(reasoning('thinking', { signature: 's' }), output)) },
   { weight: 1, arbitrary: fc.constant<Message>({ role: 'assistant', content: [] }) },
 )
 
@@ -132,7 +132,7 @@ export const expectLawful = (
 
   // Each position is somewhere, and where its residency says it is. One look at what was found wrong: there are many positions.
   const wrong: string[] = []
-  const expectTrue = (holds: boolean, said: string): void => void (holds || wrong.push(said))
+  const expectTrue = (holds: boolean, output: string): void => void (holds || wrong.push(output))
   const found = new Map<number, Set<string>>()
   const note = (from: number, to: number, level: string): void => {
     for (let position = from; position < to; position++)

@@ -456,9 +456,9 @@ const wrong: readonly (readonly [of: string, call: () => unknown])[] = [
   ['pricesOf expects the name of a model', () => pricesOf(undefined as never)],
 ]
 
-it.each(wrong)('a wrong argument is a TypeError: %s', (said, call) => {
+it.each(wrong)('a wrong argument is a TypeError: %s', (output, call) => {
   expect(call).toThrow(TypeError)
-  expect(call).toThrow(said)
+  expect(call).toThrow(output)
 })
 
 describe('pins that do not fit', () => {

@@ -123,8 +123,8 @@ describe('recall', () => {
 })
 
 describe('context around a recalled answer', () => {
-  const said = ['zero', 'one', 'two apples', 'three apples', 'four', 'five', 'six apples'].map((one) => user(one))
-  const fruit = createHistory<Message>({ from: said }).view()
+  const messages = ['zero', 'one', 'two apples', 'three apples', 'four', 'five', 'six apples'].map((one) => user(one))
+  const fruit = createHistory<Message>({ from: messages }).view()
   const answers = (options: Parameters<typeof recall>[2]): readonly (readonly [number, readonly number[]])[] => {
     const recalled = recall(fruit, { query: 'apples' }, options)
     if (isLeft(recalled)) throw new Error(recalled.left._tag)
@@ -158,7 +158,7 @@ describe('context around a recalled answer', () => {
   })
   it('is empty for a recall by position', () => {
     const recalled = recall(fruit, { position: 3 })
-    expect(recalled).toEqual({ _tag: 'Right', right: [{ position: 3, page: 'conversation', message: said[3] }] })
+    expect(recalled).toEqual({ _tag: 'Right', right: [{ position: 3, page: 'conversation', message: messages[3] }] })
   })
 })
 
@@ -168,47 +168,50 @@ describe('lexical search', () => {
       .search(createHistory<Message>({ from: messages }).view(), query, limit)
       .map(({ position }) => position)
   const others = ['The weather is fine.', 'Lunch is at noon.', 'Parking costs two coins.', 'The lamp is green.'].map(
-    (said) => user(said),
+    (output) => user(output),
   )
 
   it('finds inflected forms and ignores question words', () => {
-    const said = [...others, user('Melanie was painting sunrises with her studies.'), ...others]
+    const messages = [...others, user('Melanie was painting sunrises with her studies.'), ...others]
     for (const query of ['Which sunrise did Melanie paint?', 'study', 'painted', 'What did Melanie paint?'])
-      expect([query, positionsIn(said, query)[0]]).toEqual([query, 4])
-    expect(positionsIn(said, 'what did she do?')).toEqual([])
-    expect(positionsIn(said, 'with her')[0]).toBe(4) // there is nothing else to go by
+      expect([query, positionsIn(messages, query)[0]]).toEqual([query, 4])
+    expect(positionsIn(messages, 'what did she do?')).toEqual([])
+    expect(positionsIn(messages, 'with her')[0]).toBe(4) // there is nothing else to go by
   })
   it('counts the forms of a word in a query once', () => {
-    const said = [...others, user('A sunrise.'), user('A lighthouse.'), user('Sunrise sunrise.')]
+    const messages = [...others, user('A sunrise.'), user('A lighthouse.'), user('Sunrise sunrise.')]
     const search = lexicalSearch()
-    const scores = (query: string): unknown => search.search(createHistory<Message>({ from: said }).view(), query, 9)
+    const scores = (query: string): unknown =>
+      search.search(createHistory<Message>({ from: messages }).view(), query, 9)
     expect(scores('sunrise sunrises lighthouse')).toEqual(scores('sunrise lighthouse'))
   })
   it('finds an answer next to its question even without shared words', () => {
-    const said = [
+    const messages = [
       ...others,
       user('Where did Caroline spend her summer vacation?'),
       assistant('Mostly in Norway, hiking from hut to hut near the fjords and reading.'),
       ...others,
       user('Caroline called.'),
     ]
-    expect(positionsIn(said, 'Caroline summer vacation', 2)).toEqual([5, 4])
+    expect(positionsIn(messages, 'Caroline summer vacation', 2)).toEqual([5, 4])
   })
   it('splits identifiers into parts and matches speaker names', () => {
-    const said = [...others, assistant('I changed parseInvoiceDate.'), { ...user('I like tea.'), name: 'Anna' }]
-    expect(positionsIn(said, 'parseInvoiceDate')).toEqual([4])
-    expect(positionsIn(said, 'invoice date')[0]).toBe(4)
-    expect(positionsIn(said, 'what does Anna like')[0]).toBe(5)
-    expect(positionsIn(said, 'Anna')).toEqual([5])
+    const messages = [...others, assistant('I changed parseInvoiceDate.'), { ...user('I like tea.'), name: 'Anna' }]
+    expect(positionsIn(messages, 'parseInvoiceDate')).toEqual([4])
+    expect(positionsIn(messages, 'invoice date')[0]).toBe(4)
+    expect(positionsIn(messages, 'what does Anna like')[0]).toBe(5)
+    expect(positionsIn(messages, 'Anna')).toEqual([5])
   })
   it('is no worse than a plain search in any language, and better without spaces', () => {
     // In turn, so that no two neighbours speak the same language.
-    const said = [0, 1, 2, 3].flatMap((index) => Object.values(languages).map((language) => language.said[index] ?? ''))
-    const view = createHistory<Message>({ from: said.map((one) => user(one)) }).view()
+    const output = [0, 1, 2, 3].flatMap((index) =>
+      Object.values(languages).map((language) => language.said[index] ?? ''),
+    )
+    const view = createHistory<Message>({ from: output.map((one) => user(one)) }).view()
     const search = lexicalSearch()
     const missed = Object.values(languages).flatMap((language) =>
       language.asked.flatMap(([query, index]) => {
-        const countMatches = search.search(view, query, 5).map(({ position }) => said[position])
+        const countMatches = search.search(view, query, 5).map(({ position }) => output[position])
         return countMatches.includes(language.said[index]) ? [] : [query]
       }),
     )
@@ -217,12 +220,14 @@ describe('lexical search', () => {
   it('does not depend on earlier queries', () => {
     const growing = createHistory<Message>()
     const kept = lexicalSearch()
-    const said = [0, 1, 2, 3].flatMap((index) => Object.values(languages).map((language) => language.said[index] ?? ''))
-    for (const one of said) {
+    const output = [0, 1, 2, 3].flatMap((index) =>
+      Object.values(languages).map((language) => language.said[index] ?? ''),
+    )
+    for (const one of output) {
       growing.append(user(one))
       kept.search(growing.view(), 'server update Katze', 5)
     }
-    for (const length of [said.length, 20, 3])
+    for (const length of [output.length, 20, 3])
       for (const query of ['server update', 'Rechnung März', '服务器', 'kissa'])
         expect(kept.search(growing.view().slice(0, length), query, 5)).toEqual(
           lexicalSearch().search(growing.view().slice(0, length), query, 5),
@@ -308,10 +313,10 @@ describe('recallTool', () => {
   it('returns a long entry in parts without splitting a code point', () => {
     let [offset, all, parts] = [0, '', 0]
     for (;;) {
-      const [, said = ''] = /^\[3\] tool, evidence\n(.*)$/s.exec(tool.run({ position: 3, offset })) ?? []
+      const [, output = ''] = /^\[3\] tool, evidence\n(.*)$/s.exec(tool.run({ position: 3, offset })) ?? []
       const more =
-        /\n\[Characters [\d,]+–[\d,]+ of [\d,]+\. To read on, use \{"position": 3, "offset": (\d+)\}\.\]$/.exec(said)
-      all += more === null ? said : said.slice(0, more.index)
+        /\n\[Characters [\d,]+–[\d,]+ of [\d,]+\. To read on, use \{"position": 3, "offset": (\d+)\}\.\]$/.exec(output)
+      all += more === null ? output : output.slice(0, more.index)
       parts += 1
       if (more === null) break
       offset = Number(more[1])

@@ -49,8 +49,8 @@ it('each context of a conversation obeys every rule and equals the one derived a
         expect(derived._tag).toBe(atOnce._tag)
         if (isLeft(derived) || isLeft(atOnce)) continue
         const context = derived.right
-        const [one, other] = [context, atOnce.right].map((of) => [of.messages, of.sources, of.residency])
-        expect(JSON.stringify(one)).toBe(JSON.stringify(other))
+        const [a, b] = [context, atOnce.right].map((of) => [of.messages, of.sources, of.residency])
+        expect(JSON.stringify(a)).toBe(JSON.stringify(b))
         const folded = foldPages(seen)
         expectLawful(context, view, (position) => folded.get(position) ?? (record.pages.at(position) as PageKind))
         previous = context

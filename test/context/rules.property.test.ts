@@ -68,11 +68,11 @@ const missingIn = (
   { found }: ReturnType<typeof recordWith>,
   length = Infinity,
 ): readonly number[] => {
-  const said = [...context.messages].flatMap((message) =>
+  const output = [...context.messages].flatMap((message) =>
     [textOf(message)].concat(toolResultsOf(message).map(({ content }) => textOf(user(...content)))),
   )
   return found.flatMap(({ position, text }) =>
-    position >= length || said.some((one) => one.includes(text)) ? [] : [position],
+    position >= length || output.some((one) => one.includes(text)) ? [] : [position],
   )
 }
 

@@ -98,8 +98,8 @@ describe('shorter text', () => {
 
 describe('representations', () => {
   const recorded = { position: 7, kind: 'evidence' } as const
-  const answer = (said: string, isError = false): Message =>
-    toolResult('c1', said, { name: 'run', ...(isError && { isError }) })
+  const answer = (output: string, isError = false): Message =>
+    toolResult('c1', output, { name: 'run', ...(isError && { isError }) })
 
   it('keep head and tail of a long result, with its size and how to recall it, and omit ids and meta', () => {
     const message = { ...answer(`start ${'x'.repeat(3000)} end`), id: 'm1', meta: { id: 'm1' } }
@@ -139,13 +139,13 @@ describe('user messages that begin a turn', () => {
     '',
     ' '.repeat(150),
     `ok,${'\n'.repeat(150)}go on`,
-  ])('exclude %j', (said) => {
-    expect(isSubstantive(user(said))).toBe(false)
+  ])('exclude %j', (output) => {
+    expect(isSubstantive(user(output))).toBe(false)
   })
   it.each(['fix the build', 'ok, now fix the other test', 'continue with the docs', 'yes, but use tabs', 'no'])(
     'include %j',
-    (said) => {
-      expect(isSubstantive(user(said))).toBe(true)
+    (output) => {
+      expect(isSubstantive(user(output))).toBe(true)
     },
   )
   it('include an image, and exclude tool results and other roles', () => {
@@ -157,18 +157,18 @@ describe('user messages that begin a turn', () => {
 })
 
 describe('a line in a marker', () => {
-  const lineOf = (said: string): string => {
+  const lineOf = (output: string): string => {
     const call = { message: assistant('', toolCall('1', 'bash', { command: 'ls' })), position: 0 }
-    return excerptOf([call, { message: toolResult('1', said), position: 1 }])
+    return excerptOf([call, { message: toolResult('1', output), position: 1 }])
   }
   it('names the paths and identifiers of a long result, each once', () => {
-    const said = `${'.'.repeat(80)} //src/a.ts src/a.ts, read_file (x/ y//z/k) parseRow ../lib/b/`
-    expect(lineOf(said)).toBe('0 bash ls: 142 characters, //src/a.ts src/a.ts read_file y//z/k parseRow ../lib/b')
+    const output = `${'.'.repeat(80)} //src/a.ts src/a.ts, read_file (x/ y//z/k) parseRow ../lib/b/`
+    expect(lineOf(output)).toBe('0 bash ls: 142 characters, //src/a.ts src/a.ts read_file y//z/k parseRow ../lib/b')
   })
   it('leaves out names of fewer than 6 and more than 80 characters', () => {
     const [short, long, longest] = ['a/b.c', `src/${'x'.repeat(76)}`, `src/${'y'.repeat(77)}`]
-    const said = `${short} ${longest} ${long} ${long} ${'.'.repeat(80)}`
-    expect(lineOf(said)).toBe(`0 bash ls: ${said.length} characters, ${long}`)
+    const output = `${short} ${longest} ${long} ${long} ${'.'.repeat(80)}`
+    expect(lineOf(output)).toBe(`0 bash ls: ${output.length} characters, ${long}`)
   })
   // A search that starts anew within a word or a path takes minutes for these.
   it.each(['a', '-', '/', 'a-', '0f'])('ends for results of %j only', { timeout: 60_000 }, (unit) => {

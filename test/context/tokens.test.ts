@@ -136,13 +136,13 @@ describe('an estimator or tokenizer that returns no number of tokens', () => {
     [-1, '-1'],
     [Infinity, 'Infinity'],
     ['7', '"7"'],
-  ])('is refused with its result, %s', (found, said) => {
+  ])('is refused with its result, %s', (found, output) => {
     const only = (at: number) => (message: Message) => (textOf(message) === `message ${at}` ? (found as number) : 10)
     expect(() => deriveContext(view, { budget: 500, estimate: only(3) })).toThrow(
-      `the estimator returned ${said} for position 3; expected a number of tokens: finite, at least 0`,
+      `the estimator returned ${output} for position 3; expected a number of tokens: finite, at least 0`,
     )
     expect(() => deriveContext(view, { budget: 500, tokenizer: () => found as number })).toThrow(
-      `the tokenizer returned ${said} for the text "message 0"; expected a number of tokens`,
+      `the tokenizer returned ${output} for the text "message 0"; expected a number of tokens`,
     )
   })
   it('is not what returns a fraction: that is rounded up, and each message is counted once', () => {

@@ -365,19 +365,19 @@ it('a mark without a letter hides no word after it', () => {
 it('every message yields the recorded search terms', () => {
   const outputs = new Outputs()
   fc.assert(
-    fc.property(aMessage, fc.string({ unit: 'grapheme' }), fc.constantFrom(...pageKinds), (message, said, page) => {
+    fc.property(aMessage, fc.string({ unit: 'grapheme' }), fc.constantFrom(...pageKinds), (message, output, page) => {
       const whole = {
         ...message,
-        content: [...message.content, text(`${said} Grüße, Straße 東京です ${'x'.repeat(70)}`)],
+        content: [...message.content, text(`${output} Grüße, Straße 東京です ${'x'.repeat(70)}`)],
       }
-      const encoded = orThrow(encodeRow(whole, page, said.length % 2 === 0, hash))
+      const encoded = orThrow(encodeRow(whole, page, output.length % 2 === 0, hash))
       const blocks = new Map(encoded.blocks.map((block) => [idOf(block), block]))
       const row = { kind: 'entry' as const, body: encoded.row.body }
       outputs.add(
         encoded.row,
         textsOf(whole),
         termsOf(row, (id) => blocks.get(id)),
-        [...wordsIn(said)],
+        [...wordsIn(output)],
         attachedTo(whole),
       )
       outputs.add(erasedBody(whole, { page, tagged: false }), isPlaceholder(whole), decodeRow(encoded.row.body))

@@ -58,7 +58,7 @@ it.each<readonly [string, Message, readonly string[]]>([
     [`message: short: ${long('a', 255)}\nsaid: ${long('c')} d`],
   ],
 ])('the texts of a message are %s', (_, message, texts) => {
-  expect(textsOf(message).map(({ of, text: said }) => `${of}: ${said}`)).toEqual(texts)
+  expect(textsOf(message).map(({ of, text: output }) => `${of}: ${output}`)).toEqual(texts)
 })
 
 it('unexpected parts of a message have no texts', () => {

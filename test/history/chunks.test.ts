@@ -63,14 +63,14 @@ describe('a fork continues on its own', () => {
     for (let more = 0; more < 130; more++) history.append(len + more, kindAt(len + more))
     for (const cut of [...lengths, len].filter((each) => each <= len))
       for (const view of [early, history.view()]) {
-        const [one, other] = [0, 1].map(() => createHistory<number>({ from: view.slice(0, cut) })) as [
+        const [a, b] = [0, 1].map(() => createHistory<number>({ from: view.slice(0, cut) })) as [
           History<number>,
           History<number>,
         ]
-        for (const fork of [one, other])
+        for (const fork of [a, b])
           for (let more = 0; more < 5; more++) expect(fork.append(cut + more, kindAt(cut + more))).toBe(cut + more)
-        expectNumbers(one, numbers(0, cut + 5))
-        expectNumbers(other, numbers(0, cut + 5))
+        expectNumbers(a, numbers(0, cut + 5))
+        expectNumbers(b, numbers(0, cut + 5))
       }
     expectNumbers(history, numbers(0, len + 130))
   })

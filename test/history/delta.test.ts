@@ -10,8 +10,8 @@ const delta = (expectedLen: number, ...append: readonly Message[]): HistoryDelta
   append,
 })
 
-const faultOf = (history: History<Message>, given: unknown): HistoryFault => {
-  const answer = applyDelta(history, given as HistoryDelta<Message>)
+const faultOf = (history: History<Message>, value: unknown): HistoryFault => {
+  const answer = applyDelta(history, value as HistoryDelta<Message>)
   if (!isLeft(answer)) throw new Error(`expected a fault, got ${answer.right}`)
   return answer.left
 }
@@ -82,9 +82,9 @@ describe('applyDelta', () => {
     [{ id: 'd', expectedLen: 0.5, append: [] }, 'delta.expectedLen should be a whole number'],
     [{ id: 'd', expectedLen: '0', append: [] }, 'delta.expectedLen should be a whole number'],
     [{ id: 'd', expectedLen: 0, append: user('x') }, 'delta.append should be an array'],
-  ])('refuses %j', (given, message) => {
+  ])('refuses %j', (value, message) => {
     const history = createHistory<Message>()
-    expect(faultMessage(faultOf(history, given))).toMatch(message)
+    expect(faultMessage(faultOf(history, value))).toMatch(message)
     expect(history.len).toBe(0)
   })
   it('throws for an object that only looks like a history', () => {

@@ -150,9 +150,9 @@ describe('recording without a copy', () => {
     return history.view().at(0)
   }
   it('happens for decoded messages, also in a session', async () => {
-    const given = user('a')
-    const decoded = own(given)
-    expect(decoded).not.toBe(given)
+    const message = user('a')
+    const decoded = own(message)
+    expect(decoded).not.toBe(message)
     expect(own(decoded)).toBe(decoded)
     expect(recorded(decoded)).toBe(decoded)
     const session = await createSession(memoryStore(), { id: 's' })

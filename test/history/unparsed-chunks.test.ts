@@ -184,8 +184,8 @@ describe('an invalid message text', () => {
   ])(
     '%s: makes each read of its chunk throw the same error and affects nothing else',
     (_, text, fills: ChunkText['fills'] = () => []) => {
-      const { history, read } = unparsedHistory(3, (given, position) =>
-        position === bad ? { ...given, stored: `>${text}`, fills } : given,
+      const { history, read } = unparsedHistory(3, (chunkText, position) =>
+        position === bad ? { ...chunkText, stored: `>${text}`, fills } : chunkText,
       )
       const view = history.view()
       expect(view.length).toBe(3 * chunkLength)

@@ -13,7 +13,7 @@ import { deriveContext } from 'indelible/context'
 import { omitRanges } from 'indelible/history'
 import { conversation } from '../messages.ts'
 
-const lodash = createRequire(import.meta.url)('lodash') as { isEqual: (one: unknown, other: unknown) => boolean }
+const lodash = createRequire(import.meta.url)('lodash') as { isEqual: (a: unknown, b: unknown) => boolean }
 
 const passes = (run: () => void): boolean => {
   try {
@@ -23,15 +23,15 @@ const passes = (run: () => void): boolean => {
     return false
   }
 }
-const judges: readonly (readonly [string, (one: unknown, other: unknown) => boolean])[] = [
-  ['node:assert', (one, other) => passes(() => legacyAssert.deepEqual(one, other))],
-  ['node:assert/strict', (one, other) => passes(() => assert.deepEqual(one, other))],
+const judges: readonly (readonly [string, (a: unknown, b: unknown) => boolean])[] = [
+  ['node:assert', (a, b) => passes(() => legacyAssert.deepEqual(a, b))],
+  ['node:assert/strict', (a, b) => passes(() => assert.deepEqual(a, b))],
   ['node:util', isDeepStrictEqual],
   ['lodash', lodash.isEqual],
   ['dequal', dequal],
   ['fast-deep-equal', fastDeepEqual],
-  ['Vitest', (one, other) => passes(() => expect(one).toEqual(other))],
-  ['Vitest, strict', (one, other) => passes(() => expect(one).toStrictEqual(other))],
+  ['Vitest', (a, b) => passes(() => expect(a).toEqual(b))],
+  ['Vitest, strict', (a, b) => passes(() => expect(a).toStrictEqual(b))],
 ]
 
 const viewOf = (...texts: readonly string[]): View<Message> =>
@@ -44,12 +44,12 @@ const contextOf = (view: View<Message>) => {
 
 describe.each(judges)('for %s', (_name, equal) => {
   it('two views are equal if their messages and page kinds are equal', () => {
-    const [one, other] = [viewOf('a', 'b'), viewOf('a', 'b')]
-    expect(one).not.toBe(other)
-    expect([equal(one, other), equal({ view: one }, { view: other })]).toEqual([true, true])
+    const [a, b] = [viewOf('a', 'b'), viewOf('a', 'b')]
+    expect(a).not.toBe(b)
+    expect([equal(a, b), equal({ view: a }, { view: b })]).toEqual([true, true])
     expect(equal(viewOf(), viewOf())).toBe(true)
-    expect(equal(one, viewOf('a', 'c'))).toBe(false)
-    expect(equal(one, viewOf('a'))).toBe(false)
+    expect(equal(a, viewOf('a', 'c'))).toBe(false)
+    expect(equal(a, viewOf('a'))).toBe(false)
     expect(equal(viewOf(), viewOf('a'))).toBe(false)
   })
   it('positions do not affect equality', () => {
@@ -65,19 +65,19 @@ describe.each(judges)('for %s', (_name, equal) => {
     expect(equal(viewOf('a', 'b').pages, viewOf('c', 'd').pages)).toBe(true)
   })
   it('earlier calls on a view do not affect equality', () => {
-    const [one, other] = [viewOf('a', 'b'), viewOf('a', 'b')]
-    void [one.at(0), one.slice(1), one.pages.count('plan'), [...one], one.messages]
-    expect(equal(one, other)).toBe(true)
+    const [a, b] = [viewOf('a', 'b'), viewOf('a', 'b')]
+    void [a.at(0), a.slice(1), a.pages.count('plan'), [...a], a.messages]
+    expect(equal(a, b)).toBe(true)
   })
   it('the messages of two contexts are equal by value', () => {
-    const [one, other] = [contextOf(viewOf('a', 'b')), contextOf(viewOf('a', 'b'))]
-    expect(equal(one.messages, other.messages)).toBe(true)
-    expect(equal(one.messages, contextOf(viewOf('a', 'c')).messages)).toBe(false)
-    expect(equal(one.residency, other.residency)).toBe(true)
+    const [a, b] = [contextOf(viewOf('a', 'b')), contextOf(viewOf('a', 'b'))]
+    expect(equal(a.messages, b.messages)).toBe(true)
+    expect(equal(a.messages, contextOf(viewOf('a', 'c')).messages)).toBe(false)
+    expect(equal(a.residency, b.residency)).toBe(true)
   })
   it('a handle equals only itself', () => {
-    const [one, other] = [createHistory<Message>(), createHistory<Message>()]
-    expect([equal(one, one), equal(one, other), equal({ one }, { one: other })]).toEqual([true, false, false])
+    const [a, b] = [createHistory<Message>(), createHistory<Message>()]
+    expect([equal(a, a), equal(a, b), equal({ one: a }, { one: b })]).toEqual([true, false, false])
   })
 })
 

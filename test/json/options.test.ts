@@ -220,7 +220,7 @@ it('a task in place of a store, and what is no list of messages, is a TypeError 
   const calls = [createRecorder, withLedger, updateLedger, exportSession, claudeSessionStore, chatStreams] as const
   for (const call of calls)
     await expect(
-      (async () => (call as (given: unknown) => unknown)(call === createRecorder ? { store: task } : task))(),
+      (async () => (call as (value: unknown) => unknown)(call === createRecorder ? { store: task } : task))(),
     ).rejects.toThrow(/takes a store, such as memoryStore\(\), found a task: await it/)
   for (const wrong of [createHistory(), session, undefined, 'a'] as never[])
     for (const call of [settle, mend, openCalls])
@@ -300,13 +300,13 @@ it('orThrow of a promise says to await it; a private key that is no text is a Ba
 
 describe('an unknown option', () => {
   it.each(calls)('is refused by %s({ %s })', async (of, wrong, right, call) => {
-    const said = await (async () => call({ [wrong]: 1 } as never))().then(
+    const output = await (async () => call({ [wrong]: 1 } as never))().then(
       () => 'nothing',
       (error: unknown) => (error instanceof TypeError ? error.message : 'another error'),
     )
-    expect(said).toContain(`${of} has no option "${wrong}".`)
-    expect(said.match(/Did you mean `(\w+)`\?/)?.[1]).toBe(right)
-    expect(said).toMatch(/ Its options: \w+/)
+    expect(output).toContain(`${of} has no option "${wrong}".`)
+    expect(output.match(/Did you mean `(\w+)`\?/)?.[1]).toBe(right)
+    expect(output).toMatch(/ Its options: \w+/)
   })
   it('changes nothing', async () => {
     expect(() => session.append(user('a'), { pages: 'plan' } as never)).toThrow(TypeError)

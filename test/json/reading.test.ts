@@ -115,8 +115,8 @@ it('property: values are equal as JSON if their texts with sorted keys are', () 
     ),
   })).value
   fc.assert(
-    fc.property(small, small, (one, other) => {
-      const [a, b] = [JSON.parse(JSON.stringify(one)) as Json, JSON.parse(JSON.stringify(other)) as Json]
+    fc.property(small, small, (json, other) => {
+      const [a, b] = [JSON.parse(JSON.stringify(json)) as Json, JSON.parse(JSON.stringify(other)) as Json]
       expect(jsonEqual(a, b)).toBe(sorted(a) === sorted(b))
       expect(jsonEqual(a, structuredClone(a))).toBe(true)
     }),

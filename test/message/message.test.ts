@@ -167,8 +167,8 @@ describe('an interrupted answer', () => {
 
 describe('the answer of a model', () => {
   it('has the calls that wait, without those that its provider answered', () => {
-    const [one, two] = [toolCall('a', 'f', ''), toolCall('b', 'f', '')]
-    const calls = callsOf(assistant('x', one, toolResultPart('a', 'done'), two))
+    const [toolCallPart, two] = [toolCall('a', 'f', ''), toolCall('b', 'f', '')]
+    const calls = callsOf(assistant('x', toolCallPart, toolResultPart('a', 'done'), two))
     expect([calls, Object.isFrozen(calls)]).toEqual([[two], true])
   })
   it('gets results in one message or in one each', () => {

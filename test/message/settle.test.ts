@@ -126,8 +126,8 @@ describe('settle', () => {
     expect(isLeft(answer) && faultMessage(answer.left)).toBe(
       'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; append what is missing, or send the copy that mend() derives',
     )
-    const one = settle([assistant(call('a'))])
-    expect(isLeft(one) && faultMessage(one.left)).toContain('the call "a" at position 0 has no result; append')
+    const result = settle([assistant(call('a'))])
+    expect(isLeft(result) && faultMessage(result.left)).toContain('the call "a" at position 0 has no result; append')
     expect(faultMessage({ _tag: 'Unsettled', problems: [] })).toContain('no problem is listed')
   })
 })

@@ -165,9 +165,9 @@ describe('a note', () => {
     expect(retractedBy({ type: 'pin', position: 1 }, 9)).toBeUndefined()
   })
   it('has the place that its record gave it', () => {
-    const [one, other]: readonly Note[] = [{ type: 'seal' }, { type: 'seal' }]
-    placeNote(one as Note, 3)
-    expect([placeOf(one as Note), placeOf(other as Note)]).toEqual([3, 0])
+    const [a, b]: readonly Note[] = [{ type: 'seal' }, { type: 'seal' }]
+    placeNote(a as Note, 3)
+    expect([placeOf(a as Note), placeOf(b as Note)]).toEqual([3, 0])
   })
 })
 

@@ -69,11 +69,11 @@ describe('redaction finds a secret', () => {
 
   it('in keys of meta and provider parts, and keeps keys distinct', () => {
     const other = `ghp_${letters.slice(1, 37)}`
-    const given: Message = {
+    const message: Message = {
       ...user(provider('p', { [secret]: { id: secret }, [other]: 1 })),
       meta: { app: { [secret]: 1 }, [secret]: 2 },
     }
-    const redacted = createRedactor().message(given)
+    const redacted = createRedactor().message(message)
     expect(JSON.stringify(redacted).replaceAll(`"id":"${secret}"`, '')).not.toContain(secret)
     expect(redacted.content).toEqual([provider('p', { [mark]: { id: secret }, [`${mark} 2`]: 1 })])
     expect(redacted.meta).toEqual({
@@ -152,14 +152,12 @@ describe('redaction finds a secret', () => {
   })
 
   it('after a token that includes its first letters', () => {
-    const [one, other] = ['a'.repeat(25), 'b'.repeat(25)]
+    const [a, b] = ['a'.repeat(25), 'b'.repeat(25)]
     for (const between of ['', '/', '-', '.'])
       for (const begin of ['Bearer ', 'bearer ', 'Authorization: Basic ']) {
-        const said = clean(
-          `${begin}${one}${begin.includes(':') ? between.replace(/[-.]/, '/') : between}${begin}${other}`,
-        )
-        expect(said).not.toContain(one)
-        expect(said).not.toContain(other)
+        const output = clean(`${begin}${a}${begin.includes(':') ? between.replace(/[-.]/, '/') : between}${begin}${b}`)
+        expect(output).not.toContain(a)
+        expect(output).not.toContain(b)
       }
   })
 
@@ -194,8 +192,8 @@ describe('redaction finds a secret', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(hidden, fc.string()), { maxLength: 5 }), (pieces) => {
         const redactor = createRedactor()
-        const said = pieces.map(([hide, between]) => `${between} ${hide(secret)}`).join(' ')
-        const result = redactor.text(said)
+        const output = pieces.map(([hide, between]) => `${between} ${hide(secret)}`).join(' ')
+        const result = redactor.text(output)
         for (const hide of [String, units, percent, base64]) expect(result).not.toContain(hide(secret))
         expect(redactor.text(result)).toBe(result)
       }),
@@ -339,10 +337,10 @@ describe('a custom redaction rule', () => {
 
   it('gives the length of what it removed, without the escapes of any JSON around it', () => {
     const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
-    let [said, clean] = ['secret: "\t"', '[redacted line, 11 characters]']
+    let [output, clean] = ['secret: "\t"', '[redacted line, 11 characters]']
     for (let depth = 0; depth < 3; depth++) {
-      ;[said, clean] = [JSON.stringify({ a: said }), JSON.stringify({ a: clean })]
-      expect(redactor.text(said)).toBe(clean)
+      ;[output, clean] = [JSON.stringify({ a: output }), JSON.stringify({ a: clean })]
+      expect(redactor.text(output)).toBe(clean)
     }
   })
 })

@@ -97,7 +97,7 @@ it('erasures look for the text at every place', () => {
 })
 
 it('redaction removes a secret from every place but ids, names of tools and speakers, and what only a provider reads', () => {
-  expect(placesWith(inMessage, (given) => has(redactor.message(given as Message)))).toEqual([
+  expect(placesWith(inMessage, (value) => has(redactor.message(value as Message)))).toEqual([
     'message.id',
     'message.name',
     'file.source.data', // as text: it is base64, and the redactor looks into what it encodes
@@ -109,7 +109,7 @@ it('redaction removes a secret from every place but ids, names of tools and spea
     'reasoning.encrypted',
     'provider.provider',
   ])
-  expect(placesWith(inNotes, (given) => has(redactor.note(given as Note)))).toEqual([
+  expect(placesWith(inNotes, (value) => has(redactor.note(value as Note)))).toEqual([
     'tool_started.callId',
     'tool_started.name',
     'journal.step',
@@ -136,20 +136,20 @@ it('redaction leaves no secret in notes whose parts and messages are none, and t
     { type: 'reasoning', text: secret, summary: secret },
   ]
   const badContents = [secret, [null, secret], ...badParts.map((part) => [part])]
-  const given: readonly NewNote[] = [
+  const notes: readonly NewNote[] = [
     ...badContents.map((content): NewNote => ({ type: 'input', id: 'i', state: 'queued', message: { role: 'user', content } })), // oxfmt-ignore
     { type: 'input', id: 'i', state: 'queued', message: { role: 'user', content: [], more: secret } },
     ...badParts.map((part): NewNote => ({ type: 'journal', step: 's', said: [{ index: 0, part }] })),
   ]
   const session = await createSession(memoryStore(), { id: 's', redact: true })
-  for (const note of given) await session.note(note)
+  for (const note of notes) await session.note(note)
   const shapeOf = (value: unknown): string => JSON.stringify(value).replaceAll(/"\[redacted[^"]*|"ghp_[^"]*/g, '"')
-  expect(session.notes().toArray().map(shapeOf)).toEqual(given.map(shapeOf))
+  expect(session.notes().toArray().map(shapeOf)).toEqual(notes.map(shapeOf))
   expect(has(session.notes().toArray())).toBe(false)
 })
 
 it('a search finds the text at every place but meta, ids, addresses and bytes', () => {
-  const isNotFound = (given: unknown): boolean => !textsOf(given as Message).some(({ text }) => text.includes(secret))
+  const isNotFound = (value: unknown): boolean => !textsOf(value as Message).some(({ text }) => text.includes(secret))
   expect(placesWith(inMessage, isNotFound).filter((name) => !name.includes('.meta.'))).toEqual([
     'message.id',
     'message.name',

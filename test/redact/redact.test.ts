@@ -266,7 +266,7 @@ describe('a redactor', () => {
   })
   it('is frozen', () => {
     const redactor = createRedactor()
-    expect([redactor, redactor.quiet].map((one) => Object.isFrozen(one))).toEqual([true, true])
+    expect([redactor, redactor.quiet].map((redactor) => Object.isFrozen(redactor))).toEqual([true, true])
   })
   it('applies custom rules first, removing their group `secret`', () => {
     const told: unknown[] = []
@@ -416,7 +416,7 @@ describe('a redactor', () => {
     for (const note of texts('harmless')) expect(redactor.note(note)).toBe(note)
     for (const note of texts(secret)) {
       const clean = redactor.note(note)
-      const [before, after] = [note, clean].map((one) => JSON.stringify(one))
+      const [before, after] = [note, clean].map((note) => JSON.stringify(note))
       expect([note.type, after?.includes(secret)]).toEqual([note.type, false])
       if (before?.includes(secret) === false) expect(clean).toBe(note)
       else expect(after).toContain('[redacted github-token')
@@ -426,9 +426,9 @@ describe('a redactor', () => {
   it('redacts a text that only has the length of a digest, also in JSON', () => {
     const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
     for (const around of [58, 57, 59]) {
-      const said = `SECRET${'g'.repeat(around)}`
-      expect(redactor.text(JSON.stringify({ said }))).not.toContain('SECRET')
-      expect(redactor.message(user(said))).not.toEqual(user(said))
+      const output = `SECRET${'g'.repeat(around)}`
+      expect(redactor.text(JSON.stringify({ said: output }))).not.toContain('SECRET')
+      expect(redactor.message(user(output))).not.toEqual(user(output))
     }
   })
 

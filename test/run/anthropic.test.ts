@@ -117,8 +117,8 @@ describe('the Anthropic model', () => {
       tools: [read],
       parameters: { max_tokens: 100, tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
     })
-    const told: ModelEvent[] = []
-    for await (const event of stream) if (event.type === 'model_event') told.push(event.event)
+    const events: ModelEvent[] = []
+    for await (const event of stream) if (event.type === 'model_event') events.push(event.event)
     const ended = await stream.result()()
     if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right.messages.slice(2)).toMatchObject([
@@ -144,7 +144,7 @@ describe('the Anthropic model', () => {
       stopReason: 'end_turn',
       usage: { input: 200, output: 24, cacheRead: 180, cacheWrite: 14 },
     })
-    expect(told.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
+    expect(events.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
       'block_start 0', 'reasoning_delta 0 Look', 'reasoning_delta 0 first.', 'signature_delta 0 c2ln', 'block_end 0',
       'block_start 1', 'text_delta 1 Let me', 'text_delta 1 see. 🙂', 'block_end 1',
       'block_start 2', 'arguments_delta 2', 'arguments_delta 2 {"path"', 'arguments_delta 2 :"a"}', 'block_end 2',
@@ -186,9 +186,9 @@ describe('the Anthropic model', () => {
     const deltas = ['so ', 'far'].map((content) => ({ type: 'compaction_delta', content }))
     const events = lines(start, ...block(0, { type: 'compaction', content: null }, ...deltas), ...stop('end_turn'))
     const stream = run({ model: await model(() => ({ events })), view: view([user('u')]) })
-    const told: string[] = []
-    for await (const event of stream) if (event.type === 'model_event') told.push(event.event.type)
-    expect(told).toEqual(['block_start', 'block_end', 'finish'])
+    const output: string[] = []
+    for await (const event of stream) if (event.type === 'model_event') output.push(event.event.type)
+    expect(output).toEqual(['block_start', 'block_end', 'finish'])
     expect((await stream.result()).messages[1]?.content).toMatchObject([
       { type: 'provider', raw: { type: 'compaction', content: 'so far' } },
     ])
@@ -216,9 +216,9 @@ describe('the Anthropic model', () => {
     ['model_context_window_exceeded', 'max_tokens'],
     ['refusal', 'refusal'],
     ['of_its_own', 'other'],
-  ])('gives the reason %s as %s', async (said, reason) => {
-    const [, last] = stop(said)
-    const delta = { type: 'message_delta', delta: { stop_reason: said }, usage: { output_tokens: null } }
+  ])('gives the reason %s as %s', async (output, reason) => {
+    const [, last] = stop(output)
+    const delta = { type: 'message_delta', delta: { stop_reason: output }, usage: { output_tokens: null } }
     const more = { type: 'message_delta', delta: { stop_reason: null }, usage: { input_tokens: 4 } }
     const found = await toldBy(start, ...block(0, { type: 'text', text: 'so' }), delta, more, last as object)
     expect(found.at(-1)).toEqual({
@@ -411,15 +411,15 @@ describe('the Anthropic model', () => {
   })
 
   it('reports a stream error and an early end as faults', async () => {
-    const said: string[] = []
+    const output: string[] = []
     for (const last of [
       { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       { type: 'ping' },
     ]) {
-      said.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 10), ...lines(last)] })) }))
+      output.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 10), ...lines(last)] })) }))
       await server?.close()
     }
-    expect(said).toEqual([
+    expect(output).toEqual([
       expect.stringContaining('Overloaded'),
       expect.stringContaining('ended before it was complete'),
     ])

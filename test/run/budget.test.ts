@@ -38,15 +38,15 @@ const many = Array.from({ length: 12 }, (_, index) =>
 
 /** A model that keeps what it was asked and says one thing. */
 const listening = (): { readonly model: Model; readonly asked: ModelRequest[] } => {
-  const asked: ModelRequest[] = []
+  const requests: ModelRequest[] = []
   const model: Model = {
     name: 'listening',
     async *stream(request) {
-      asked.push(request)
+      requests.push(request)
       yield { type: 'finish', message: assistant('The last.'), reason: 'end_turn', usage: { input: 1, output: 1 } }
     },
   }
-  return { model, asked }
+  return { model, asked: requests }
 }
 
 const sentRequest = async (
@@ -54,14 +54,15 @@ const sentRequest = async (
   { budget = 6000, ...derive }: RunDerive & { readonly budget?: number } = {},
   how: 'by the run' | 'by a function' = 'by the run',
 ): Promise<readonly Message[]> => {
-  const { model, asked } = listening()
+  const { model, asked: requests } = listening()
   const derived: ContextFor = (of, previous, call) =>
     deriveContext(of, { ...(derive as Partial<DeriveOptions>), budget, previous, ...call })
   await run({ model, view, tools, ...(how === 'by the run' ? { budget, derive } : { context: derived }) }).result()
-  return [...(asked[0] as ModelRequest).messages]
+  return [...(requests[0] as ModelRequest).messages]
 }
 
-const tokensOf = (messages: readonly Message[]): number => messages.reduce((sum, said) => sum + estimateTokens(said), 0)
+const tokensOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + estimateTokens(message), 0)
 const toolsOf = (tools: readonly Tool[]): number =>
   tools.reduce((sum, { name, description, parameters }) => sum + estimateTokens(user(JSON.stringify({ name, description, parameters }))), 0) // oxfmt-ignore
 const said = (messages: readonly Message[]): string => JSON.stringify(messages).replaceAll('\\"', '"')
@@ -78,11 +79,11 @@ describe('a run’s tools', () => {
     )
   })
   it('are read with the notes before each call', async () => {
-    const { model, asked } = listening()
+    const { model, asked: requests } = listening()
     const notes: Note[] = []
     const pin: RunHandler = (event) => void (event.type === 'step_start' && notes.push({ type: 'pin', position: 3 }))
     await run({ model, view, budget: 4000, derive: { notes: () => notes }, handlers: [pin] }).result()
-    expect([...(asked[0] as ModelRequest).messages]).toContainEqual(view.at(3))
+    expect([...(requests[0] as ModelRequest).messages]).toContainEqual(view.at(3))
     expect(await sentRequest([], { budget: 4000 })).not.toContainEqual(view.at(3))
   })
   it('can be passed as an option in a custom loop', () => {

@@ -16,11 +16,11 @@ it.each(['approve', 'deny'] as const)('a copy of a waiting answer is no answer: 
     }),
   )
   const answer = assistant('I pay it.', toolCall('c0', 'look', '{}'), toolCall('c1', 'pay', '{"sum":5}'))
-  const asked = await turn(await createSession(store, { id: 's' }), 'Pay.', {
+  const runResult = await turn(await createSession(store, { id: 's' }), 'Pay.', {
     model: scriptedModel([answer]),
     tools,
   }).result()
-  const tokens = asked.open?.calls.map(({ approval }) => approval) ?? []
+  const tokens = runResult.open?.calls.map(({ approval }) => approval) ?? []
   await (await openSession(store, 's')).append(answer)
 
   const session = await openSession(store, 's')
@@ -42,10 +42,10 @@ it('another message after a waiting answer is left where it is', async () => {
   const store = memoryStore()
   const pay = tool({ name: 'pay', parameters: { type: 'object' }, needsApproval: true, run: () => 'paid' })
   const model = scriptedModel([assistant(toolCall('c1', 'pay', '{}'))])
-  const asked = await turn(await createSession(store, { id: 's' }), 'Pay.', { model, tools: [pay] }).result()
+  const runResult = await turn(await createSession(store, { id: 's' }), 'Pay.', { model, tools: [pay] }).result()
   const session = await openSession(store, 's')
   await session.append([user('The blue card.'), { role: 'assistant', content: [text('Sure.')] }])
-  const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+  const approve = runResult.open?.calls.map(({ approval }) => approval) ?? []
   const ended = await resume(session, { model: scriptedModel([assistant('Done.')]), tools: [pay], approve }).result()
   expect(ended.stopReason).toBe('end_turn')
   expect(session.conversation().toArray().map(textOf)).toContain('Sure.')

@@ -55,8 +55,8 @@ const eventsOf = async (stream: AsyncIterable<RunEvent>): Promise<readonly RunEv
 }
 
 describe.each(Object.entries(damaged))('%s in the middle', (_, messages) => {
-  const context: Parameters<typeof turn>[2]['context'] = (view, previous, given) =>
-    deriveContext(view, { budget: 50_000, previous, ...given })
+  const context: Parameters<typeof turn>[2]['context'] = (view, previous, modelCall) =>
+    deriveContext(view, { budget: 50_000, previous, ...modelCall })
   it.each([
     ['turn', {}],
     ['turn with a budget', { budget: 50_000 }],

@@ -28,13 +28,13 @@ describe('a tool without `run`', () => {
       assistant(toolCall('a', 'locate', {}), toolCall('b', 'pay', { sum: 5 })),
       assistant('done'),
     ])
-    const asked = await turn(session, 'Where am I?', { model, tools, id: 'i' }).result()
-    expect([asked.stopReason, asked.open?.calls.map(({ id }) => id), inputsOf(session)[0]?.state]).toEqual([
+    const runResult = await turn(session, 'Where am I?', { model, tools, id: 'i' }).result()
+    expect([runResult.stopReason, runResult.open?.calls.map(({ id }) => id), inputsOf(session)[0]?.state]).toEqual([
       'approval',
       ['a', 'b'],
       'waiting',
     ])
-    const [where, payment] = (asked.open?.calls ?? []).map(({ approval }) => approval) as [string, string]
+    const [where, payment] = (runResult.open?.calls ?? []).map(({ approval }) => approval) as [string, string]
     await session.close()
     const later = await openSession(store, 's')
     // An approval does not run what has no function here.
@@ -71,8 +71,8 @@ describe('a tool without `run`', () => {
   it('can be denied, or give up for another message; without a session, `open` has the step', async () => {
     const model = () => scriptedModel([assistant(toolCall('a', 'locate', {})), assistant('done')])
     const view = [user('go')]
-    const asked = await run({ model: model(), view, tools }).result()
-    const open = asked.open
+    const runResult = await run({ model: model(), view, tools }).result()
+    const open = runResult.open
     if (open === undefined) throw new Error('it should wait')
     const approval = open.calls[0]?.approval ?? ''
     const answers = scriptedModel([assistant('done')])

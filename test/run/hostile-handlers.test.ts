@@ -99,10 +99,10 @@ describe('a run handler', () => {
   })
 
   it('keeps its initial list even if the array changes during the run', async () => {
-    const told: string[] = []
-    const handlers: RunHandler[] = [() => void handlers.push(() => void told.push('late'))]
+    const output: string[] = []
+    const handlers: RunHandler[] = [() => void handlers.push(() => void output.push('late'))]
     await run({ model: model(), view: start, tools: [add], handlers }).result()
-    expect(told).toEqual([])
+    expect(output).toEqual([])
   })
 
   it('begins after the caller has the stream', async () => {
@@ -169,13 +169,13 @@ describe('a handler that fails after a tool has run', () => {
       const history = createHistory<Message>({ from: start })
       const fails: RunHandler = (event) => { if (event.type === type) throw new Error('log server down') } // oxfmt-ignore
       const record = historyHandler(history)
-      const told: string[] = []
+      const output: string[] = []
       const stream = run({
         model: scriptedModel([assistant(toolCall('c1', 'add', '{}'), toolCall('c2', 'sub', '{}'), toolCall('c3', 'add', '{}'))]), // oxfmt-ignore
         view: start,
         tools: [add, tool({ name: 'sub', parameters: {}, needsApproval: type === 'approval', run: () => '1' })],
         toolConcurrency: 1,
-        handlers: [...(place === 'before' ? [fails, record] : [record, fails]), ({ type }) => void told.push(type)],
+        handlers: [...(place === 'before' ? [fails, record] : [record, fails]), ({ type }) => void output.push(type)],
       })
       const ended = await stream.result()()
       expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
@@ -187,7 +187,7 @@ describe('a handler that fails after a tool has run', () => {
       const first = { callId: 'c1', content: [{ text: '3' }] }
       const rest = type === 'tool_result' ? [notRun, notRun] : type === 'approval' ? [notRun, {}] : [{}, {}]
       expect(results).toMatchObject([first, ...rest])
-      expect(told.slice(-2)).toEqual(['history_delta', 'run_complete'])
+      expect(output.slice(-2)).toEqual(['history_delta', 'run_complete'])
     }
   })
 
@@ -235,8 +235,8 @@ describe('the open step that a run continues', () => {
     const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
     const { open } = (await ran([], { tools: [needs] })).result
     if (open === undefined) throw new Error('nothing waits')
-    const go = (given: unknown) => () =>
-      run({ model: model(), view: start, tools: [needs], open: given as typeof open, approve: [] })
+    const go = (value: unknown) => () =>
+      run({ model: model(), view: start, tools: [needs], open: value as typeof open, approve: [] })
     const wrong = { step: 7, response: { message: 7 }, results: [null], calls: [{}] }
     for (const [field, value] of Object.entries(wrong))
       expect(go({ ...open, [field]: value })).toThrow(`run: \`open.${field === 'response' ? 'response.message' : field}\` is not that of a step`) // oxfmt-ignore

@@ -124,10 +124,10 @@ export const inboxCases = ({ fresh }: Place): void => {
     const step = [...session.notes()].findLast((note) => note.type === 'journal')?.step ?? ''
     await ok(session.note({ type: 'journal', step, started: ['a'] }))
     expect(await allNamed(store)).toEqual([])
-    const asked = await resume(session, { ...done(), unfinished: 'ask', approve: [call?.approval ?? ''] }).result()
-    expect(asked.stopReason).toBe('approval')
+    const runResult = await resume(session, { ...done(), unfinished: 'ask', approve: [call?.approval ?? ''] }).result()
+    expect(runResult.stopReason).toBe('approval')
     const [again] = (await ok(listWaiting(store))).calls
-    expect([again?.started, again?.approval === asked.open?.calls[0]?.approval]).toEqual([true, true])
+    expect([again?.started, again?.approval === runResult.open?.calls[0]?.approval]).toEqual([true, true])
   })
 
   it('a token of another session, and one that nobody gave, is an error, and nothing is run', async () => {

@@ -17,8 +17,8 @@ const step = async (options: SessionHandlerOptions = {}, store: Store = memorySt
   await handler.begin(() => undefined)
   let seq = 0
   const tell = async (event: object, ahead: Partial<LookAhead> = {}) => {
-    const given = { seq: seq++, step: 0, ...event } as unknown as RunEvent
-    return handler(given, { id: 'r:0', together: false, events: [], ...ahead })
+    const runEvent = { seq: seq++, step: 0, ...event } as unknown as RunEvent
+    return handler(runEvent, { id: 'r:0', together: false, events: [], ...ahead })
   }
   await tell({ type: 'step_start', len: 1 })
   return {

@@ -170,7 +170,11 @@ export const eventsOf = (world: World, apart: boolean): readonly Event[] => {
     if (phase === 'pausing') add('ask')
     if (phase === 'running') add('model answers', 'model fails')
     // Somebody is there who decides on the calls.
-    if (phase === 'running' && !isResuming && processes.some((one) => one.id === working && one.result === undefined))
+    if (
+      phase === 'running' &&
+      !isResuming &&
+      processes.some((process) => process.id === working && process.result === undefined)
+    )
       add('model waits')
     if (phase !== 'idle' && phase !== 'pausing' && !isCancelled && words === 0) add('cancel')
     if (phase !== 'idle') add('kill', ...(isWaiting && mayBeLate ? ['kill, late'] : []))
@@ -210,12 +214,12 @@ export const keyOf = ({ rows, row, processes, late, words, failures }: World): s
   const knows = ({ phase, sent }: Process): boolean => phase !== 'idle' && sent?.command.do !== 'read'
   const from = Math.min(rows.length, ...processes.map((process) => (knows(process) ? process.seen : rows.length)))
   const number = row?.number ?? 0
-  const command = (given: Command): unknown =>
-    given.do === 'append'
-      ? [given.rows, given.expects - from, (given.number ?? number + 1) - number]
-      : given.do === 'take' || given.do === 'read'
-        ? [given.do]
-        : [given.do, given.number - number]
+  const command = (command: Command): unknown =>
+    command.do === 'append'
+      ? [command.rows, command.expects - from, (command.number ?? number + 1) - number]
+      : command.do === 'take' || command.do === 'read'
+        ? [command.do]
+        : [command.do, command.number - number]
   const known = rows.slice(0, from)
   return JSON.stringify([
     known.filter(isMessage).map(({ type, of }) => type + of),
@@ -310,7 +314,7 @@ export const machines = (
       if (state === 'answered' && !said.slice(at, end).some((row) => row.type === 'assistant' && row.of === id))
         throw new BrokenLaw(`${id} is done without an answer`)
       if (of('assistant') > 0 && state !== 'answered') throw new BrokenLaw(`${id} has an answer and is ${state}`)
-      const was = known.find((one) => one.id === id)?.state
+      const was = known.find((input) => input.id === id)?.state
       if (was === 'answered' && state !== 'answered') throw new BrokenLaw(`${id} was answered and is ${state}`)
       if (state === 'cancelled' && was === 'queued' && words === 0) throw new BrokenLaw(`${id} is cancelled by nobody`)
       if (state === 'failed' && before.failures === 0) throw new BrokenLaw(`${id} failed without a reason`)
@@ -430,8 +434,8 @@ export const machines = (
     const own = inputsOf(rows).find(({ id }) => id === process.id)
     if (own?.state === 'cancelled') return { ...process, result: 'cancelled' }
     if (own?.state !== 'answered') return process
-    const said = rows.filter(isMessage).map(({ type, of }): Message => (type === 'user' ? user(of) : assistant(of)))
-    const answer = answerTo({ view: () => said as never }, own)
+    const messages = rows.filter(isMessage).map(({ type, of }): Message => (type === 'user' ? user(of) : assistant(of)))
+    const answer = answerTo({ view: () => messages as never }, own)
     const part = answer?.content[0]
     if (part?.type !== 'text' || part.text !== process.id)
       throw new BrokenLaw(`the turn of ${process.id} gives ${JSON.stringify(part)}`)

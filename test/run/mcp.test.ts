@@ -73,7 +73,7 @@ const connected = async (): Promise<{
 }
 
 const resultOf = (tools: readonly Tool[], name: string): Promise<ToolResultPart> =>
-  invoke(toolCall('c1', name, { q: 1 }), new Map(tools.map((one) => [one.name, one])), new AbortController().signal)
+  invoke(toolCall('c1', name, { q: 1 }), new Map(tools.map((tool) => [tool.name, tool])), new AbortController().signal)
 
 describe('mcpTools', () => {
   it('makes a tool of each that the server lists, with all pages', async () => {

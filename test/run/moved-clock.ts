@@ -21,15 +21,15 @@ export const movedClock = (): MovedClock => {
     moveTo: async (time) => {
       for (;;) {
         await settled()
-        const [next] = timers.toSorted((one, other) => one.at - other.at)
+        const [next] = timers.toSorted((a, b) => a.at - b.at)
         if (next === undefined || next.at > time) break
-        timers = timers.filter((one) => one !== next)
+        timers = timers.filter((timer) => timer !== next)
         now = Math.max(now, next.at)
         next.work()
       }
       now = time
     },
-    due: () => timers.map(({ at }) => at).toSorted((one, other) => one - other),
+    due: () => timers.map(({ at }) => at).toSorted((a, b) => a - b),
   }
 }
 

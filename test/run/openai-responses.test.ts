@@ -132,8 +132,8 @@ describe('the OpenAI Responses model', () => {
       tools: [read],
       parameters: { tools: [{ type: 'web_search' }] },
     })
-    const told: ModelEvent[] = []
-    for await (const event of stream) if (event.type === 'model_event') told.push(event.event)
+    const events: ModelEvent[] = []
+    for await (const event of stream) if (event.type === 'model_event') events.push(event.event)
     const ended = await stream.result()()
     if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right.messages.slice(1)).toEqual([
@@ -142,14 +142,14 @@ describe('the OpenAI Responses model', () => {
       ...decoded([answer]),
     ])
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
-    expect(told.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
+    expect(events.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
       'block_start 0', 'reasoning_delta 0 Look', 'reasoning_delta 0 first.', 'block_end 0',
       'block_start 1', 'block_end 1',
       'block_start 2', 'text_delta 2 Let me', 'text_delta 2 see. 🙂', 'block_end 2',
       'block_start 3', 'arguments_delta 3 {"path":', 'arguments_delta 3 "a"}', 'block_end 3',
       'finish', 'finish',
     ]) // oxfmt-ignore
-    expect(told.find((event) => event.type === 'block_start' && event.index === 3)).toMatchObject({
+    expect(events.find((event) => event.type === 'block_start' && event.index === 3)).toMatchObject({
       callId: 'call_1',
       name: 'read',
     })
@@ -193,7 +193,7 @@ describe('the OpenAI Responses model', () => {
   })
 
   it('reports a stream error, a failed response and an early end as faults', async () => {
-    const said: string[] = []
+    const output: string[] = []
     for (const last of [
       { type: 'error', code: 'x', message: 'overloaded', param: null },
       { type: 'error', error: { type: 'insufficient_quota', message: 'no quota' } },
@@ -203,10 +203,10 @@ describe('the OpenAI Responses model', () => {
       },
       { type: 'response.in_progress' },
     ]) {
-      said.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 12), ...events(last)] })) }))
+      output.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 12), ...events(last)] })) }))
       await server?.close()
     }
-    expect(said).toEqual([
+    expect(output).toEqual([
       expect.stringContaining('gpt-x failed: overloaded'),
       expect.stringContaining('no quota'),
       expect.stringContaining('gpt-x failed: broke'),
@@ -244,13 +244,13 @@ describe('the OpenAI Responses model', () => {
       { type: 'response.completed', response: response([], { usage: undefined }) },
     )
     const found: ModelEvent[] = []
-    const asked = { messages: view([user('u')]), tools: [], stablePrefix: 0, parameters: {} }
+    const messages = { messages: view([user('u')]), tools: [], stablePrefix: 0, parameters: {} }
     const one = await model(() => ({ events: said }))
-    for await (const event of one.stream(asked, new AbortController().signal)) found.push(event)
-    const told = found.map(({ type, ...event }) =>
+    for await (const event of one.stream(messages, new AbortController().signal)) found.push(event)
+    const output = found.map(({ type, ...event }) =>
       [type, ...['index', 'block', 'text', 'callId', 'name'].flatMap((name) => event[name as never] ?? [])].join(' '),
     )
-    expect(told).toEqual([
+    expect(output).toEqual([
       'block_start 0 reasoning',
       'reasoning_delta 0 reasoning hm',
       'block_end 0 reasoning',
@@ -378,9 +378,9 @@ const parsed = (line: string): unknown => {
 }
 
 it('an answer of one message is that message; several become one', () => {
-  const [one, other] = [{ ...assistant('a'), meta: { id: 1 } }, assistant(toolCall('c', 'look', '{}'))]
-  expect(joinMessages([one])).toBe(one)
-  expect(joinMessages([one, other])).toEqual({ role: 'assistant', content: [...one.content, ...other.content] })
+  const [a, b] = [{ ...assistant('a'), meta: { id: 1 } }, assistant(toolCall('c', 'look', '{}'))]
+  expect(joinMessages([a])).toBe(a)
+  expect(joinMessages([a, b])).toEqual({ role: 'assistant', content: [...a.content, ...b.content] })
   expect(joinMessages([])).toEqual({ role: 'assistant', content: [] })
   const result = toolResult('c', 'rain')
   expect(joinMessages([result])).toEqual({ role: 'assistant', content: result.content })

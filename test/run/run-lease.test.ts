@@ -86,7 +86,7 @@ it.each([
 
 it('stops its run when somebody asks for it, also if that was before, and not once it is released', async () => {
   const { clock, store, session, stops, acquire } = await world()
-  const asked: Stop = ['Somebody asked the run to stop.', false]
+  const stop: Stop = ['Somebody asked the run to stop.', false]
   const own = await session.lease({ holder: 'app', ttl: 300, clock })
   const before = await acquire()
   await before.release()
@@ -94,10 +94,10 @@ it('stops its run when somebody asks for it, also if that was before, and not on
   await store.requestStop('s')
   await clock.moveTo(100)
   await settled()
-  expect([stops, during.lost]).toEqual([[asked], false])
+  expect([stops, during.lost]).toEqual([[stop], false])
   await during.release()
   await acquire()
-  expect([stops, own.held]).toEqual([[asked, asked], true])
+  expect([stops, own.held]).toEqual([[stop, stop], true])
 })
 
 it('stops its run when another holder has the session, and says so until it is released', async () => {

@@ -551,9 +551,9 @@ describe('an interrupt', () => {
             ),
         )
         expect(events.find(({ type }) => type === 'interrupted')).toMatchObject({ behavior, partialText: '' })
-        const said = message === undefined ? [] : [user(message), assistant('fine')]
-        expect(result.messages.slice(2)).toEqual(said)
-        expect(types(events).filter((type) => type === 'history_delta').length).toBe(said.length)
+        const messages = message === undefined ? [] : [user(message), assistant('fine')]
+        expect(result.messages.slice(2)).toEqual(messages)
+        expect(types(events).filter((type) => type === 'history_delta').length).toBe(messages.length)
       }
   })
 
@@ -986,8 +986,8 @@ describe('a run on a text or on items', () => {
     const next = await run({ model: scriptedModel([assistant('4')]), input }).result()
     expect(next.messages.slice(0, next.viewLength)).toEqual([...result.messages, user('and 2 + 2?')])
     expect([after.title, applyRunResultHistory(after, next).history.length]).toEqual(['Sums', 6])
-    const said = await run({ model: scriptedModel([assistant('4')]), input: '2 + 2?' }).result()
-    expect(said.messages).toEqual([user('2 + 2?'), assistant('4')])
+    const runResult = await run({ model: scriptedModel([assistant('4')]), input: '2 + 2?' }).result()
+    expect(runResult.messages).toEqual([user('2 + 2?'), assistant('4')])
   })
 
   it('refuses what is no input, and says where', () => {

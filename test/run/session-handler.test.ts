@@ -228,10 +228,10 @@ describe('sessionHandler', () => {
 
   it('keeps the results of a step that another writer got ahead of, before the run ends', async () => {
     const memory = memoryStore()
-    const append: Store['append'] = (id, given) =>
+    const append: Store['append'] = (id, append) =>
       storeTask(async () => {
         for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
-        return memory.append(id, given)()
+        return memory.append(id, append)()
       }, 'store.append')
     const session = await startSession({ ...memory, append })
     const other = await done(openSession(memory, 's'))

@@ -64,7 +64,7 @@ class Process {
 
   /** The timer that fires next. */
   get next(): { readonly at: number; readonly work: () => void } | undefined {
-    return this.timers.toSorted((one, other) => one.at - other.at)[0]
+    return this.timers.toSorted((a, b) => a.at - b.at)[0]
   }
 
   fire(): void {
@@ -263,7 +263,8 @@ export class World {
   #isNext(pending: Pending): boolean {
     const { process, command } = pending
     return (
-      command !== 'append' || this.pending.find((one) => one.process === process && one.command === command) === pending
+      command !== 'append' ||
+      this.pending.find((pending) => pending.process === process && pending.command === command) === pending
     )
   }
 
@@ -271,7 +272,7 @@ export class World {
   async choose(number: number): Promise<void> {
     const events: (() => unknown)[] = []
     // What goes well is likely, so that schedules get far.
-    for (const pending of this.pending.filter((one) => !one.process.isStalled && this.#isNext(one)))
+    for (const pending of this.pending.filter((pending) => !pending.process.isStalled && this.#isNext(pending)))
       for (const way of pending.ways.keys())
         for (let weight = way === 0 ? likely : 1; weight > 0; weight--) events.push(() => this.#take(pending, way))
     for (const process of this.#processes) {
@@ -295,7 +296,7 @@ export class World {
       for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
         events.push(() => {
           process.timers = []
-          this.pending = this.pending.filter((one) => one.process !== process)
+          this.pending = this.pending.filter((pending) => pending.process !== process)
           this.#start(index)
         })
     await events[number % events.length]?.()

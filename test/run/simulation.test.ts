@@ -67,14 +67,14 @@ const follows = async (
       )
 
   const session = await world.session()
-  const said = session.view().toArray()
+  const messages = session.view().toArray()
   const texts = (role: Message['role']): readonly string[] =>
-    said
+    messages
       .filter((message) => message.role === role)
       .map(textOf)
       .toSorted()
   // What a process that died had written of an answer stays, with a mark, before the whole answer of another.
-  const answers = texts('assistant').filter((said) => said !== '' && !said.endsWith('[interrupted]'))
+  const answers = texts('assistant').filter((text) => text !== '' && !text.endsWith('[interrupted]'))
   const states = new Map(inputsIn(session.notes()).map(({ id, state }) => [id, state]))
   const answered = ids.filter((id) => states.get(id) === 'answered')
   // One whose turn was stopped has no notes yet, or the end that another holder's run gave it.
@@ -82,27 +82,27 @@ const follows = async (
   const mayBe = ['answered', ...stopped]
   for (const id of ids) if (!isErased(id)) expect(mayBe).toContain(states.get(id))
   const whole = answered.filter((id) => !isErased(id))
-  expect(answers.filter((said) => whole.some((id) => said === `re: ${id}`))).toEqual(whole.map((id) => `re: ${id}`))
+  expect(answers.filter((answer) => whole.some((id) => answer === `re: ${id}`))).toEqual(whole.map((id) => `re: ${id}`))
   if (world.erased.size === 0) expect(answers.length).toBe(answered.length)
-  const asked = texts('user').filter((said) => ids.includes(said))
+  const asked = texts('user').filter((text) => ids.includes(text))
   expect(asked.filter((id) => whole.includes(id))).toEqual(whole)
   expect(new Set(asked).size).toBe(asked.length)
-  marked += texts('assistant').filter((said) => said.endsWith('[interrupted]')).length
+  marked += texts('assistant').filter((text) => text.endsWith('[interrupted]')).length
   cancelled += ids.length - answered.length
   const openStates = pending(session).steps.map(({ step }) => inputOfStep(session.notes(), step)?.state)
-  expect(isRight(settle(said))).toBe(true)
+  expect(isRight(settle(messages))).toBe(true)
   // Whoever was stopped left its question, which the next run settles.
   for (const state of openStates) expect(['cancelled', 'waiting']).toContain(state)
 
   // Each call ran at most once, and only after somebody's word; what the record says was paid was paid.
   expect(new Set(world.paid).size).toBe(world.paid.length)
   for (const id of world.paid) expect(world.decided).toContain(id)
-  const told = said.flatMap(({ content }) =>
+  const output = messages.flatMap(({ content }) =>
     content.flatMap((part) => (part.type === 'tool_result' && part.isError !== true ? [part.callId] : [])),
   )
-  for (const id of told) expect(world.paid).toContain(id)
+  for (const id of output) expect(world.paid).toContain(id)
   paid.all += world.paid.length
-  paid.untold += world.paid.length - told.length
+  paid.untold += world.paid.length - output.length
 
   // At most one input was taken at any time, and only by the holder of the session.
   expect(world.unfenced).toBe(0)

@@ -63,10 +63,10 @@ export const ready = async (store: Store, id: string): Promise<Session> => {
 export const turn = async (
   session: Session,
   model: Model,
-  said: string,
+  output: string,
   handlers: readonly RunHandler[] = [],
 ): Promise<RunStream> => {
-  await done(session.append(user(said)))
+  await done(session.append(user(output)))
   return run({
     model,
     view: settledView(session),

@@ -342,25 +342,25 @@ describe('turn', () => {
 
   it('refuses a second turn as SessionBusy, without loss for the first', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
-    const first = turn(one, 'deploy', {
+    const first = turn(a, 'deploy', {
       model: scriptedModel([assistant(toolCall('c', 'deploy', '{}')), assistant('done')]),
       tools: [tool({ name: 'deploy', parameters: {}, run: () => opened.then(() => 'deployed') })],
     })
     await upTo(first, ({ type }) => type === 'tool_call_start')
-    const second = await turn(other, 'and?', { model: echo }).result()()
+    const second = await turn(b, 'and?', { model: echo }).result()()
     expect(isLeft(second) && second.left._tag).toBe('SessionBusy')
-    await other.refresh()
-    expect([pending(other).messages, messageTexts(other)]).toEqual([[], ['user: deploy']])
-    const plain = settle(other.conversation())
+    await b.refresh()
+    expect([pending(b).messages, messageTexts(b)]).toEqual([[], ['user: deploy']])
+    const plain = settle(b.conversation())
     if (isLeft(plain)) throw new Error('not settled')
-    const third = await run({ model: echo, view: plain.right, handlers: [sessionHandler(other)] }).result()()
+    const third = await run({ model: echo, view: plain.right, handlers: [sessionHandler(b)] }).result()()
     expect(isLeft(third) && [third.left._tag, third.left.partial.stopReason]).toEqual(['SessionBusy', 'error'])
     open()
     expect((await first.result()).stopReason).toBe('end_turn')
-    await turn(other, 'and?', { model: echo }).result()
-    expect(messageTexts(other)).toEqual([
+    await turn(b, 'and?', { model: echo }).result()
+    expect(messageTexts(b)).toEqual([
       'user: deploy',
       'assistant: deploy()',
       'tool: deployed',
@@ -387,18 +387,18 @@ describe('turn', () => {
 
   it('whose signal is aborted cancels its own input, and none that waits behind it', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
     const abort = new AbortController()
-    const first = turn(one, 'a', { model: slow, id: 'a', signal: abort.signal })
+    const first = turn(a, 'a', { model: slow, id: 'a', signal: abort.signal })
     await upTo(first, ({ type }) => type === 'step_start')
-    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
+    await turn(b, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
     abort.abort()
     open()
     expect((await first.result()).stopReason).toBe('cancelled')
-    const answer = await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue' }).result()
-    expect([answer.response, inputsOf(other).map(({ state }) => state)]).toEqual([assistant('re: b'), ['cancelled', 'answered']]) // oxfmt-ignore
+    const answer = await turn(b, 'b', { model: echo, id: 'b', whenBusy: 'queue' }).result()
+    expect([answer.response, inputsOf(b).map(({ state }) => state)]).toEqual([assistant('re: b'), ['cancelled', 'answered']]) // oxfmt-ignore
   })
 
   it('that waits in the queue withdraws its input at once when it is stopped, also while it asks for the session', async () => {
@@ -428,18 +428,18 @@ describe('turn', () => {
 
   it('that is cancelled reads what others wrote of its input first: it withdraws it, or has its answer', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const cancelled = { model: echo, signal: AbortSignal.abort() }
-    await turn(other, 'a', { model: echo, id: 'a' }).result()
-    expect((await turn(one, 'a', { ...cancelled, id: 'a' }).result()).response).toEqual(assistant('re: a'))
+    await turn(b, 'a', { model: echo, id: 'a' }).result()
+    expect((await turn(a, 'a', { ...cancelled, id: 'a' }).result()).response).toEqual(assistant('re: a'))
     await store.lease('s', { holder: 'another', ttl: 600_000 })
-    await turn(other, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
-    expect(await turn(one, 'not b', { ...cancelled, id: 'b' }).result()()).toMatchObject({
+    await turn(b, 'b', { model: echo, id: 'b', whenBusy: 'queue', wait: 0 }).result()
+    expect(await turn(a, 'not b', { ...cancelled, id: 'b' }).result()()).toMatchObject({
       left: { _tag: 'InputMismatch' },
     })
-    expect((await turn(one, 'b', { ...cancelled, id: 'b' }).result()).stopReason).toBe('cancelled')
-    await other.refresh()
-    expect(inputsOf(other).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
+    expect((await turn(a, 'b', { ...cancelled, id: 'b' }).result()).stopReason).toBe('cancelled')
+    await b.refresh()
+    expect(inputsOf(b).map(({ state }) => state)).toEqual(['answered', 'cancelled'])
   })
 
   it('has the end of its input in the record before run_complete', async () => {
@@ -472,15 +472,15 @@ describe('turn', () => {
 
   it('that was queued and is erased does not come back, not by a holder that had read it, nor by its own turn or in a fork', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
-    const first = turn(one, 'a', { model: slow, id: 'a' })
+    const first = turn(a, 'a', { model: slow, id: 'a' })
     await upTo(first, ({ type }) => type === 'step_start')
-    const waiting = turn(other, 'the second', { model: echo, id: 'b', whenBusy: 'queue' })
-    await vi.waitFor(async () => expect((await one.refresh()).notes.length).toBe(1), 60_000)
-    await turn(other, 'c', { model: echo, id: 'c', whenBusy: 'queue', wait: 0 }).result()
-    await one.refresh()
+    const waiting = turn(b, 'the second', { model: echo, id: 'b', whenBusy: 'queue' })
+    await vi.waitFor(async () => expect((await a.refresh()).notes.length).toBe(1), 60_000)
+    await turn(b, 'c', { model: echo, id: 'c', whenBusy: 'queue', wait: 0 }).result()
+    await a.refresh()
     const fork = await forkSession(store, 's', { id: 'fork' })
     await eraseMessages(await openSession(store, 's'), { inputs: ['b'] })
     open()
@@ -491,7 +491,7 @@ describe('turn', () => {
     await vi.waitFor(async () => expect(await store.leaseOf('s')).toBeUndefined(), 60_000)
     expect(messageTexts(await openSession(store, 's'))).toEqual(answers('c'))
     expect(messageTexts(await openSession(store, 'fork'))).toEqual(answers('cd'))
-    for (const session of [one, await openSession(store, 's')])
+    for (const session of [a, await openSession(store, 's')])
       expect(inputsOf(session).map(({ id, state }) => `${id} ${state}`).toSorted()).toEqual(['a answered', 'b cancelled', 'c answered']) // oxfmt-ignore
   })
 
@@ -512,7 +512,7 @@ describe('turn', () => {
         return memory.release(...given)()
       }, 'store.release')
     const fences: boolean[] = []
-    const append: Store['append'] = (id, given) => (fences.push(given.lease !== undefined), memory.append(id, given))
+    const append: Store['append'] = (id, append) => (fences.push(append.lease !== undefined), memory.append(id, append))
     const one = await openSession({ ...memory, release, append }, 's')
     const { opened, open } = gate()
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
@@ -567,17 +567,17 @@ describe('turn', () => {
 
   it('waits or queues in order, each input once, even if its caller does not wait', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
-    const first = turn(one, '0', { model: slow })
+    const first = turn(a, '0', { model: slow })
     await upTo(first, ({ type }) => type === 'step_start')
-    const left = await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0 }).result()
+    const left = await turn(b, '1', { model: echo, whenBusy: 'queue', wait: 0 }).result()
     expect([left.stopReason, left.response]).toEqual(['queued', undefined])
-    const queued = turn(other, '2', { model: echo, whenBusy: 'queue', id: 'two' })
-    while ((await other.refresh(), [...other.notes()].filter(({ type }) => type === 'input').length < 2))
+    const queued = turn(b, '2', { model: echo, whenBusy: 'queue', id: 'two' })
+    while ((await b.refresh(), [...b.notes()].filter(({ type }) => type === 'input').length < 2))
       await new Promise((resolve) => setTimeout(resolve, 1))
-    const again = turn(one, '2', { model: echo, whenBusy: 'queue', id: 'two' }) // the same input, tried again
+    const again = turn(a, '2', { model: echo, whenBusy: 'queue', id: 'two' }) // the same input, tried again
     const waiting = turn(await openSession(store, 's'), '3', { model: echo, whenBusy: 'wait' })
     open()
     expect((await first.result()).stopReason).toBe('end_turn')
@@ -586,43 +586,41 @@ describe('turn', () => {
       expect([stopReason, textOf(response as Message)]).toEqual(['answered', 're: 2'])
     }
     await waiting.result()
-    await other.refresh()
-    expect(messageTexts(other)).toEqual(
-      ['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]),
-    )
-    const known = await turn(other, '2', { model: echo, id: 'two' }).result()
-    expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['answered', 're: 2', 8])
+    await b.refresh()
+    expect(messageTexts(b)).toEqual(['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]))
+    const known = await turn(b, '2', { model: echo, id: 'two' }).result()
+    expect([known.stopReason, textOf(known.response as Message), b.len]).toEqual(['answered', 're: 2', 8])
   })
 
   it('gives the failure of a queued input to `onQueuedRun` and to its state, and it can be asked again', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const down: Model = {
       name: 'down',
       async *stream(request, signal) {
         await opened
-        if (one.len > 1) throw new Error('no quota')
+        if (a.len > 1) throw new Error('no quota')
         yield* echo.stream(request, signal)
       },
     }
     const runs: (readonly [string, RunStream<TurnFault>])[] = []
-    const first = turn(one, '0', { model: down, id: 'zero', onQueuedRun: (run, input) => runs.push([input, run]) })
+    const first = turn(a, '0', { model: down, id: 'zero', onQueuedRun: (run, input) => runs.push([input, run]) })
     await upTo(first, ({ type }) => type === 'step_start')
-    await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
-    const states = () => inputsOf(other).map(({ id, state, reason }) => [id, state, reason])
+    await turn(b, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
+    const states = () => inputsOf(b).map(({ id, state, reason }) => [id, state, reason])
     expect(states()).toEqual([['zero', 'taken', undefined], ['one', 'queued', undefined]]) // oxfmt-ignore
     open()
     expect((await first.result()).stopReason).toBe('end_turn')
-    await expect.poll(() => other.refresh().then(states)).toEqual([['zero', 'answered', undefined], ['one', 'failed', 'error']]) // oxfmt-ignore
+    await expect.poll(() => b.refresh().then(states)).toEqual([['zero', 'answered', undefined], ['one', 'failed', 'error']]) // oxfmt-ignore
     const [[input, failed]] = runs as [(typeof runs)[0]]
     expect([input, await failed.result()()]).toMatchObject([
       'one',
       { left: { _tag: 'ModelFailed', reason: 'no quota' } },
     ])
-    await turn(other, '1', { model: echo, id: 'one', whenBusy: 'wait' }).result()
+    await turn(b, '1', { model: echo, id: 'one', whenBusy: 'wait' }).result()
     expect(states()).toEqual([['zero', 'answered', undefined], ['one', 'answered', undefined]]) // oxfmt-ignore
-    expect(inputsOf(other).map(({ at, end }) => messageTexts(other).slice(at, end))).toEqual(
+    expect(inputsOf(b).map(({ at, end }) => messageTexts(b).slice(at, end))).toEqual(
       ['0', '1'].map((text) => [`user: ${text}`, `assistant: re: ${text}`]),
     )
     expect(runs.length).toBe(1)
@@ -630,10 +628,10 @@ describe('turn', () => {
 
   it('gives `onQueuedRun` a store fault that keeps the run of a queued input from starting', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
     const failures: Promise<unknown>[] = []
-    const first = turn(one, '0', {
+    const first = turn(a, '0', {
       model: echo,
       handlers: [
         ({ type }) => (type === 'step_start' ? opened : undefined),
@@ -646,8 +644,8 @@ describe('turn', () => {
             .then((ended) => [input, ended]),
         ),
     })
-    await expect.poll(() => one.refresh().then(() => one.len)).toBe(1)
-    await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
+    await expect.poll(() => a.refresh().then(() => a.len)).toBe(1)
+    await turn(b, '1', { model: echo, whenBusy: 'queue', wait: 0, id: 'one' }).result()
     open()
     await first.result()
     await expect.poll(() => failures.length).toBe(1)
@@ -656,32 +654,32 @@ describe('turn', () => {
 
   it('never answers an input cancelled while waiting', async () => {
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
-    const held = await one.lease({ holder: 'me' })
-    const queued = turn(other, 'no', { model: echo, whenBusy: 'queue' })
-    while ((await one.refresh(), one.notes().length === 0)) await new Promise((resolve) => setTimeout(resolve, 1))
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const held = await a.lease({ holder: 'me' })
+    const queued = turn(b, 'no', { model: echo, whenBusy: 'queue' })
+    while ((await a.refresh(), a.notes().length === 0)) await new Promise((resolve) => setTimeout(resolve, 1))
     queued.cancel()
     expect((await queued.result()).stopReason).toBe('cancelled')
     await held.release()
-    await turn(one, 'yes', { model: echo }).result()
-    expect(messageTexts(one)).toEqual(['user: yes', 'assistant: re: yes'])
+    await turn(a, 'yes', { model: echo }).result()
+    expect(messageTexts(a)).toEqual(['user: yes', 'assistant: re: yes'])
   })
 
   it('lets another process ask its run to stop', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
-    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
-    const going = turn(one, 'for ever', {
+    const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const going = turn(a, 'for ever', {
       model: scriptedModel([assistant('At once.', toolCall('c', 'hang', '{}'))]),
       tools: [tool({ name: 'hang', parameters: {}, run: never })],
       ttl: 3000,
     })
     await Promise.all([upTo(going, ({ type }) => type === 'tool_call_start'), vi.advanceTimersByTimeAsync(500)])
-    expect((await store.requestStop(other.id))?.holder).toBe('run')
+    expect((await store.requestStop(b.id))?.holder).toBe('run')
     await vi.advanceTimersByTimeAsync(500) // the run renews its lease, and sees it
     expect((await going.result()).stopReason).toBe('cancelled')
-    expect(messageTexts(one)).toEqual([
+    expect(messageTexts(a)).toEqual([
       'user: for ever',
       'assistant: At once. hang()',
       'tool: Somebody asked the run to stop. The tool may have had side effects.',
@@ -790,15 +788,15 @@ describe('resume', () => {
       tools: [charge(ran), mail(ran, false)],
       unfinished: 'ask',
     } as const
-    const asked = await resume(await openSession(store, 's'), options).result()
-    expect([asked.stopReason, asked.open?.calls.map(({ id }) => id), asked.open?.started]).toEqual([
+    const runResult = await resume(await openSession(store, 's'), options).result()
+    expect([runResult.stopReason, runResult.open?.calls.map(({ id }) => id), runResult.open?.started]).toEqual([
       'approval',
       ['b'],
       ['b'],
     ])
     const session = await openSession(store, 's')
-    const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
-    await session.note({ type: 'journal', step: asked.open?.step ?? '', started: ['b'] }) // by a run with that approval, which died
+    const approve = runResult.open?.calls.map(({ approval }) => approval) ?? []
+    await session.note({ type: 'journal', step: runResult.open?.step ?? '', started: ['b'] }) // by a run with that approval, which died
     const again = await resume(session, { ...options, approve }).result()
     expect([again.stopReason, ran]).toEqual(['approval', ['charge']])
     const ended = await resume(session, {
@@ -1171,11 +1169,11 @@ describe('tool approvals', () => {
       [undefined, 'c'],
     ] as const) {
       await turn(session, earlier, { model: down, id: earlier }).result()()
-      const asked = await turn(session, 'b', { model: scriptedModel([answer]), tools, ...(id !== undefined && { id }) }).result() // oxfmt-ignore
-      expect(asked.stopReason).toBe('approval')
+      const runResult = await turn(session, 'b', { model: scriptedModel([answer]), tools, ...(id !== undefined && { id }) }).result() // oxfmt-ignore
+      expect(runResult.stopReason).toBe('approval')
       const again = await turn(session, earlier, { model: scriptedModel([assistant('Mine.')]), tools, id: earlier }).result() // oxfmt-ignore
       expect([again.stopReason, again.response]).toEqual(['end_turn', assistant('Mine.')])
-      const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+      const approve = runResult.open?.calls.map(({ approval }) => approval) ?? []
       const late = await resume(session, { model: scriptedModel([]), tools, approve }).result()()
       expect(late).toMatchObject({ left: { _tag: 'NotWaiting', tokens: approve } })
     }
@@ -1190,9 +1188,9 @@ describe('tool approvals', () => {
   it('of an input that was cancelled have no effect', async () => {
     ran.length = 0
     const session = await createSession(memoryStore(), { id: 's' })
-    const asked = await turn(session, 'b', { model: scriptedModel([answer]), tools, id: 'b' }).result()
+    const runResult = await turn(session, 'b', { model: scriptedModel([answer]), tools, id: 'b' }).result()
     await turn(session, 'b', { model: echo, id: 'b', signal: AbortSignal.abort() }).result()
-    const approve = asked.open?.calls.map(({ approval }) => approval) ?? []
+    const approve = runResult.open?.calls.map(({ approval }) => approval) ?? []
     for (let click = 0; click < 2; click++)
       expect((await resume(session, { model: echo, tools, approve }).result()).stopReason).toBe('cancelled')
     expect([ran, messageTexts(session).slice(-2)]).toEqual([['look', 'pay'], [

@@ -76,8 +76,8 @@ it.each(cases)(
     const session = await openSession(store, 's')
     // oxlint-disable-next-line no-console -- figures of the soak
     if (isFull) console.log({ place, whenBusy, kills, turns: processes * turns })
-    const said = session.conversation().toArray()
-    const inputs = said.filter(({ role }) => role === 'user').map(textOf)
+    const messages = session.conversation().toArray()
+    const inputs = messages.filter(({ role }) => role === 'user').map(textOf)
     expect(inputs.toSorted()).toEqual(
       names.flatMap((name) => Array.from({ length: turns }, (_, index) => `${name} ${index}`)).toSorted(),
     )
@@ -85,9 +85,11 @@ it.each(cases)(
       expect(inputs.filter((input) => input.startsWith(`${name} `))).toEqual(
         Array.from({ length: turns }, (_, index) => `${name} ${index}`),
       )
-    const answers = said.filter(({ role, content }) => role === 'assistant' && content[0]?.type === 'text').map(textOf)
+    const answers = messages
+      .filter(({ role, content }) => role === 'assistant' && content[0]?.type === 'text')
+      .map(textOf)
     expect(answers).toEqual(inputs.map((input) => `re: ${input}`))
-    expect([isRight(settle(said)), pending(session).steps]).toEqual([true, []])
+    expect([isRight(settle(messages)), pending(session).steps]).toEqual([true, []])
     const notes = [...session.notes()]
     if (whenBusy === 'queue') {
       const queued = notes.flatMap((note) => (note.type === 'input' && note.state === 'queued' ? [note.id] : []))

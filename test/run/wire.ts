@@ -44,7 +44,7 @@ export const responsesEvents = ({ text, calls }: Answer): readonly string[] => {
     status,
     content,
   })
-  const part = (said: string): object => ({ type: 'output_text', text: said, annotations: [] })
+  const part = (output: string): object => ({ type: 'output_text', text: output, annotations: [] })
   const offset = text === '' ? 0 : 1
   const items = calls.map(({ id, name, args }) => ({
     id: `fc_${id}`,

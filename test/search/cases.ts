@@ -399,10 +399,10 @@ export const searchCases = (place: () => Place): void => {
     const plain = (text: string): string => text.toLowerCase().replace('é', 'e')
     const has = (words: readonly string[], wanted: Term): boolean =>
       words.some((_, at) =>
-        wanted.words.every((one, index) => {
+        wanted.words.every((word, index) => {
           const there = plain(words[at + index] ?? '\0')
           const isLast = index === wanted.words.length - 1
-          return wanted.prefix && isLast ? there.startsWith(plain(one)) : there === plain(one)
+          return wanted.prefix && isLast ? there.startsWith(plain(word)) : there === plain(word)
         }),
       )
     const textOf = ({ words, prefix }: Term): string => `"${words.join(' ')}"${prefix ? '*' : ''}`
@@ -463,7 +463,7 @@ export const searchCases = (place: () => Place): void => {
   it('finds the words of a question in other forms and in any script', async () => {
     const store = await open()
     const texts = ['The policies were generalized.', '東京都の天気はどうですか', 'Der Zügel, die Entscheidungen', 'café 42', 'поезд', '서울에서'] // oxfmt-ignore
-    for (const [index, said] of texts.entries()) await createWith(store, `s${index}`, user(said))
+    for (const [index, output] of texts.entries()) await createWith(store, `s${index}`, user(output))
     const ask = async (question: string): Promise<readonly string[]> =>
       (await searchStore(store, { question })).sessions.map(({ session }) => session)
     expect(await ask('Which policy generalizes?')).toEqual(['s0'])
@@ -575,8 +575,8 @@ export const searchCases = (place: () => Place): void => {
             for (const each of [store, plain])
               await createWith(each, `s${index}`, ...messages.map((text) => user(text)))
           for (const question of questions) {
-            const [one, other] = [await searchStore(store, { question })(), await searchStore(plain, { question })()]
-            const answer = (found: typeof one): unknown =>
+            const [a, b] = [await searchStore(store, { question })(), await searchStore(plain, { question })()]
+            const answer = (found: typeof a): unknown =>
               isLeft(found)
                 ? found.left
                 : [
@@ -586,7 +586,7 @@ export const searchCases = (place: () => Place): void => {
                       passages.map((hit) => ({ ...hit, at: 0 })), // the stores have clocks of their own
                     ]),
                   ]
-            expect([question, answer(one)]).toEqual([question, answer(other)])
+            expect([question, answer(a)]).toEqual([question, answer(b)])
           }
         },
       ),

@@ -84,7 +84,7 @@ describe('searching a memory store', () => {
       after = page.next
     } while (after !== undefined)
     expect(found).toEqual(['s1', 's0'])
-    expect(lists.filter((one) => one === undefined)).toHaveLength(1) // the first page is read once
+    expect(lists.filter((list) => list === undefined)).toHaveLength(1) // the first page is read once
   })
 
   it('continues where the session of its cursor was removed', async () => {
@@ -458,22 +458,22 @@ it('property: an excerpt starts at a word at most 60 units before the first matc
     .map((words) => words.flat().join(''))
   const query = orThrow(parseQuery('needle', false))
   await fc.assert(
-    fc.asyncProperty(text, async (said) => {
-      const { excerpt } = (await matchIn([{ of: 'text', text: said } as never], query)) ?? {}
-      const first = said.indexOf('needle')
+    fc.asyncProperty(text, async (output) => {
+      const { excerpt } = (await matchIn([{ of: 'text', text: output } as never], query)) ?? {}
+      const first = output.indexOf('needle')
       expect(excerpt === undefined).toBe(first === -1)
       if (excerpt === undefined) return
       const from = first - (excerpt.marks[0]?.[0] ?? NaN)
       const to = from + excerpt.text.length
-      expect(excerpt.text).toBe(said.slice(from, to))
+      expect(excerpt.text).toBe(output.slice(from, to))
       const earliest = Math.max(0, first - 60)
-      const spaces = said.slice(earliest, first).search(/\s/)
-      const isHalf = (at: number): boolean => /[\udc00-\udfff]/.test(said.charAt(at))
+      const spaces = output.slice(earliest, first).search(/\s/)
+      const isHalf = (at: number): boolean => /[\udc00-\udfff]/.test(output.charAt(at))
       const start = earliest === 0 ? 0 : spaces === -1 ? earliest : earliest + spaces + 1
       expect(from).toBe(isHalf(start) ? start - 1 : start)
-      expect(to).toBe(Math.min(said.length, first + 180) - (isHalf(first + 180) ? 1 : 0))
-      expect([excerpt.cutBefore, excerpt.cutAfter]).toEqual([from > 0, to < said.length])
-      const found = [...said.matchAll(/needle/g)].flatMap(({ index }) =>
+      expect(to).toBe(Math.min(output.length, first + 180) - (isHalf(first + 180) ? 1 : 0))
+      expect([excerpt.cutBefore, excerpt.cutAfter]).toEqual([from > 0, to < output.length])
+      const found = [...output.matchAll(/needle/g)].flatMap(({ index }) =>
         index < to ? [[index - from, Math.min(index + 6, to) - from]] : [],
       )
       expect(excerpt.marks).toEqual(found)

@@ -77,7 +77,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       const [store, other] = [await open(schema), await open(schema)]
       await createSession(other, { id: 'a', messages: [user('eta one')] })
       await indexStore(store)
-      const old = { ...other, append: (id: string, given: Append) => other.append(id, { ...given, terms: undefined as never }) } // oxfmt-ignore
+      const old = { ...other, append: (id: string, append: Append) => other.append(id, { ...append, terms: undefined as never }) } // oxfmt-ignore
       await (await openSession(old, 'a')).append(user('eta two'))
       await (await openSession(other, 'a')).append(user('eta three')) // by a handle that has not heard of the index
       expect(places((await searchStore(store, 'eta', { sort: 'time' })).hits)).toEqual(['a:2', 'a:1', 'a:0'])
@@ -115,7 +115,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       address.password = 'p'
       const reader = await postgresStore({ timeout: 600_000, connectionString: address.href, schema, connections: 2 })
       expect(await searchStore(reader, 'kappa')).toMatchObject({ indexed: true, hits: [{ session: 'a', position: 0 }] })
-      const old = { ...store, append: (id: string, given: Append) => store.append(id, { ...given, terms: undefined as never }) } // oxfmt-ignore
+      const old = { ...store, append: (id: string, append: Append) => store.append(id, { ...append, terms: undefined as never }) } // oxfmt-ignore
       await (await openSession(old, 'a')).append(user('kappa two'))
       expect(await searchStore(reader, 'kappa')).toMatchObject({ hits: [{ position: 0 }], behind: 1 })
       expect(await all(store, 'kappa')).toHaveLength(2)

@@ -272,7 +272,7 @@ describe('the search index of a store file', () => {
     // As an older version appends.
     const old = {
       ...other,
-      append: (id: string, given: Append) => other.append(id, { ...given, terms: undefined as never }),
+      append: (id: string, append: Append) => other.append(id, { ...append, terms: undefined as never }),
     }
     const session = await openSession(old, 'a')
     await session.append(user('eta two'))

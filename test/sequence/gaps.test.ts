@@ -14,9 +14,7 @@ import {
 
 const length = 30
 const ranges = fc.array(
-  fc
-    .tuple(fc.nat(length), fc.nat(length))
-    .map(([one, other]): Range => ({ from: Math.min(one, other), to: Math.max(one, other) })),
+  fc.tuple(fc.nat(length), fc.nat(length)).map(([a, b]): Range => ({ from: Math.min(a, b), to: Math.max(a, b) })),
   { maxLength: 4 },
 )
 

@@ -93,8 +93,8 @@ describe('a value that is not a store', () => {
     ['null', null, 'null'],
     ['a task that was not awaited', unopened, 'a task: await it'],
     ['a path', 'sessions.db', '"sessions.db"'],
-  ])('is refused by %s', (_name, given, found) => {
-    const bad = given as never
+  ])('is refused by %s', (_name, value, found) => {
+    const bad = value as never
     for (const call of [
       () => createSession(bad),
       () => openSession(bad, 's'),

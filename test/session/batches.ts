@@ -10,13 +10,13 @@ export const batchOf = (round: string, batch: number): readonly Message[] =>
 export const textOfWriter = (writer: string, number: number): Message => user(`${writer}:${number}`)
 
 /** What number `n` of a round does to a conversation: to one that is an array. */
-export const editOf = (round: string, n: number, said: readonly Message[]): readonly Message[] => {
+export const editOf = (round: string, n: number, messages: readonly Message[]): readonly Message[] => {
   const [first, second] = [user(`${round}/${n}/a`), user(`${round}/${n}/b`)]
   if (n % 60 === 59) return []
-  if (n % 5 === 2) return said.slice(0, -1)
-  if (n % 5 === 3) return [...said.slice(0, Math.floor(said.length * 0.75)), first]
-  if (n % 5 === 4) return said.slice(0, Math.floor(said.length * 0.9))
-  return [...said, first, second]
+  if (n % 5 === 2) return messages.slice(0, -1)
+  if (n % 5 === 3) return [...messages.slice(0, Math.floor(messages.length * 0.75)), first]
+  if (n % 5 === 4) return messages.slice(0, Math.floor(messages.length * 0.9))
+  return [...messages, first, second]
 }
 
 /** The same, to that of a session. */

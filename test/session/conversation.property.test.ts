@@ -107,14 +107,14 @@ const pick = fc.nat(1000)
 const steps: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.tuple(pick, messages).map(([which, given]): Step => async (world) => {
+    arbitrary: fc.tuple(pick, messages).map(([which, messages]): Step => async (world) => {
       const handle = chosen(world.handles, which)
       const model = modelOf(world, handle)
       const known = model.rows[handle.known] as Model['rows'][number]
-      if (known.len < now(model).len) await fault('SessionConflict', handle.session.append(given))
+      if (known.len < now(model).len) await fault('SessionConflict', handle.session.append(messages))
       else {
-        await ok(handle.session.append(given))
-        applyAppend(model, given)
+        await ok(handle.session.append(messages))
+        applyAppend(model, messages)
       }
       refreshHandle(model, handle)
     }),

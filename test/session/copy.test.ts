@@ -220,7 +220,7 @@ it.each([
 })
 
 describe('blocks named by receipts', () => {
-  const texts = ['tools', 'instructions'].map((said) => new TextEncoder().encode(said))
+  const texts = ['tools', 'instructions'].map((output) => new TextEncoder().encode(output))
   const recorded = async (from: Store) => {
     const session = await createSession(from, { id: 's' })
     await session.append(user('hello'))

@@ -35,7 +35,7 @@ const killed = (path: string, round: string, number: number, mode = 'append'): P
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
     })
     const acknowledged: number[] = []
-    let said = ''
+    let output = ''
     const killSoon = (within: number): void => void setTimeout(() => child.kill('SIGKILL'), Math.random() * within)
     // Most die while they write, however slow the machine is; some before their first append is acknowledged, and a few
     // before they have opened the session.
@@ -44,11 +44,11 @@ const killed = (path: string, round: string, number: number, mode = 'append'): P
       if (line !== 'ready') acknowledged.push(Number(line.split(' ')[1]))
       if (line === 'ready' ? number % oneEarlyIn === oneEarlyIn - 1 : acknowledged.length === 1) killSoon(40)
     })
-    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    child.stderr.on('data', (text: Buffer) => (output += text.toString()))
     child.on('close', (_code, signal) => {
       clearTimeout(early)
       if (signal === 'SIGKILL') resolve(acknowledged)
-      else reject(new Error(`the process ended by itself: ${said}`))
+      else reject(new Error(`the process ended by itself: ${output}`))
     })
   })
 
@@ -110,7 +110,7 @@ it(`${editKills} processes killed during pop, rewind, replace and clear: each wa
     const store = await ok(sqliteStore({ path }))
     await ok(createSession(store, { id: 's' }))
     await ok(store.close())
-    let said: readonly Message[] = []
+    let messages: readonly Message[] = []
     let record = 0
     for (let kill = number; kill < editKills; kill += lanes) {
       const round = `round ${kill}`
@@ -120,10 +120,11 @@ it(`${editKills} processes killed during pop, rewind, replace and clear: each wa
       await ok(verifySession(store, 's'))
       const found = JSON.stringify(session.conversation())
       let done = acknowledged.length
-      for (let n = 0; n < done; n++) said = editOf(round, n, said)
+      for (let n = 0; n < done; n++) messages = editOf(round, n, messages)
       // The last may have been done and not acknowledged; one that changes nothing leaves no trace.
-      while (JSON.stringify(said) !== found && done <= acknowledged.length) said = editOf(round, done++, said)
-      expect(JSON.stringify(said)).toBe(found)
+      while (JSON.stringify(messages) !== found && done <= acknowledged.length)
+        messages = editOf(round, done++, messages)
+      expect(JSON.stringify(messages)).toBe(found)
       expect(session.len).toBeGreaterThanOrEqual(record) // the record only grows
       record = session.len
       await ok(store.close())

@@ -33,7 +33,7 @@ import type { ActionReason } from '../../src/store/port/ledger-row.ts'
 
 export const because: ActionReason = { reason: 'asked to', by: 'ann' }
 
-export const asked: readonly Message[] = [
+export const messages: readonly Message[] = [
   user('My name is Grace Hopper, and I live in Arlington.'),
   assistant('I look it up.', toolCall('c1', 'find_person', '{"name":"Grace Hopper of Arlington"}')),
   toolResult('c1', 'Grace Hopper of Arlington: 12 Main Street'),
@@ -44,19 +44,19 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
   describe(`erased messages of a session in a ${name} store`, () => {
     it('keep their place, role, page kind, call ids and time', async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const session = await createSession(store, { id: 's', messages: messages, erasable: true })
       await session.note({ type: 'page', position: 0, kind: 'preference' })
       const before = { head: session.head(), times: timesIn(session), kinds: session.view().pages }
       const proofs = await Promise.all([0, 1, 2, 3].map((at) => proveEntry(store, 's', at)))
       const receipt = await eraseMessages(session, [0, 1, 2], because)
-      expect(session.view().at(0)).toEqual(asked[0]) // what was read stays
+      expect(session.view().at(0)).toEqual(messages[0]) // what was read stays
 
       const again = await openSession(store, 's')
       expect([...again.view()]).toEqual([
         { role: 'user', content: [{ type: 'erased' }] },
         { role: 'assistant', content: [{ type: 'erased' }, { type: 'erased', id: 'c1' }] },
         { role: 'tool', content: [{ type: 'erased', callId: 'c1' }] },
-        asked[3],
+        messages[3],
       ])
       expect(Object.isFrozen(again.view().at(0)?.content[0])).toBe(true)
       expect([again.head(), timesIn(again), [...again.view().pages]]).toEqual([
@@ -68,7 +68,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       expect(pending(again).calls).toEqual([])
       expect(settle(again.view())._tag).toBe('Right')
       for (const proof of proofs) expect(checkProof(proof, before.head)._tag).toBe('Right')
-      expect(orThrow(checkProof(await proveEntry(store, 's', 3), before.head)).message).toEqual(asked[3])
+      expect(orThrow(checkProof(await proveEntry(store, 's', 3), before.head)).message).toEqual(messages[3])
       await again.append(user('Thanks.'))
       expect(await verifySession(store, 's', { head: before.head })).toMatchObject({ len: 5, erased: [0, 1, 2] })
 
@@ -83,7 +83,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it('can only be proven to have existed and been erased', async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const session = await createSession(store, { id: 's', messages: messages, erasable: true })
       const { size } = (await updateLedger(store)).head
       const before = await proveEntry(store, 's', 1)
       expect(await proveErased(store, 's', 1)()).toMatchObject({ left: { _tag: 'BadProof' } })
@@ -118,7 +118,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('take along notes that repeat them, and no others', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
-      await session.append(asked.slice(0, 1))
+      await session.append(messages.slice(0, 1))
       await session.note({ type: 'tool_started', callId: 'c1', name: 'find_person', arguments: '{"name":"Grace"}' })
       await session.note({
         type: 'journal',
@@ -126,7 +126,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         results: [{ type: 'tool_result', callId: 'c1', content: [] }],
       })
       await session.note({ type: 'journal', step: 'one', said: [{ index: 0, text: 'I look' }] })
-      await session.append(asked.slice(1))
+      await session.append(messages.slice(1))
       await session.note({ type: 'journal', step: 'one', closed: true })
       await session.note({ type: 'application', namespace: 'app', content: { title: 'Grace Hopper of Arlington' } })
       await session.note({ type: 'application', namespace: 'app', content: { title: 'a person' } })
@@ -153,7 +153,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it("are erased in every session that shares them, with those sessions' own notes", async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked })
+      const session = await createSession(store, { id: 's', messages: messages })
       const fork = await forkSession(store, 's', { at: 4, id: 'fork' })
       await fork.note({ type: 'summary', from: 0, to: 4, text: 'Grace lives in Arlington.' })
       await forkSession(store, 's', { at: 1, id: 'early' })
@@ -434,7 +434,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it("are erased with the session's whole content if asked", async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const session = await createSession(store, { id: 's', messages: messages, erasable: true })
       await session.note({ type: 'pin', position: 0 })
       await session.note({ type: 'journal', step: 'open', said: [{ index: 0, text: 'I go on' }] })
       await session.note({ type: 'receipt', len: 4, contextDigest: 'ab'.repeat(32), model: 'm' })
@@ -454,7 +454,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it('erased as a whole name other rows with the texts of their notes', async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const session = await createSession(store, { id: 's', messages: messages, erasable: true })
       const content = { about: 'Grace lives in Arlington', model: 'a model of two notes' }
       await session.note({ type: 'application', namespace: 'app', content })
       await session.note({ type: 'application', namespace: 'app', content: { model: content.model } })
@@ -469,21 +469,21 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it('erased in a since removed log are still in the receipt', async () => {
       const store = await open()
-      await createSession(store, { id: 's', messages: asked })
+      await createSession(store, { id: 's', messages: messages })
       await forkSession(store, 's', { id: 'fork' })
       await eraseMessages(store, 's', [0], because)
       await store.remove('s')
       const receipt = await eraseMessages(store, 'fork', [0], because)
       expect(orThrow(checkErasure(receipt))).toMatchObject({ session: 's', rows: [{ row: 0 }], said: [{ by: 'ann' }] })
       // Another log of that id with the same rows is none of it.
-      await createSession(store, { id: 's', messages: asked })
+      await createSession(store, { id: 's', messages: messages })
       expect((await eraseMessages(store, 's', [1], because)).rows.map(({ row }) => row)).toEqual([1])
       await store.close()
     })
 
     it('are erased once: a repeated call returns the same receipt without a new ledger row', async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked })
+      const session = await createSession(store, { id: 's', messages: messages })
       await session.note({ type: 'summary', from: 0, to: 2, text: 'a summary' })
       const first = await eraseMessages(session, [1], because)
       const second = await eraseMessages(session, [1], { reason: 'another', by: 'bob' })
@@ -498,18 +498,18 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
     it('match a retry of their append', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's' })
-      const first = await session.append(asked[0] as never, { operation: 'op', expectedLen: 0 })
+      const first = await session.append(messages[0] as never, { operation: 'op', expectedLen: 0 })
       await eraseMessages(session, [0])
       const again = await openSession(store, 's')
-      expect(await again.append(asked[0] as never, { operation: 'op', expectedLen: 0 })).toEqual(first)
+      expect(await again.append(messages[0] as never, { operation: 'op', expectedLen: 0 })).toEqual(first)
       expect(again.len).toBe(1)
       await store.close()
     })
 
     it('can be erased concurrently', async () => {
       const store = await open()
-      await createSession(store, { id: 's', messages: asked })
-      await createSession(store, { id: 't', messages: asked })
+      await createSession(store, { id: 's', messages: messages })
+      await createSession(store, { id: 't', messages: messages })
       await Promise.all([
         eraseMessages(store, 's', [0, 1]),
         eraseMessages(store, 's', [1, 2]),
@@ -524,7 +524,7 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
 
     it('can be erased while the session grows', async () => {
       const store = await open()
-      const session = await createSession(store, { id: 's', messages: asked })
+      const session = await createSession(store, { id: 's', messages: messages })
       const growing = Promise.all(Array.from({ length: 20 }, async (_, index) => session.append(user(`and ${index}`))))
       await eraseMessages(store, 's', [0])
       await growing

@@ -35,7 +35,7 @@ import { afterEach, expect, it } from 'vitest'
 import { proofOf } from '../../src/session/erasing/receipt.ts'
 import { packBlocks } from '../../src/store/sqlite/packed.ts'
 import { untilFault } from '../../src/task/index.ts'
-import { asked, because, eraseCases } from './erase-cases.ts'
+import { messages, because, eraseCases } from './erase-cases.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -68,7 +68,7 @@ it('removing a fork during an erasure does not stop it', async () => {
     return found
   }
   const store = orThrow(storeOf({ ...driver, erasing: { ...erasing, sharing } }))
-  await createSession(store, { id: 's', messages: asked })
+  await createSession(store, { id: 's', messages: messages })
   await forkSession(store, 's', { id: 'fork', at: 2 })
   races = 0
   const receipt = await eraseMessages(store, 's', [0])
@@ -78,7 +78,7 @@ it('removing a fork during an erasure does not stop it', async () => {
 
 it('an erasure receipt has no proof of a later erasure, even in the same millisecond', async () => {
   const store = memoryStore({ now: () => 1000 })
-  const session = await createSession(store, { id: 's', messages: asked })
+  const session = await createSession(store, { id: 's', messages: messages })
   const first = await eraseMessages(session, [0], because)
   await eraseMessages(session, [1], because)
   const again = await eraseMessages(session, [0], because)
@@ -87,7 +87,7 @@ it('an erasure receipt has no proof of a later erasure, even in the same millise
 
 it('an erasure receipt is refused after any change', async () => {
   const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: asked })
+  const session = await createSession(store, { id: 's', messages: messages })
   await eraseMessages(session, [0], because)
   const receipt = await eraseMessages(session, [1, 2], because)
   type Draft = {
@@ -143,7 +143,7 @@ it.each([
 
 it('a ledger row of another type proves no erasure', async () => {
   const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: asked })
+  const session = await createSession(store, { id: 's', messages: messages })
   await updateLedger(store) // its row 0 says the head of the session
   const receipt = await eraseMessages(session, [1], because)
   const proof = await proveErased(store, 's', 1)
@@ -155,7 +155,7 @@ it('a ledger row of another type proves no erasure', async () => {
 
 it('an erasure in a copy proves nothing about the session: the head of its ledger is another one', async () => {
   const [store, mine] = [memoryStore(), memoryStore()]
-  const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+  const session = await createSession(store, { id: 's', messages: messages, erasable: true })
   const head = session.head()
   await eraseMessages(session, [2])
   const ledger = (await readLedger(store)).head
@@ -173,7 +173,7 @@ it('an erasure in a copy proves nothing about the session: the head of its ledge
 
 it('invalid receipts and proofs are reported as such, whatever is wrong', async () => {
   const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: asked })
+  const session = await createSession(store, { id: 's', messages: messages })
   const receipt = await eraseMessages(session, [1, 2], because)
   const proof = await proveErased(store, 's', 1)
   const shapes = [
@@ -213,7 +213,7 @@ it('invalid receipts and proofs are reported as such, whatever is wrong', async 
 
 it('erasing a result erases notes that know it only by call id', async () => {
   const store = memoryStore()
-  const session = await createSession(store, { id: 's', messages: asked })
+  const session = await createSession(store, { id: 's', messages: messages })
   await session.note({ type: 'journal', step: 'one', results: [{ type: 'tool_result', callId: 'c1', content: [] }] })
   await session.note({ type: 'journal', step: 'two', results: [{ type: 'tool_result', callId: 'c2', content: [] }] })
   for (const step of ['one', 'two']) await session.note({ type: 'journal', step, closed: true })
@@ -242,10 +242,10 @@ it('erasing a result erases an application note about its call, whatever the not
 
 it('erasing a message erases a note that has its text: as a whole from 4 characters on, and within another from 12', async () => {
   const left: string[][] = []
-  for (const said of ['tea', 'teas', 'elevenchars', 'twelve chars']) {
+  for (const output of ['tea', 'teas', 'elevenchars', 'twelve chars']) {
     const store = memoryStore()
-    const session = await createSession(store, { id: 's', messages: [user(said)] })
-    for (const content of [`they like ${said}`, { deep: [said] }, 'they like none'])
+    const session = await createSession(store, { id: 's', messages: [user(output)] })
+    for (const content of [`they like ${output}`, { deep: [output] }, 'they like none'])
       await session.note({ type: 'application', namespace: 'app', content })
     await eraseMessages(session, [0], because)
     const notes = [...(await openSession(store, 's')).notes()]
@@ -262,7 +262,7 @@ it('erasing a message erases a note that has its text: as a whole from 4 charact
 
 it('a damaged note in a fork does not stop an erasure', async () => {
   const store = memoryStore()
-  await createSession(store, { id: 's', messages: asked })
+  await createSession(store, { id: 's', messages: messages })
   const fork = await forkSession(store, 's', { id: 'fork' })
   await store.append('fork', { expected: fork.head(), rows: [{ kind: 'note', body: 'no note' }] })
   const receipt = await eraseMessages(store, 's', [0], because)
@@ -271,7 +271,7 @@ it('a damaged note in a fork does not stop an erasure', async () => {
 
 it('a receipt for messages erased in a fork names the session in the ledger', async () => {
   const store = memoryStore()
-  await createSession(store, { id: 's', messages: asked })
+  await createSession(store, { id: 's', messages: messages })
   await forkSession(store, 's', { id: 'fork' })
   await eraseMessages(store, 'fork', [0], because)
   const receipt = await eraseMessages(store, 's', [0], because)
@@ -377,7 +377,7 @@ it('an erased text that compaction compressed for a since removed session leaves
 
 it('a copy has the messages erased too, with the reason', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
-  const session = await createSession(from, { id: 's', messages: asked })
+  const session = await createSession(from, { id: 's', messages: messages })
   await session.note({ type: 'summary', from: 0, to: 2, text: 'a summary' })
   await eraseMessages(session, [0, 2], because)
   await copySession(from, to, 's')
@@ -387,10 +387,10 @@ it('a copy has the messages erased too, with the reason', async () => {
 
 it('a copy of a held session is held until released, also if sealed or encrypted', async () => {
   const [from, to] = [memoryStore(), memoryStore()]
-  await createSession(from, { id: 'plain', messages: asked })
-  await (await createSession(from, { id: 'sealed', messages: asked })).seal()
-  await createSession(withKeys(from, keyRing([newHostKey('one')])), { id: 'secret', messages: asked })
-  await createSession(from, { id: 'free', messages: asked })
+  await createSession(from, { id: 'plain', messages: messages })
+  await (await createSession(from, { id: 'sealed', messages: messages })).seal()
+  await createSession(withKeys(from, keyRing([newHostKey('one')])), { id: 'secret', messages: messages })
+  await createSession(from, { id: 'free', messages: messages })
   for (const id of ['plain', 'sealed', 'secret']) await holdSession(from, id, because)
   for (const id of ['plain', 'sealed', 'secret', 'free']) await copySession(from, to, id)
   for (const id of ['plain', 'sealed', 'secret', 'free']) await copySession(from, to, id)
@@ -407,7 +407,7 @@ it('a copy of a held session is held until released, also if sealed or encrypted
   await releaseSession(from, 'plain')
   await eraseMessages(from, 'plain', [0], because)
   expect(await copySession(from, to, 'plain')()).toMatchObject(refused) // nothing is erased there while it is held
-  expect((await openSession(to, 'plain')).view().at(0)).toEqual(asked[0])
+  expect((await openSession(to, 'plain')).view().at(0)).toEqual(messages[0])
   await releaseSession(to, 'plain')
   await copySession(from, to, 'plain')
   expect((await verifySession(to, 'plain')).erased).toEqual([0])

@@ -73,8 +73,8 @@ class Party {
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
     })
     this.#child = child
-    let said = ''
-    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    let output = ''
+    child.stderr.on('data', (text: Buffer) => (output += text.toString()))
     createInterface(child.stdout).on('line', (line) => {
       if (!line.startsWith('row ')) return
       this.lines.push(line)
@@ -83,7 +83,7 @@ class Party {
     child.on('close', (code, signal) => {
       if (code === 0 || this.#leaving) this.#settle()
       else if (signal === 'SIGKILL') this.#start()
-      else this.#settle(new Error(said))
+      else this.#settle(new Error(output))
     })
   }
 }

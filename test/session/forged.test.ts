@@ -114,7 +114,7 @@ describe('a store file', () => {
 
 it('a changed field of a row, a log or a block that a driver returns is refused or changes nothing that is sent', async () => {
   const driver = memoryDriver()
-  const storeFor = (one: StoreDriver): Store => orThrow(storeOf(one))
+  const storeFor = (storeDriver: StoreDriver): Store => orThrow(storeOf(storeDriver))
   await storeConversation(storeFor(driver))
   const before = await sentOf(storeFor(driver))
   const { logs } = await storeFor(driver).list({ limit: 10 })
@@ -128,7 +128,7 @@ it('a changed field of a row, a log or a block that a driver returns is refused 
       for (const [name, value] of Object.entries(row))
         for (const other of othersOf(
           value,
-          rows.map((one) => (one as unknown as Row)[name]),
+          rows.map((row) => (row as unknown as Row)[name]),
         )) {
           const forge =
             (one: StoreDriver['read']): StoreDriver['read'] =>
@@ -140,7 +140,7 @@ it('a changed field of a row, a log or a block that a driver returns is refused 
             }
           forgeries.push([
             `${id} ${row.position} ${name} ${String(other)}`,
-            (one) => ({ ...one, read: forge(one.read) }),
+            (storeDriver) => ({ ...storeDriver, read: forge(storeDriver.read) }),
           ])
         }
     for (const [name, value] of Object.entries(info))
@@ -151,7 +151,10 @@ it('a changed field of a row, a log or a block that a driver returns is refused 
             const found = await one(scope, log)
             return log !== id || found._tag === 'Left' ? found : { ...found, right: { ...found.right, [name]: other } }
           }
-        forgeries.push([`${id} ${name} ${String(other)}`, (one) => ({ ...one, info: forge(one.info) })])
+        forgeries.push([
+          `${id} ${name} ${String(other)}`,
+          (storeDriver) => ({ ...storeDriver, info: forge(storeDriver.info) }),
+        ])
       }
     for (const [what, forge] of forgeries) {
       const found = await sentOf(storeFor(forge(driver))).catch((error: unknown) => `refused: ${String(error)}`) // a driver of other types

@@ -202,13 +202,13 @@ describe('concurrent imports in one process', () => {
 
 it('redaction and erasure reach imported lines of unknown kinds', async () => {
   const secret = `sk-ant-api03-${'Ab1'.repeat(30)}`
-  const said = `my key is ${secret}`
+  const output = `my key is ${secret}`
   const at = (uuid: string, parentUuid: string | null) => ({ uuid, parentUuid, sessionId: 's', timestamp: 't' })
   const lines = [
-    { ...at('a', null), type: 'user', message: { role: 'user', content: said } },
-    { type: 'api-request-shape', shape: { messages: [said] } },
-    { type: 'api-request-blob', uuid: 'x', message: { role: 'user', content: said } },
-    { type: 'prompt_snapshot', text: said },
+    { ...at('a', null), type: 'user', message: { role: 'user', content: output } },
+    { type: 'api-request-shape', shape: { messages: [output] } },
+    { type: 'api-request-blob', uuid: 'x', message: { role: 'user', content: output } },
+    { type: 'prompt_snapshot', text: output },
     { ...at('b', 'a'), type: 'user', message: { role: 'user', content: 'and?' } },
   ]
   const read = readTranscript(lines.map((line) => JSON.stringify(line)).join('\n'))

@@ -150,7 +150,7 @@ it('random histories with random kinds keep them through random chains of border
       fc.boolean(),
       async (entries, marks, chain, inFile) => {
         const history = createHistory<Message>()
-        for (const [one, page] of entries) history.append(one, page)
+        for (const [message, page] of entries) history.append(message, page)
         const [messages, kinds] = [history.view().toArray(), entries.map(([, page]) => page)]
         const store = await freshStore(inFile)
         const session = await createSession(store, { from: history.view() })

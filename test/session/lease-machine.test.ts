@@ -20,11 +20,11 @@ const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 
 it('docs/run.md has the table of the states', () => {
   const page = readFileSync(new URL('../../docs/run.md', import.meta.url), 'utf8')
-  const told = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| `(\w+)`/gm)]
+  const output = [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| `(\w+)`/gm)]
     .map(([, from = '', to = '']) => `${from} ${to}`)
     .filter((move) => move.split(' ').every((name) => Object.hasOwn(leaseTable, name)))
   const moves = states.flatMap((from) => Object.values(leaseTable[from]).map(([to]) => `${from} ${to}`))
-  expect([...new Set(told)].toSorted()).toEqual([...new Set(moves)].toSorted())
+  expect([...new Set(output)].toSorted()).toEqual([...new Set(moves)].toSorted())
 })
 
 it('an unwanted claim in any state ends and releases a granted lease', () => {
@@ -58,16 +58,16 @@ it("a lease granted without notice belongs to nobody until it expires: the holde
   const renewed: number[] = []
   const store: Store = {
     ...inner,
-    lease: (id, given) =>
+    lease: (id, newLease) =>
       storeTask(async () => {
-        const answer = await inner.lease(id, given)()
+        const answer = await inner.lease(id, newLease)()
         if (!isFirst) return answer
         isFirst = false
         return left({ _tag: 'Io', operation: 'lease', cause: new Error('no answer'), outcome: 'unknown' } as const)
       }, 'lease'),
-    renew: (id, given) => {
-      renewed.push(given.number)
-      return inner.renew(id, given)
+    renew: (id, renewal) => {
+      renewed.push(renewal.number)
+      return inner.renew(id, renewal)
     },
   }
   const session = await createSession(store, { id: 's' })
@@ -117,10 +117,10 @@ it('a lease granted after the session closed is released', async () => {
   const { opened, open } = gate()
   let asked = (): void => undefined
   const asking = new Promise<void>((resolve) => (asked = resolve))
-  const lease: Store['lease'] = (id, given) =>
+  const lease: Store['lease'] = (id, newLease) =>
     (async () => {
       asked()
-      const answer = await inner.lease(id, given)()
+      const answer = await inner.lease(id, newLease)()
       await opened
       return answer
     }) as never
@@ -136,10 +136,10 @@ it('a lease granted after the session closed is released', async () => {
 
 it('a claim waiting for another holder ends when the session closes', async () => {
   const store = memoryStore()
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
-  await one.lease({ holder: 'one' })
-  const waiting = fault('SessionClosed', other.lease({ holder: 'other', wait: Infinity }))
-  await other.close()
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  await a.lease({ holder: 'one' })
+  const waiting = fault('SessionClosed', b.lease({ holder: 'other', wait: Infinity }))
+  await b.close()
   await waiting
-  await one.append(user('goes on'))
+  await a.append(user('goes on'))
 })

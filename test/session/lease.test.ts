@@ -269,8 +269,8 @@ const contest = async (path: string, each: number, disturbances: number): Promis
             env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
           },
         )
-        let said = ''
-        child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+        let output = ''
+        child.stderr.on('data', (text: Buffer) => (output += text.toString()))
         createInterface(child.stdout).on('line', (line) => {
           const [what, ...rest] = line.split(' ')
           if (what === 'ack') acknowledged.add(rest.join(' '))
@@ -292,7 +292,7 @@ const contest = async (path: string, each: number, disturbances: number): Promis
         child.on('close', (code, signal) => {
           if (code === 0) resolve()
           else if (signal === 'SIGKILL') start(turns - done)
-          else reject(new Error(`${name}: ${said}`))
+          else reject(new Error(`${name}: ${output}`))
         })
       }
       start(each)
@@ -304,7 +304,7 @@ const contest = async (path: string, each: number, disturbances: number): Promis
   expect(new Set(texts).size).toBe(texts.length)
   for (const text of acknowledged) expect(texts).toContain(text)
   const numbers = texts.map((text) => Number(text.split(' ')[0]))
-  expect(numbers).toEqual(numbers.toSorted((one, other) => one - other)) // whoever came later had the greater number
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b)) // whoever came later had the greater number
   const holders = new Map<number, string>()
   for (const text of texts) {
     const [number, name = ''] = text.split(' ')

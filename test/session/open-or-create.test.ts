@@ -99,8 +99,8 @@ describe('openOrCreateSession', () => {
       }),
     )
     for (const { stdin } of processes) stdin.write('go')
-    const [one, other] = await Promise.all(outputs.map(async (read) => (await read()).join('')))
-    expect(one?.split(' ').length).toBe(51)
-    expect(other).toBe(one)
+    const [a, b] = await Promise.all(outputs.map(async (read) => (await read()).join('')))
+    expect(a?.split(' ').length).toBe(51)
+    expect(b).toBe(a)
   })
 })

@@ -55,9 +55,7 @@ const planted = (secret: string, isWhole: boolean): fc.Arbitrary<Json> => {
       { maxDepth: 4, withCrossShrink: true },
       fc.constant<Json>(isWhole ? secret : `about ${secret} and others`),
       plain.map((value): Json => ({ [isWhole ? secret : `about ${secret}`]: value })),
-      fc
-        .tuple(name, tie('json'), name, plain)
-        .map(([one, inner, other, value]): Json => ({ [other]: value, [one]: inner })),
+      fc.tuple(name, tie('json'), name, plain).map(([a, inner, b, value]): Json => ({ [b]: value, [a]: inner })),
       fc.tuple(plain, tie('json')).map(([value, inner]): Json => [value, inner]),
       tie('json').map((inner): Json => JSON.stringify(inner)),
     ),

@@ -263,10 +263,10 @@ describe('a polluted Object.prototype', () => {
 
 /** What was expected and found at the first place that differs, from shortly before the difference on. */
 const firstDifference = (expected: string, found: string): unknown => {
-  const [one, other] = [JSON.parse(expected), JSON.parse(found)] as [unknown[], unknown[]]
-  const at = one.findIndex((item, index) => JSON.stringify(item) !== JSON.stringify(other[index]))
+  const [a, b] = [JSON.parse(expected), JSON.parse(found)] as [unknown[], unknown[]]
+  const at = a.findIndex((item, index) => JSON.stringify(item) !== JSON.stringify(b[index]))
   if (at === -1) return [undefined, undefined]
-  const [wanted, given] = [JSON.stringify(one[at]), JSON.stringify(other[at]) ?? '']
+  const [wanted, given] = [JSON.stringify(a[at]), JSON.stringify(b[at]) ?? '']
   let same = 0
   while (same < wanted.length && wanted[same] === given[same]) same++
   return [wanted, given].map((text) => `${at + 1}: ${text.slice(Math.max(0, same - 60), same + 140)}`)

@@ -53,14 +53,14 @@ const writer = (args: readonly string[], onLine: (line: string) => void = () => 
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
   const lines: string[] = []
-  let said = ''
+  let output = ''
   createInterface(child.stdout).on('line', (line) => {
     lines.push(line)
     onLine(line)
   })
-  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+  child.stderr.on('data', (text: Buffer) => (output += text.toString()))
   const ended = new Promise<NodeJS.Signals | null>((resolve, reject) => {
-    child.on('close', (code, signal) => (code === 0 || signal !== null ? resolve(signal) : reject(new Error(said))))
+    child.on('close', (code, signal) => (code === 0 || signal !== null ? resolve(signal) : reject(new Error(output))))
   })
   return { lines, kill: () => void child.kill('SIGKILL'), ended }
 }
@@ -207,13 +207,14 @@ describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres),
     const id = 'described'
     const session = await ok(createSession(store, { id, metadata: { count: 0 }, messages: [user('a')] }))
     const other = await ok(openSession(store, id))
-    const add = (one: Session) => ok(one.update((metadata) => void (metadata['count'] = Number(metadata['count']) + 1)))
+    const add = (store: Session) =>
+      ok(store.update((metadata) => void (metadata['count'] = Number(metadata['count']) + 1)))
     await Promise.all([add(session), add(other), add(session), add(other)])
     await ok(session.refresh())
     const counts = [0, 0, 1, 2, 3, 4]
     const read = await ok(openSession(store, id))
-    for (const one of [session, read])
-      expect(counts.map((_, size) => one.at({ size })?.metadata['count'])).toEqual(counts)
+    for (const line of [session, read])
+      expect(counts.map((_, size) => line.at({ size })?.metadata['count'])).toEqual(counts)
     expect((await ok(describeSession(store, id))).metadata).toEqual({ count: 4 })
     const { sessions } = await ok(listSessions(store, { where: { count: 4 } }))
     expect(sessions.map((found) => found.id)).toEqual([id])

@@ -66,24 +66,24 @@ const pick = fc.nat(1000)
 const modelOf = (world: World, id: string): Model => world.models.get(id) as Model
 const chosen = <T>(list: readonly T[], index: number): T => list[index % list.length] as T
 
-const added = (model: Model, given: readonly Message[], page: PageKind | undefined): void => {
-  for (const one of given) {
-    model.messages.push(one)
-    model.pages.push(page ?? classify(one))
+const added = (model: Model, messages: readonly Message[], page: PageKind | undefined): void => {
+  for (const message of messages) {
+    model.messages.push(message)
+    model.pages.push(page ?? classify(message))
   }
 }
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(pick, messages, page).map(([which, given, page]): Step => async (world) => {
+  fc.tuple(pick, messages, page).map(([which, messages, page]): Step => async (world) => {
     const handle = chosen(world.handles, which)
     const model = modelOf(world, handle.session.id)
-    const task = handle.session.append(given, page === undefined ? {} : { page })
+    const task = handle.session.append(messages, page === undefined ? {} : { page })
     if (handle.known < model.messages.length) {
       const late = await fault('SessionConflict', task)
       expect(late.missed.toArray()).toEqual(model.messages.slice(handle.known))
     } else {
       expect(await ok(task)).toMatchObject({ from: handle.known })
-      added(model, given, page)
+      added(model, messages, page)
     }
     handle.known = model.messages.length
     model.heads.push(handle.session.head())
@@ -97,19 +97,19 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     if (!late) for (const batch of batches) added(model, batch, undefined)
     handle.known = model.messages.length
   }),
-  fc.tuple(pick, messages, fc.constantFrom('o1', 'o2')).map(([which, given, operation]): Step => async (world) => {
+  fc.tuple(pick, messages, fc.constantFrom('o1', 'o2')).map(([which, messages, operation]): Step => async (world) => {
     const handle = chosen(world.handles, which)
     const model = modelOf(world, handle.session.id)
     const before = model.operations.get(operation)
-    const task = handle.session.append(given, { operation })
-    if (before !== undefined && JSON.stringify(before.messages) === JSON.stringify(given))
-      expect(await ok(task)).toMatchObject({ from: before.from, to: before.from + given.length })
+    const task = handle.session.append(messages, { operation })
+    if (before !== undefined && JSON.stringify(before.messages) === JSON.stringify(messages))
+      expect(await ok(task)).toMatchObject({ from: before.from, to: before.from + messages.length })
     else if (before !== undefined) await fault('OperationMismatch', task)
     else if (handle.known < model.messages.length) await fault('SessionConflict', task)
     else {
-      model.operations.set(operation, { from: handle.known, messages: given })
+      model.operations.set(operation, { from: handle.known, messages: messages })
       await ok(task)
-      added(model, given, undefined)
+      added(model, messages, undefined)
     }
     handle.known = model.messages.length
   }),

@@ -125,15 +125,15 @@ it.each([...Object.entries(openers), ['memory with a ledger', () => withLedger(m
 it.each(Object.entries(openers))('in %s, a signal ends calls with many blocks', async (_, open) => {
   const blocks = Array.from({ length: 600 }, (__, index) => new TextEncoder().encode(`block ${index}`))
   const store = open()
-  const endsLater = async (run: (one: Store) => () => Promise<Outcome>): Promise<void> => {
+  const endsLater = async (run: (store: Store) => () => Promise<Outcome>): Promise<void> => {
     for (const looks of [0, 1])
       expect(await run(withSignal(store, abortedAfter(looks)))()).toMatchObject({ left: { _tag: 'Cancelled' } })
   }
-  await endsLater((one) => one.putBlocks(blocks))
+  await endsLater((store) => store.putBlocks(blocks))
   const ids = await withSignal(store, abortedAfter(Infinity)).putBlocks(blocks)
   expect(ids).toEqual(await store.putBlocks(blocks))
-  await endsLater((one) => one.getBlocks(ids))
-  await endsLater((one) => one.hasBlocks(ids))
+  await endsLater((store) => store.getBlocks(ids))
+  await endsLater((store) => store.hasBlocks(ids))
   const one = withSignal(store, abortedAfter(Infinity))
   expect(await one.getBlocks(ids)).toEqual(blocks)
   expect(await one.hasBlocks(ids)).toEqual(ids.map(() => true))
@@ -154,8 +154,8 @@ it('a store with a signal ends functions that have no option for one', async () 
   const store = memoryStore()
   await withSession(store)
   const operations = {
-    readRange: (one: Store) => readRange(one, 's'),
-    verifyLog: (one: Store) => verifyLog(one, 's'),
+    readRange: (store: Store) => readRange(store, 's'),
+    verifyLog: (store: Store) => verifyLog(store, 's'),
     listSessions: (one: Store) => listSessions(one),
     searchStore: (one: Store) => searchStore(one, 'message'),
     check: (one: Store) => one.check(),

@@ -86,7 +86,7 @@ const start = (path: string, writer: string, acknowledged: Acknowledged): Child 
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
   })
-  let said = ''
+  let output = ''
   let began: (value?: unknown) => void
   const acknowledging = new Promise((resolve) => (began = resolve))
   createInterface(child.stdout).on('line', (line) => {
@@ -95,12 +95,12 @@ const start = (path: string, writer: string, acknowledged: Acknowledged): Child 
     acknowledged.set(writer, number)
     began()
   })
-  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+  child.stderr.on('data', (text: Buffer) => (output += text.toString()))
   const closed = new Promise<NodeJS.Signals | null>((resolve) => child.on('close', (_code, signal) => resolve(signal)))
   void closed.then(() => began())
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL')
-    if ((await closed) !== 'SIGKILL') throw new Error(`${writer} ended by itself: ${said}`)
+    if ((await closed) !== 'SIGKILL') throw new Error(`${writer} ended by itself: ${output}`)
   }
   return { writer, acknowledging, kill, freeze: (still) => void child.kill(still ? 'SIGSTOP' : 'SIGCONT') }
 }

@@ -206,7 +206,7 @@ describe('a session with an altered row', () => {
 describe('referenced blocks', () => {
   it('are referenced by path, id and kind only', () => {
     const block = { path: ['content', 0, 'text'], id: 'a'.repeat(64), as: 'utf8', key: 'k' }
-    const bodyWith = (given: unknown): string => `{"page":"plan","blocks":[${JSON.stringify(given)}],"message":{}}`
+    const bodyWith = (value: unknown): string => `{"page":"plan","blocks":[${JSON.stringify(value)}],"message":{}}`
     expect(isLeft(decodeRow(bodyWith(block)))).toBe(false)
     for (const wrong of [
       { ...block, path: {} },

@@ -193,8 +193,8 @@ describe('an invalid row by another writer', () => {
     await ok(session.append(user('on')))
     let asked = 0
     const model = scriptedModel([() => (asked++, assistant('answer'))])
-    const turned = await turn(session, 'and now?', { model }).result()()
-    expect([turned, asked]).toMatchObject([{ left: damage('role') }, 0])
+    const result = await turn(session, 'and now?', { model }).result()()
+    expect([result, asked]).toMatchObject([{ left: damage('role') }, 0])
   })
   it('is the fault of the queued call that reads it, and the session continues', async () => {
     const store = await made(noMessage, 300)

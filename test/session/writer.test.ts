@@ -292,8 +292,8 @@ describe('a custom store', () => {
     const session = await createSession(memory, { id: 's', messages: [user('a')] })
     let reports = 1
     const diverged = left({ _tag: 'Diverged', id: 's', expected: session.head(), actual: session.head() } as const)
-    const append: Store['append'] = (id, given) =>
-      storeTask(async () => (reports-- > 0 ? diverged : memory.append(id, given)()), 'store.append') as never
+    const append: Store['append'] = (id, append) =>
+      storeTask(async () => (reports-- > 0 ? diverged : memory.append(id, append)()), 'store.append') as never
     const other = await openSession({ ...memory, append }, 's')
     for (let call = 0; call < 2; call++) await fault('Diverged', other.append(user('b')))
     expect(texts(await openSession(memory, 's'))).toEqual(['a'])
@@ -323,7 +323,7 @@ describe('a custom store', () => {
       const session = await createSession({ ...memory, info, nodes }, { id: 's', messages: [user('a'), user('b')] })
       const expected = session.head()
       memory = memoryStore()
-      const other = await createSession(memory, { id: 's', messages: others.map((said) => user(said)) })
+      const other = await createSession(memory, { id: 's', messages: others.map((output) => user(output)) })
       expect(await fault('Diverged', session.refresh())).toEqual({ _tag: 'Diverged', id: 's', expected, actual: other.head() }) // oxfmt-ignore
       expect(texts(session)).toEqual(['a', 'b'])
     }

@@ -30,14 +30,14 @@ const write = (path: string, name: string): Promise<readonly string[]> =>
       },
     )
     let out = ''
-    let said = ''
+    let output = ''
     child.stdout.on('data', (text: Buffer) => {
       out += text.toString()
       if (!ready.has(child) && ready.add(child).size === names.length) for (const writer of ready) writer.stdin.end()
     })
-    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    child.stderr.on('data', (text: Buffer) => (output += text.toString()))
     child.on('close', (code) =>
-      code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(said)),
+      code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(output)),
     )
   })
 

@@ -42,9 +42,9 @@ const { exec, prepare } = DatabaseSync.prototype
 DatabaseSync.prototype.exec = function (text) {
   return runStep(this, text, () => exec.call(this, text))
 }
-DatabaseSync.prototype.prepare = function (...given) {
+DatabaseSync.prototype.prepare = function (...options) {
   if (!owners.has(this)) owners.set(this, opening)
-  const statement = prepare.apply(this, given)
+  const statement = prepare.apply(this, options)
   databases.set(statement, this)
   return statement
 }

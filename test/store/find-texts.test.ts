@@ -10,7 +10,7 @@ it('bytes contain a text exactly if their text does', () => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: 8 }), fc.array(text, { maxLength: 5 }), (texts, pieces) => {
       const whole = pieces.join('')
-      const isIn = texts.some((one) => whole.includes(one))
+      const isIn = texts.some((text) => whole.includes(text))
       expect(byteFinderOf(texts)(new TextEncoder().encode(whole))).toBe(isIn)
     }),
     { numRuns: rounds(1000, 50_000) },
@@ -27,7 +27,7 @@ it('texts that begin alike, short ones and those within each other are found as 
   fc.assert(
     fc.property(fc.array(text, { minLength: 5, maxLength: 40 }), fc.array(text, { maxLength: 6 }), (texts, pieces) => {
       const whole = pieces.join('')
-      const found = texts.filter((one) => one !== '')
+      const found = texts.filter((text) => text !== '')
       const isIn = found.some((one) => whole.includes(one))
       expect(finderOf(found)(whole)).toBe(isIn)
       if (found.length > 0) expect(byteFinderOf(found)(new TextEncoder().encode(whole))).toBe(isIn)

@@ -141,7 +141,7 @@ it.each([
   [{ limit: 1001 }, 1000],
 ])('a search of the index with %j asks for %d rows', async (query, limit) => {
   let asked: unknown
-  const index = { find: async (_: string, given: unknown) => ((asked = given), right(undefined)) } as never
+  const index = { find: async (_: string, value: unknown) => ((asked = value), right(undefined)) } as never
   const store = orThrow(storeOf({ ...memoryDriver(), index }))
   await ok((store.index as never as { find: (query: object) => Task }).find(query) as never)
   expect(asked).toEqual({ limit })
@@ -338,31 +338,31 @@ it('a log is watched once while it is followed, and no longer', async () => {
 
 it('signals are sent to those who wait for a key or for all, until none is left', () => {
   const signals = new Signals()
-  const heard: string[] = []
-  const stops = ['a', 'a', 'b'].map((key, index) => signals.add(key, () => void heard.push(`${key}${index}`)))
+  const output: string[] = []
+  const stops = ['a', 'a', 'b'].map((key, index) => signals.add(key, () => void output.push(`${key}${index}`)))
   expect(signals.empty).toBe(false)
   signals.send('a')
-  expect(heard.splice(0)).toEqual(['a0', 'a1'])
+  expect(output.splice(0)).toEqual(['a0', 'a1'])
   signals.send()
-  expect(heard.splice(0)).toEqual(['a0', 'a1', 'b2'])
+  expect(output.splice(0)).toEqual(['a0', 'a1', 'b2'])
   stops[0]?.()
   stops[0]?.()
   signals.send('a')
-  expect([heard.splice(0), signals.empty]).toEqual([['a1'], false])
+  expect([output.splice(0), signals.empty]).toEqual([['a1'], false])
   for (const stop of stops) stop()
   expect(signals.empty).toBe(true)
   signals.send('a')
   signals.send()
-  expect(heard).toEqual([])
+  expect(output).toEqual([])
 })
 
 it('two stores of one driver have the same blocks, in the same scope', () => {
   const driver = memoryDriver()
-  const [one, other] = [orThrow(storeOf(driver)), orThrow(storeOf(driver))]
-  expect(sameBlocks(one, other)).toBe(true)
-  expect(sameBlocks(one, orThrow(one.scoped('default')))).toBe(true)
-  expect(sameBlocks(one, orThrow(one.scoped('other')))).toBe(false)
-  expect(sameBlocks(one, orThrow(storeOf(memoryDriver())))).toBe(false)
+  const [a, b] = [orThrow(storeOf(driver)), orThrow(storeOf(driver))]
+  expect(sameBlocks(a, b)).toBe(true)
+  expect(sameBlocks(a, orThrow(a.scoped('default')))).toBe(true)
+  expect(sameBlocks(a, orThrow(a.scoped('other')))).toBe(false)
+  expect(sameBlocks(a, orThrow(storeOf(memoryDriver())))).toBe(false)
 })
 
 it('a row of a ledger that a newer version wrote is skipped', async () => {

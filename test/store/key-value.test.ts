@@ -243,9 +243,9 @@ describe('a cache of blocks', () => {
       block?.fill(0) // the caller's own
     }
     // Nor is it changed with the bytes that were written through it.
-    const given = Buffer.from(bytes(10, 2))
-    const stored = cached.putBlocks([given])
-    given.fill(0)
+    const buffer = Buffer.from(bytes(10, 2))
+    const stored = cached.putBlocks([buffer])
+    buffer.fill(0)
     const written = await stored()
     expect(await cached.getBlocks(isRight(written) ? written.right : [])()).toMatchObject({ right: [bytes(10, 2)] })
   })

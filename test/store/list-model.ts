@@ -62,12 +62,12 @@ const sorted = async (
 ): Promise<readonly LogInfo[]> => {
   const infos = await Promise.all([...created.keys()].filter((id) => id !== '').map(async (id) => await store.info(id)))
   const age = ({ id }: LogInfo): number => created.get(id) as number
-  const compare: { readonly [By in NonNullable<ListQuery['by']>]: (one: LogInfo, other: LogInfo) => number } = {
-    created: (one, other) => age(other) - age(one),
-    appended: (one, other) => other.appended - one.appended || age(other) - age(one),
-    entries: (one, other) => other.entries - one.entries || age(other) - age(one),
-    tokens: (one, other) => other.tokens - one.tokens || age(other) - age(one),
-    id: (one, other) => Buffer.compare(bytes(one.id), bytes(other.id)),
+  const compare: { readonly [By in NonNullable<ListQuery['by']>]: (a: LogInfo, b: LogInfo) => number } = {
+    created: (a, b) => age(b) - age(a),
+    appended: (a, b) => b.appended - a.appended || age(b) - age(a),
+    entries: (a, b) => b.entries - a.entries || age(b) - age(a),
+    tokens: (a, b) => b.tokens - a.tokens || age(b) - age(a),
+    id: (a, b) => Buffer.compare(bytes(a.id), bytes(b.id)),
   }
   return infos.filter(({ meta }) => where === undefined || meta['kind'] === where['kind']).toSorted(compare[by])
 }

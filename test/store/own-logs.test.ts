@@ -206,8 +206,8 @@ describe('the ledger of a scope', () => {
   it('has rows that are read as they were written, and names what is wrong with any other', () => {
     for (const row of rows) expect(readLedgerRow({ position: 0, body: ledgerRow(row, 7).body })).toEqual(right(row))
     const why = (body: string): string | undefined => {
-      const said = readLedgerRow({ position: 4, body })
-      return isLeft(said) ? said.left.reason : said.right?.type
+      const result = readLedgerRow({ position: 4, body })
+      return isLeft(result) ? result.left.reason : result.right?.type
     }
     const changed = (row: LedgerRow, change: object): string | undefined =>
       why(JSON.stringify({ ...(JSON.parse(ledgerRow(row, 7).body) as object), ...change }))

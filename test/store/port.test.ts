@@ -232,7 +232,7 @@ it('a text is found among many at once as one by one', () => {
   fc.assert(
     fc.property(fc.array(text, { maxLength: fewTexts + 4 }), fc.array(text, { maxLength: 5 }), (texts, pieces) => {
       const whole = pieces.join('')
-      expect(finderOf(texts)(whole)).toBe(texts.some((one) => whole.includes(one)))
+      expect(finderOf(texts)(whole)).toBe(texts.some((text) => whole.includes(text)))
     }),
     { numRuns: rounds(2000, 50_000) },
   )

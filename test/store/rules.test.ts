@@ -167,21 +167,21 @@ it('a repeated operation has the answer of the first one if its rows have the sa
     repeated,
   )
   const mismatch = left({ _tag: 'OperationMismatch', id: 's', ...past })
-  const [one, two] = rows as [CheckedRow, CheckedRow]
+  const [checkedRow, two] = rows as [CheckedRow, CheckedRow]
   for (const given of [
-    [one],
-    [two, one],
-    [one, two, two],
-    [one, { ...two, body: 'x' }],
-    [one, { ...two, kind: 'entry' as const }],
+    [checkedRow],
+    [two, checkedRow],
+    [checkedRow, two, two],
+    [checkedRow, { ...two, body: 'x' }],
+    [checkedRow, { ...two, kind: 'entry' as const }],
     [],
   ])
     // oxfmt-ignore
     expect(repeatedAppend('s', past, given, stored)).toEqual(mismatch)
   // The text of an erased row is not known any more, its kind is.
   const erased = [stored[0], { ...stored[1], body: 'stub', erased: 'ab' }] as never
-  expect(repeatedAppend('s', past, [one, { ...two, body: 'x' }], erased)).toEqual(repeated)
-  expect(repeatedAppend('s', past, [one, { ...two, kind: 'entry' }], erased)).toEqual(mismatch)
+  expect(repeatedAppend('s', past, [checkedRow, { ...two, body: 'x' }], erased)).toEqual(repeated)
+  expect(repeatedAppend('s', past, [checkedRow, { ...two, kind: 'entry' }], erased)).toEqual(mismatch)
 })
 
 it('the blocks that a store must have are those that rows name and do not bring', () => {
@@ -218,10 +218,10 @@ it.each([
   [[['a', 3], ['b', 7]], [['a', 3], ['b', 9]], 7], // oxfmt-ignore
   [[['a', 3], ['b', 7]], [['a', 3]], 3], // oxfmt-ignore
   [[['a', 3], ['b', 7]], [['a', 4], ['b', 7]], 3], // oxfmt-ignore
-] as const)('logs with the segments %j and %j share %d rows', (one, other, rows) => {
+] as const)('logs with the segments %j and %j share %d rows', (a, b, rows) => {
   const of = (segments: readonly (readonly [string, number])[]) => segments.map(([segment, to]) => ({ segment, to }))
-  expect(sharedRows(of(one), of(other))).toBe(rows)
-  expect(sharedRows(of(other), of(one))).toBe(rows)
+  expect(sharedRows(of(a), of(b))).toBe(rows)
+  expect(sharedRows(of(b), of(a))).toBe(rows)
 })
 
 it('a row that is not the one to be erased is damage, and rows that a removal left are an unknown end', () => {

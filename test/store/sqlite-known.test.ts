@@ -129,9 +129,9 @@ it('a log is known no longer after a thousand others, and logs of one id in two 
     vi.restoreAllMocks()
   }
   const scoped = await Promise.all(['a', 'b'].map((scope) => sqliteStore({ path, durability: 'os', scope })))
-  for (const [which, one] of scoped.entries()) {
-    const { head } = await one.create({ id: 'log', rows: [row('a')], encrypt: false })
-    await append(one, (await append(one, head, `${which}`)) as Head, 'c')
+  for (const [which, store] of scoped.entries()) {
+    const { head } = await store.create({ id: 'log', rows: [row('a')], encrypt: false })
+    await append(store, (await append(store, head, `${which}`)) as Head, 'c')
   }
   expect(await Promise.all(scoped.map(bodies))).toEqual(['a0c', 'a1c'])
   for (const one of [store, ...scoped]) await one.close()

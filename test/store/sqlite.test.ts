@@ -108,7 +108,7 @@ it('network file systems are told by their type on Linux, and no other file syst
     networkFileSystem('/mnt/s.db', (asked) => (asked === '/mnt' ? type : 0))
   const isLinux = process.platform === 'linux'
   for (const [name, type] of Object.entries(typesOf))
-    for (const given of [type, type | 0]) expect(nameOf(given)).toBe(isLinux ? name : undefined) // also as a signed number
+    for (const append of [type, type | 0]) expect(nameOf(append)).toBe(isLinux ? name : undefined) // also as a signed number
   for (const local of [0xef53, 0x01021994, 0x58465342, 0x9123683e, 0x65735546]) expect(nameOf(local)).toBeUndefined()
   const gone = (): never => {
     throw new Error('gone')
@@ -229,14 +229,14 @@ describe('a SQLite store', () => {
     const made = mkdtempSync(join(folder, 'made-'))
     const workerData = { folder: made, rounds: files, threads, gate: new Int32Array(new SharedArrayBuffer(8)) }
     const told: unknown[] = []
-    const one = (): Promise<void> =>
+    const store = (): Promise<void> =>
       new Promise((resolve, reject) => {
         const worker = new Worker(program('test/store/creator-thread.ts'), { workerData })
         worker.on('message', (message) => told.push(message))
         worker.on('error', reject)
         worker.on('exit', () => resolve())
       })
-    await Promise.all(Array.from({ length: threads }, one))
+    await Promise.all(Array.from({ length: threads }, store))
     expect(told).toEqual(Array.from({ length: files * threads }, () => 'opened'))
   })
 
@@ -713,14 +713,14 @@ describe('a SQLite store', () => {
 
 /** What is told of a store that can't be written to, what can be read of it, whether it checks, and what a write says. */
 const asked = async (path: string): Promise<readonly string[]> => {
-  const told: string[] = []
-  const opened = await sqliteStore({ path, onNotice: ({ _tag }) => void told.push(_tag) })()
+  const output: string[] = []
+  const opened = await sqliteStore({ path, onNotice: ({ _tag }) => void output.push(_tag) })()
   if (isLeft(opened)) return [opened.left._tag]
   const rows = await done(opened.right.read('log'))
   const findings = await done(opened.right.check())
   const write = await outcomeText(opened.right.create({ id: 'other', encrypt: false }))
   await done(opened.right.close())
-  return [...told, ...rows.map(({ body }) => body), findings.length === 0 ? 'sound' : JSON.stringify(findings), write]
+  return [...output, ...rows.map(({ body }) => body), findings.length === 0 ? 'sound' : JSON.stringify(findings), write]
 }
 
 /** The same, asked by somebody without rights. */

@@ -33,5 +33,5 @@ it('a zeroed page makes nodes and rows report the same damaged position', async 
 })
 
 /** Where a log is damaged; else the kind of the fault, or nothing. */
-const placeIn = (given: Either<{ readonly _tag: string; readonly position?: number }, unknown>): unknown =>
-  isLeft(given) ? (given.left.position ?? given.left._tag) : undefined
+const placeIn = (result: Either<{ readonly _tag: string; readonly position?: number }, unknown>): unknown =>
+  isLeft(result) ? (result.left.position ?? result.left._tag) : undefined

@@ -52,10 +52,10 @@ it('the list has every public function that returns a task', () => {
   const found = new Set<string>()
   for (const { folder } of packages)
     for (const file of globSync('src/**/*.ts', { cwd: folder }))
-      for (const [, one, other, signature = ''] of readFileSync(join(folder, file), 'utf8').matchAll(
+      for (const [, a, b, signature = ''] of readFileSync(join(folder, file), 'utf8').matchAll(
         /^export (?:const (\w+) = (?=\()|function (\w+)(?=[<(]))(.*?)(?:=>|\{\n|\n(?=export|\/\*\*))/gms,
       )) {
-        const name = one ?? other ?? ''
+        const name = a ?? b ?? ''
         if (values.has(name) && /\):\s*Task</.test(signature)) found.add(name)
       }
   expect(found.size).toBeGreaterThan(50)

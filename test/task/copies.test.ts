@@ -398,7 +398,7 @@ const plain = (answer: unknown): unknown => {
 
 const outcome = async (
   { given, call, before }: Case,
-  after: (given: unknown) => void,
+  after: (value: unknown) => void,
   made: () => Store,
   look: (store: Store) => Promise<unknown>,
 ): Promise<unknown> => {

@@ -193,12 +193,12 @@ describe('the account of any counts', () => {
   it('is made of counts that can be true: negative, broken and contradicting ones count as far as they can', () => {
     const odd = { input: -5, output: Number.NaN, cacheRead: 7, cacheWrite: 1e300 }
     const contradicting = { input: 10, output: 1, cacheRead: 50, cacheWrite: 50, cacheWriteHour: 90 }
-    const [one, other] = explainCalls([
+    const [a, b] = explainCalls([
       { model: 'gpt-5', usage: odd },
       { model: 'gpt-5', usage: contradicting },
     ])
-    expect(one?.parts).toEqual([])
-    expect(other?.parts.map(({ cause, tokens }) => [cause, tokens])).toEqual([
+    expect(a?.parts).toEqual([])
+    expect(b?.parts.map(({ cause, tokens }) => [cause, tokens])).toEqual([
       ['read', 10],
       ['answer', 1],
     ])

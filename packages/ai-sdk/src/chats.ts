@@ -337,11 +337,11 @@ const tagField = 'indelible.tags'
 /** A message as JSON, with tags. As in JSON, an `undefined` field is absent and a date is text. */
 const tagMessage = (message: UIMessage): UIMessage => {
   const { value, tags } = plainOf(message)
-  const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
-  if (said.length === 0) return message
+  const quoted = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
+  if (quoted.length === 0) return message
   const rest = tags.filter(([, kind]) => kind === 'undefined')
   const whole = revivePlain(value, rest) as UIMessage
-  return { ...whole, [tagField]: said } as UIMessage
+  return { ...whole, [tagField]: quoted } as UIMessage
 }
 
 /** Restores messages to their saved form. */
@@ -358,7 +358,7 @@ const restoreTagged = (messages: readonly UIMessage[]): UIMessage[] =>
  */
 const replaceMessages = (
   session: SessionReader,
-  given: readonly UIMessage[],
+  edited: readonly UIMessage[],
   messages: readonly Message[],
 ): MessagesAndNotes | undefined => {
   const conversation = session.conversation()
@@ -371,7 +371,7 @@ const replaceMessages = (
   let same = 0
   while (same < there.length && jsonEqual(there[same], wire[same])) same += 1
   if (same === there.length && same === wire.length) return undefined
-  const from = same === wire.length ? messages.length : decodeMessages(given.slice(0, same), 'saveChat').length
+  const from = same === wire.length ? messages.length : decodeMessages(edited.slice(0, same), 'saveChat').length
   const kept = same === 0 ? 0 : same === there.length ? conversation.length : messagesFor(conversation, same, from)
   const more = equalCountFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
@@ -384,7 +384,7 @@ const replaceMessages = (
 /** The change that adds messages to a chat that another request changed since `before` was loaded. */
 const addToChanged = (
   session: SessionReader,
-  given: readonly UIMessage[],
+  edited: readonly UIMessage[],
   messages: readonly Message[],
   before: readonly UIMessage[],
 ): MessagesAndNotes | undefined => {
@@ -403,7 +403,7 @@ const addToChanged = (
       `another request changed chat ${JSON.stringify(session.id)} after \`loaded\` was loaded; nothing was stored: load the chat again, and answer its messages`,
     )
   if (isSaved) return undefined
-  return { messages: messages.slice(decodeMessages(given.slice(0, length), 'saveChat').length), notes: [] }
+  return { messages: messages.slice(decodeMessages(edited.slice(0, length), 'saveChat').length), notes: [] }
 }
 
 /** The number of equal messages, from given positions in a conversation and a list. */

@@ -25,10 +25,10 @@ import {
  * `maxOutputTokens`, `providerOptions` …).
  *
  * @param model a model for `ai`: `openai('gpt-5')`, or an id for its gateway
- * @param given the name in receipts and errors, and `onLosses`
+ * @param settings the name in receipts and errors, and `onLosses`
  */
-export const aiSdkModel = (model: LanguageModel, given: Partial<AdapterOptions> = {}): Model => {
-  const options = optionsOf('aiSdkModel', given, { model: true, name: true, onLosses: true })
+export const aiSdkModel = (model: LanguageModel, settings: Partial<AdapterOptions> = {}): Model => {
+  const options = optionsOf('aiSdkModel', settings, { model: true, name: true, onLosses: true })
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)
   return Object.freeze<Model>({
     name,
@@ -83,10 +83,10 @@ class AiSdkAnswer {
     )
   }
 
-  finish(said: readonly unknown[]): ModelEvent {
+  finish(content: readonly unknown[]): ModelEvent {
     const { finishReason, usage, response } = this.#step as Step
     // `ai` adds tool messages of its own; they are left out because the loop runs the tools.
-    const own = said.filter((message) => (message as { readonly role?: unknown }).role === 'assistant')
+    const own = content.filter((message) => (message as { readonly role?: unknown }).role === 'assistant')
     const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = usage.inputTokenDetails
     return {
       type: 'finish',
@@ -204,17 +204,17 @@ class AiSdkAnswer {
   }
 
   /** A source: part of the answer that people read, which no provider expects back. */
-  *#source(given: Extract<TextStreamPart<ToolSet>, { type: 'source' }>): Generator<ModelEvent> {
-    const { sourceType, id: sourceId, title, providerMetadata } = given
+  *#source(source: Extract<TextStreamPart<ToolSet>, { type: 'source' }>): Generator<ModelEvent> {
+    const { sourceType, id: sourceId, title, providerMetadata } = source
     const raw =
       sourceType === 'url'
-        ? { type: 'source-url', sourceId, url: given.url, ...present({ title, providerMetadata }) }
+        ? { type: 'source-url', sourceId, url: source.url, ...present({ title, providerMetadata }) }
         : {
             type: 'source-document',
             sourceId,
-            mediaType: given.mediaType,
+            mediaType: source.mediaType,
             title,
-            ...present({ filename: given.filename, providerMetadata }),
+            ...present({ filename: source.filename, providerMetadata }),
           }
     const part: Part = { type: 'provider', provider: 'ai-sdk-ui', raw: raw as JsonObject }
     const blocks = [...this.#blocks.values()]
@@ -223,13 +223,13 @@ class AiSdkAnswer {
   }
 
   /** The result of a tool that the provider ran. The loop runs all others, so they have none here. */
-  *#result(given: Extract<TextStreamPart<ToolSet>, { type: 'tool-result' | 'tool-error' }>): Generator<ModelEvent> {
-    if (given.providerExecuted !== true) return
-    if (given.type === 'tool-result' && given.preliminary === true) return
-    const { toolCallId, toolName, providerMetadata: providerOptions } = given
-    const isText = given.type === 'tool-result' && typeof given.output === 'string'
-    const value: unknown = given.type === 'tool-result' ? given.output : given.error
-    const type = given.type === 'tool-error' ? 'error-json' : isText ? 'text' : 'json'
+  *#result(result: Extract<TextStreamPart<ToolSet>, { type: 'tool-result' | 'tool-error' }>): Generator<ModelEvent> {
+    if (result.providerExecuted !== true) return
+    if (result.type === 'tool-result' && result.preliminary === true) return
+    const { toolCallId, toolName, providerMetadata: providerOptions } = result
+    const isText = result.type === 'tool-result' && typeof result.output === 'string'
+    const value: unknown = result.type === 'tool-result' ? result.output : result.error
+    const type = result.type === 'tool-error' ? 'error-json' : isText ? 'text' : 'json'
     const output = { type, value: JSON.parse(JSON.stringify(value ?? null)) as Json } // as `ai` does
     yield* this.#whole(
       this.#part({ type: 'tool-result', toolCallId, toolName, output, ...present({ providerOptions }) }),
@@ -260,7 +260,7 @@ class AiSdkAnswer {
   }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
     const key = `call ${toolCallId}`
     yield* this.#open(key, 'tool_call', { callId: toolCallId, name: toolName })
-    const said = {
+    const call = {
       type: 'tool-call',
       toolCallId,
       toolName,
@@ -271,7 +271,7 @@ class AiSdkAnswer {
       type: 'block_end',
       index: this.#grow(key, ''),
       block: 'tool_call',
-      part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [said] }])),
+      part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [call] }])),
     }
   }
 }

@@ -63,11 +63,11 @@ export interface ChatStreams {
  * const stream = await streams.resume(chatId) // GET
  * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
  */
-export const chatStreams: (store: Store) => ChatStreams = (given: Store, ...more: readonly unknown[]) => {
-  checkStore('chatStreams', given)
+export const chatStreams: (store: Store) => ChatStreams = (base: Store, ...more: readonly unknown[]) => {
+  checkStore('chatStreams', base)
   if (isObject(more[0]))
     throw new TypeError('chatStreams takes only a store: pass `ttl` to publish, and `from` to resume')
-  const store = ownStore(given)
+  const store = ownStore(base)
   return Object.freeze<ChatStreams>({
     publish: async (chatId, source, options) => {
       const { ttl = 15_000 } = optionsOf('publish', options, { ttl: true })

@@ -326,8 +326,10 @@ class Chunks {
     if (this.#shown.length > 0) {
       this.#open.clear()
       this.#streaming.clear()
-      const ran = parts.flatMap((part) => (isToolPart(part) && part.providerExecuted === true ? [part.toolCallId] : []))
-      for (const ids of Object.values(this.#sent)) for (const id of [...this.#calls.keys(), ...ran]) ids.delete(id)
+      const executed = parts.flatMap((part) =>
+        isToolPart(part) && part.providerExecuted === true ? [part.toolCallId] : [],
+      )
+      for (const ids of Object.values(this.#sent)) for (const id of [...this.#calls.keys(), ...executed]) ids.delete(id)
       this.#shown = []
       yield { type: 'reset-step' }
     }

@@ -169,12 +169,12 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     await saveChat({ chatId: 'c', messages: [said('q'), said('a', 'assistant')] })
     const loaded = await loadChat('c')
     const exchange = (tab: number): UIMessage[] => [...loaded, said(`q${tab}`), said(`a${tab}`, 'assistant')]
-    const [one, other] = [exchange(1), exchange(2)]
-    await saveChat({ chatId: 'c', messages: one, loaded })
-    await saveChat({ chatId: 'c', messages: other, loaded })
+    const [a, b] = [exchange(1), exchange(2)]
+    await saveChat({ chatId: 'c', messages: a, loaded })
+    await saveChat({ chatId: 'c', messages: b, loaded })
     expect(await shown()).toBe('q,a,q1,a1,q2,a2')
     const { len } = await openChat('c')
-    await saveChat({ chatId: 'c', messages: one, loaded })
+    await saveChat({ chatId: 'c', messages: a, loaded })
     await saveChat({ chatId: 'c', messages: loaded, loaded })
     expect((await openChat('c')).len).toBe(len)
     await saveChat({ chatId: 'c', messages: [...loaded, said('q3')], loaded })
@@ -194,7 +194,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
       loaded: await loadChat('c'),
     })
     expect(await shown()).toBe('q,again')
-    await expect(saveChat({ chatId: 'c', messages: one, loaded })).rejects.toThrow('another request changed chat "c"')
+    await expect(saveChat({ chatId: 'c', messages: a, loaded })).rejects.toThrow('another request changed chat "c"')
   })
 
   it('streams to a client what loadChat returns later', async () => {

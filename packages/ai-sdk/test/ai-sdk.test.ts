@@ -164,8 +164,8 @@ it.each([
   ])
   const model: Model = {
     name: 'late',
-    async *stream(...asked) {
-      for await (const event of scripted.stream(...asked))
+    async *stream(...request) {
+      for await (const event of scripted.stream(...request))
         yield event.type === 'block_start'
           ? (Object.fromEntries(Object.entries(event).filter(([name]) => !late.includes(name))) as typeof event)
           : event
@@ -199,9 +199,9 @@ it.each([
 
 it('each run event is sent once, in order', async () => {
   const thought = { type: 'reasoning', text: 'hm', signature: 's' } as const
-  const said = assistant('Look', toolCall('c', 'nothing', { a: 1 }), toolCall('d', 'nothing', '')).content
+  const parts = assistant('Look', toolCall('c', 'nothing', { a: 1 }), toolCall('d', 'nothing', '')).content
   const answer = run({
-    model: scriptedModel([{ role: 'assistant', content: [thought, ...said] }, assistant('No.')]),
+    model: scriptedModel([{ role: 'assistant', content: [thought, ...parts] }, assistant('No.')]),
     view: orThrow(settle([user('hi')])),
   })
   const chunks: string[] = []
@@ -386,8 +386,8 @@ it('a stream goes on while its publisher lives, however often its reader looks',
 
 it('a stream whose chunks cannot be stored is cut off, not ended', async () => {
   const inner = ownStore(await inMemory.fresh())
-  const append: Store['append'] = (id, given) =>
-    given.rows.some(({ body }) => body.includes('finish')) ? io('append') : inner.append(id, given)
+  const append: Store['append'] = (id, append) =>
+    append.rows.some(({ body }) => body.includes('finish')) ? io('append') : inner.append(id, append)
   const chunks = await chunksOf(
     await chatStreams({ ...inner, append }).publish('c', streamOf({ type: 'start' }, { type: 'finish' }), { ttl: 30 }),
   )

@@ -71,8 +71,8 @@ const scenes = async (scene: ModelScene): Promise<{ readonly model: Model }> => 
         }),
       ),
     }
-  const said = scene === 'calls' ? calls : scene === 'cut' ? hello.slice(0, 3) : hello
-  return { model: aiSdkModel(speaking(said, said)) }
+  const parts = scene === 'calls' ? calls : scene === 'cut' ? hello.slice(0, 3) : hello
+  return { model: aiSdkModel(speaking(parts, parts)) }
 }
 
 const start = (): Settled<View<Message>> => {
@@ -98,7 +98,8 @@ describe('the AI SDK model', () => {
       tools: [read],
     })
     const first: unknown[] = []
-    for await (const told of stream) if (told.type === 'model_event' && told.step === 0) first.push(told.event)
+    for await (const runEvent of stream)
+      if (runEvent.type === 'model_event' && runEvent.step === 0) first.push(runEvent.event)
     expect(first.slice(0, 2)).toMatchObject([
       { type: 'block_start', index: 0, block: 'tool_call', callId: 'c1', name: 'read' },
       { type: 'block_end', index: 0, block: 'tool_call', part: { id: 'c1', arguments: '{"path":"a"}' } },
@@ -114,8 +115,9 @@ describe('the AI SDK model', () => {
       parameters: { temperature: 0.5 },
     })
     const parts: unknown[] = []
-    for await (const told of stream)
-      if (told.type === 'model_event' && told.step === 0 && told.event.type === 'block_end') parts.push(told.event.part)
+    for await (const runEvent of stream)
+      if (runEvent.type === 'model_event' && runEvent.step === 0 && runEvent.event.type === 'block_end')
+        parts.push(runEvent.event.part)
     const ended = await stream.result()()
     if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
@@ -150,8 +152,8 @@ describe('the AI SDK model', () => {
     const inner = speaking(calls, hello, hello)
     const model = aiSdkModel(inner)
     const view = [system('You are old.'), system('And verbose.'), user('a'), system('Later.'), user('b')]
-    const asked = await run({ model, view, tools: [read], instructions: 'You are new.' }).result()
-    expect(asked.stopReason).toBe('end_turn')
+    const runResult = await run({ model, view, tools: [read], instructions: 'You are new.' }).result()
+    expect(runResult.stopReason).toBe('end_turn')
     await run({ model, view }).result()
     const sent = inner.doStreamCalls.map(({ prompt }) =>
       prompt.flatMap(({ role, content }) => (role === 'system' ? [content] : [])),
@@ -210,7 +212,7 @@ describe('the AI SDK model', () => {
   it('has the name that it is given, or that of its model', () => {
     const model = speaking()
     const names = [{}, { model: 'of the request' }, { model: 'of the request', name: 'given' }]
-    expect(names.map((given) => aiSdkModel(model, given).name)).toEqual(['m', 'of the request', 'given'])
+    expect(names.map((name) => aiSdkModel(model, name).name)).toEqual(['m', 'of the request', 'given'])
     expect(aiSdkModel('openai/gpt-5').name).toBe('openai/gpt-5')
   })
 
@@ -225,8 +227,8 @@ describe('the AI SDK model', () => {
     ])
     const parts: unknown[] = []
     const stream = run({ model: aiSdkModel(inner), view: start(), tools: [read], limits: { maxSteps: 1 } })
-    for await (const told of stream)
-      if (told.type === 'model_event' && told.event.type === 'block_end') parts.push(told.event.part)
+    for await (const runEvent of stream)
+      if (runEvent.type === 'model_event' && runEvent.event.type === 'block_end') parts.push(runEvent.event.part)
     const ended = await stream.result()()
     expect(parts).toHaveLength(2)
     for (const part of parts) expect(JSON.stringify(part)).toContain('"itemId":"i"')

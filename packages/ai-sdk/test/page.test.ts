@@ -109,8 +109,8 @@ describe('a page of a run with approvals', () => {
           const { id, openChat, loadChat, saveChat } = await chatOf()
           let call = 0
           const answers = [
-            ...steps.map(({ said, calls }) =>
-              assistant(...said, ...calls.map((name) => toolCall(`c${call++}`, name, { n: call }))),
+            ...steps.map(({ said: parts, calls }) =>
+              assistant(...parts, ...calls.map((name) => toolCall(`c${call++}`, name, { n: call }))),
             ),
             assistant('Done.'),
           ]

@@ -92,15 +92,15 @@ it('a session that was read names each missing parent once, and is frozen', asyn
 
 it('a line is stored again in a session that another process removed and wrote anew', async () => {
   const store = await inMemory.fresh()
-  const [one, other] = [claudeSessionStore(store), claudeSessionStore(store)]
-  await one.append(key, [line('1', null, 'hi'), line('2', '1', 'there')])
-  await other.delete?.(key)
-  await one.append(key, [line('1', null, 'hi')])
-  expect(await other.load(key)).toEqual([line('1', null, 'hi')])
-  await other.delete?.(key)
-  await other.append(key, [line('3', null, 'anew')])
-  await one.append(key, [line('1', null, 'hi')])
-  expect(await other.load(key)).toEqual([line('3', null, 'anew'), line('1', null, 'hi')])
+  const [a, b] = [claudeSessionStore(store), claudeSessionStore(store)]
+  await a.append(key, [line('1', null, 'hi'), line('2', '1', 'there')])
+  await b.delete?.(key)
+  await a.append(key, [line('1', null, 'hi')])
+  expect(await b.load(key)).toEqual([line('1', null, 'hi')])
+  await b.delete?.(key)
+  await b.append(key, [line('3', null, 'anew')])
+  await a.append(key, [line('1', null, 'hi')])
+  expect(await b.load(key)).toEqual([line('3', null, 'anew'), line('1', null, 'hi')])
 })
 
 it('an append of no lines creates no session', async () => {
@@ -141,23 +141,23 @@ it('fold gets the summary so far, only the new lines, and the time', async () =>
   const sessions = claudeSessionStore(store, {
     fold: (...all) => (given.push(structuredClone(all)), fold(...all)),
   })
-  const [one, other] = [line('1', null, 'hi'), line('2', '1', 'there')]
-  await sessions.append(key, [one])
-  await sessions.append(key, [one, other])
+  const [a, b] = [line('1', null, 'hi'), line('2', '1', 'there')]
+  await sessions.append(key, [a])
+  await sessions.append(key, [a, b])
   const summary = { sessionId: 's', mtime: 5, data: { lines: 1, last: 'user' } }
   expect(given).toEqual([
-    [undefined, key, [one], { mtime: 5 }],
-    [summary, key, [other], { mtime: 5 }],
+    [undefined, key, [a], { mtime: 5 }],
+    [summary, key, [b], { mtime: 5 }],
   ])
 })
 
 it('an append whose summary cannot be stored is rejected, and the next one makes up for it', async () => {
   const inner = await inMemory.fresh()
   let isFull = true
-  const update: Store['update'] = (id, given) =>
+  const update: Store['update'] = (id, metaUpdate) =>
     isFull
       ? storeTask(async () => left({ _tag: 'Io', operation: 'update', cause: 'full' }), 'store.update')
-      : inner.update(id, given)
+      : inner.update(id, metaUpdate)
   const sessions = claudeSessionStore({ ...inner, update }, { fold })
   await expect(sessions.append(key, [line('1', null, 'hi')])).rejects.toMatchObject({ fault: { _tag: 'Io' } })
   isFull = false
@@ -170,11 +170,11 @@ it('a summary includes what another process appends and folds meanwhile', async 
   const other = claudeSessionStore(inner, { fold })
   await claudeSessionStore(inner).append(key, [line('1', null, 'hi')])
   let isFirst = true
-  const update: Store['update'] = (id, given) =>
+  const update: Store['update'] = (id, metaUpdate) =>
     storeTask(async () => {
       if (isFirst) await other.append(key, [line('2', '1', 'there')])
       isFirst = false
-      return inner.update(id, given)()
+      return inner.update(id, metaUpdate)()
     }, 'store.update')
   const sessions = claudeSessionStore({ ...inner, update }, { fold })
   expect(await sessions.listSessionSummaries?.(key.projectKey)).toMatchObject([{ data: { lines: 2 } }])

@@ -30,8 +30,8 @@ describe.each(Object.entries(offers))('shell completion for %s', (shell, [[file 
       ...commands.map(({ name, options }) => [`indelible ${name} --`, [...Object.keys(options), 'help'].map((option) => `--${option}`)] as const), // oxfmt-ignore
     ])
     const script = [await scriptFor(shell), ...[...expected.keys()].map((line) => `${offer(line)}; echo =`)].join('\n')
-    const said = execFileSync(file, [...args, script], { env: { ...process.env, HOME: '/tmp' } }).toString()
-    const offered = said.split('=\n').map((words) => words.split('\n').flatMap((word) => word.split('\t')[0] || []))
+    const output = execFileSync(file, [...args, script], { env: { ...process.env, HOME: '/tmp' } }).toString()
+    const offered = output.split('=\n').map((words) => words.split('\n').flatMap((word) => word.split('\t')[0] || []))
     const sorted = (words: readonly string[]): readonly string[] => words.toSorted()
     expect(offered.slice(0, -1).map(sorted)).toEqual([...expected.values()].map(sorted))
   })
@@ -42,7 +42,7 @@ it('zsh completes a command and its options', unless('zsh'), async () => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'script'), await scriptFor('zsh'))
   // It completes on a terminal only: `zpty` is one.
-  const said = execFileSync(
+  const buffer = execFileSync(
     'zsh',
     [
       '-f',
@@ -58,7 +58,7 @@ zpty -d shell`,
     ],
     { timeout: 600_000 },
   )
-  expect(/<.*>/.exec(said.toString())?.[0]).toBe('<list --json>')
+  expect(/<.*>/.exec(buffer.toString())?.[0]).toBe('<list --json>')
 })
 
 it('fish and zsh learn which options take a value, and zsh which may repeat', async () => {
@@ -68,7 +68,7 @@ it('fish and zsh learn which options take a value, and zsh which may repeat', as
     const [, part = ''] = zsh?.split(`    ${name}) _arguments`) ?? []
     const specifications = (part.split(' ;;')[0] ?? '').split(' \\\n').map((line) => line.trim())
     for (const [option, { value, many = false }] of Object.entries(options)) {
-      const line = lines.find((one) => one.includes(` -l ${option} `))
+      const line = lines.find((line) => line.includes(` -l ${option} `))
       expect(line?.includes(` -l ${option} -r -d`), `${name} --${option}`).toBe(value !== undefined)
       const one = specifications.find((each) => each.includes(`--${option}[`))
       expect([one?.startsWith("'*"), one?.endsWith(":_files'")], `${name} --${option}`).toEqual([

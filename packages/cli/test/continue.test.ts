@@ -130,7 +130,7 @@ const said = (content: string): readonly string[] => {
         : part.type === 'tool_call'
           ? `${part.name} ${part.arguments}`
           : part.type === 'tool_result'
-            ? part.content.map((one) => (one.type === 'text' ? one.text : one.type)).join()
+            ? part.content.map((resultPart) => (resultPart.type === 'text' ? resultPart.text : resultPart.type)).join()
             : part.type,
     ),
   )
@@ -296,7 +296,7 @@ it('only a file that can be run is a program', () => {
   mkdirSync(join(home, 'files'))
   writeFileSync(join(home, 'files/codex'), script, { mode: 0o644 })
   const statusWith = (...folders: readonly string[]) =>
-    run([session, '--in', 'codex'], { PATH: folders.map((one) => resolve(home, one)).join(':') }).status
+    run([session, '--in', 'codex'], { PATH: folders.map((folder) => resolve(home, folder)).join(':') }).status
   expect(statusWith('folders')).toBe(127)
   expect(statusWith('files')).toBe(127)
   expect(statusWith('nowhere', 'folders', 'bin', '/usr/bin', '/bin')).toBe(0)

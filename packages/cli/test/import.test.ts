@@ -45,10 +45,10 @@ it.each([
     const file = writeTestFile(`cut ${which}.jsonl`, of(good))
     const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
     expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
-    const told = `cut ${which}.jsonl: 1 damaged line (line ${line}); "indelible show --check" says why\n`
-    expect(imported).toMatchObject({ status: 1, stderr: told })
+    const output = `cut ${which}.jsonl: 1 damaged line (line ${line}); "indelible show --check" says why\n`
+    expect(imported).toMatchObject({ status: 1, stderr: output })
     for (const args of [['show'], ['spend'], ['context'], ['context', '--compare', '--budget', '8k', '--policy', 'window']])
-    expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
+    expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(output) as string }]) // oxfmt-ignore
     expect(indelible(['export', file, '--to', 'anthropic'])).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('Hello?') as string,

@@ -136,7 +136,7 @@ describe('keep', () => {
     rmSync(join(home, '.claude'), { recursive: true })
     const ids = run('list', '--json').lines.filter(Boolean).map((text) => (JSON.parse(text) as { id: string }).id) // oxfmt-ignore
     expect(ids).toHaveLength(names.length)
-    for (const one of ids) expect(indelible(['restore', '--store', store, '--', one], { env }).status).toBe(0)
+    for (const id of ids) expect(indelible(['restore', '--store', store, '--', id], { env }).status).toBe(0)
     for (const name of names) expect(readFileSync(join(home, '.claude/projects/-w', name)).equals(content)).toBe(true)
   })
 
@@ -213,7 +213,7 @@ describe('after an erasure', () => {
     keep()
     expect(allBytes(store)).not.toContain('Grace')
     const lens = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
-    expect(Object.fromEntries(lens.map((one) => [one.id, one.len]))).toEqual({ [id(1)]: 3, [id(2)]: 2 })
+    expect(Object.fromEntries(lens.map((len) => [len.id, len.len]))).toEqual({ [id(1)]: 3, [id(2)]: 2 })
   })
 
   it('a session that had the text before is named, and a branch of the same file loses its kept bytes', () => {
@@ -330,7 +330,7 @@ describe('after an erasure', () => {
     const lines = [{ type: 'session_meta', payload: { id: id(2), cwd: '/w' } }, ...entries]
     writeFileSync(
       join(folder, `rollout-2026-09-21T10-00-00-${id(2)}.jsonl`),
-      lines.map((one, at) => `${JSON.stringify({ timestamp: `2026-09-21T10:00:0${at}Z`, ...one })}\n`).join(''),
+      lines.map((line, at) => `${JSON.stringify({ timestamp: `2026-09-21T10:00:0${at}Z`, ...line })}\n`).join(''),
     )
     expect(indelible(['keep', '--only', 'codex', '--store', store], { env }).status).toBe(0)
     expect(run('export', id(2), '--to', 'indelible').stdout).toContain('Where should I look?')
@@ -544,7 +544,7 @@ describe("what can't be written or read is said, with exit code 1", () => {
     }
     expect(allBytes(store)).not.toContain('Grace')
     const lens = run('list', '--json').lines.filter(Boolean).map((text) => JSON.parse(text) as { id: string; len: number }) // oxfmt-ignore
-    expect(Object.fromEntries(lens.map((one) => [one.id, one.len]))).toEqual({ [id(1)]: 3, [id(2)]: 1 })
+    expect(Object.fromEntries(lens.map((len) => [len.id, len.len]))).toEqual({ [id(1)]: 3, [id(2)]: 1 })
     expect(run('verify', id(1)).stdout).toContain('good')
   })
 })

@@ -69,7 +69,7 @@ const sessionsOf = (text: string) =>
     .map(
       (one) => JSON.parse(one) as { id: string; len: number; head: string; metadata: { keptFrom: { head: string }[] } },
     )
-    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
 
 describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), () => {
   afterAll(async () => {
@@ -143,23 +143,23 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
 
   it('a session that has grown on two machines becomes a fork that says so', () => {
     const target = newTarget()
-    const [one, other] = [machine('laptop', target), machine('desk', target)]
+    const [a, b] = [machine('laptop', target), machine('desk', target)]
     const begun = line(id(1), 0, 'Look.') + line(id(1), 1, 'A cat.')
-    for (const each of [one, other]) each.write(`${id(1)}.jsonl`, begun)
-    expect(one.send('--shared').stdout).toContain('scope default: 1 session without bytes of files   1 new')
-    expect(other.send('--shared').stdout).toContain('1 grown')
+    for (const each of [a, b]) each.write(`${id(1)}.jsonl`, begun)
+    expect(a.send('--shared').stdout).toContain('scope default: 1 session without bytes of files   1 new')
+    expect(b.send('--shared').stdout).toContain('1 grown')
     const lens = () => Object.fromEntries(sessionsOf(target.run(['list', '--json'], '').stdout).map((each) => [each.id, each.len])) // oxfmt-ignore
     expect(lens()).toEqual({ [id(1)]: 2 })
-    appendFileSync(one.at(`${id(1)}.jsonl`), line(id(1), 2, 'And a dog?'))
-    one.send('--shared')
-    appendFileSync(other.at(`${id(1)}.jsonl`), line(id(1), 2, 'And a horse?'))
-    const forked = other.send('--shared')
+    appendFileSync(a.at(`${id(1)}.jsonl`), line(id(1), 2, 'And a dog?'))
+    a.send('--shared')
+    appendFileSync(b.at(`${id(1)}.jsonl`), line(id(1), 2, 'And a horse?'))
+    const forked = b.send('--shared')
     expect(forked.stdout).toContain(`${id(1)} has grown on ${username}@laptop and on ${username}@desk: continued in the fork ${id(1)}-2`) // oxfmt-ignore
     expect(lens()).toEqual({ [id(1)]: 3, [`${id(1)}-2`]: 3 })
     expect(target.run(['export', `${id(1)}-2`, '--to', 'indelible'], '').stdout).toContain(`This session has grown on ${username}@laptop`) // oxfmt-ignore
-    for (const each of [one, other, one]) expect(each.send('--shared').stdout).toMatch(/bytes of files\n/)
-    appendFileSync(other.at(`${id(1)}.jsonl`), line(id(1), 3, 'Three.'))
-    other.send('--shared')
+    for (const each of [a, b, a]) expect(each.send('--shared').stdout).toMatch(/bytes of files\n/)
+    appendFileSync(b.at(`${id(1)}.jsonl`), line(id(1), 3, 'Three.'))
+    b.send('--shared')
     expect(lens()).toEqual({ [id(1)]: 3, [`${id(1)}-2`]: 4 })
     // Lists and searches show and filter machines.
     expect(target.run(['list', '--where', 'host=laptop', '--json'], '').lines.filter(Boolean)).toHaveLength(1)
@@ -175,48 +175,48 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
 
   it('what was erased here is erased there, and does not come back from another machine', async () => {
     const target = newTarget()
-    const [one, other] = [machine('laptop', target), machine('desk', target)]
+    const [a, b] = [machine('laptop', target), machine('desk', target)]
     const text = line(id(1), 0, 'Look.') + line(id(1), 1, `I am ${name}.`) + line(id(1), 2, 'Good.')
-    for (const each of [one, other]) each.write(`${id(1)}.jsonl`, text)
-    one.send()
-    other.send()
+    for (const each of [a, b]) each.write(`${id(1)}.jsonl`, text)
+    a.send()
+    b.send()
     expect(await target.bytes()).toContain(name)
-    expect(one.run('erase', id(1), '1', '--yes').status).toBe(0)
-    expect(one.send().stdout).toContain('1 message erased')
+    expect(a.run('erase', id(1), '1', '--yes').status).toBe(0)
+    expect(a.send().stdout).toContain('1 message erased')
     expect(await target.bytes()).not.toContain(name)
-    appendFileSync(other.at(`${id(1)}.jsonl`), line(id(1), 3, 'And now?'))
-    expect(other.send().status).toBe(0)
-    expect(one.send().stdout).not.toContain('erased')
+    appendFileSync(b.at(`${id(1)}.jsonl`), line(id(1), 3, 'And now?'))
+    expect(b.send().status).toBe(0)
+    expect(a.send().stdout).not.toContain('erased')
     expect(await target.bytes()).not.toContain(name)
     expect(sessionsOf(target.run(['list', '--json']).stdout).map(({ len }) => len)).toEqual([4])
     // Removed there: skipped until it is named.
     expect(target.run(['remove', id(1), '--yes']).status).toBe(0)
-    appendFileSync(one.at(`${id(1)}.jsonl`), line(id(1), 3, 'Yes.'))
-    one.send()
+    appendFileSync(a.at(`${id(1)}.jsonl`), line(id(1), 3, 'Yes.'))
+    a.send()
     expect(target.run(['list', '--json']).stdout).toBe('')
-    one.send('--again', id(1))
+    a.send('--again', id(1))
     expect(sessionsOf(target.run(['list', '--json']).stdout).map(({ len }) => len)).toEqual([3])
     expect(await target.bytes()).not.toContain(name)
     // Erased here before this machine sent it; the other one had sent it.
-    for (const each of [one, other])
+    for (const each of [a, b])
       each.write(
         `${id(3)}.jsonl`,
         ['See.', `It is ${name}.`, 'Fine.'].map((each, at) => line(id(3), at, each, 50 + at)).join(''),
       )
-    one.keep()
-    one.run('erase', id(3), '1', '--yes')
-    other.send('--shared')
-    expect(one.send('--shared').stdout).toContain('2 messages erased')
-    appendFileSync(other.at(`${id(3)}.jsonl`), line(id(3), 3, 'And then?', 53))
-    other.send('--shared')
+    a.keep()
+    a.run('erase', id(3), '1', '--yes')
+    b.send('--shared')
+    expect(a.send('--shared').stdout).toContain('2 messages erased')
+    appendFileSync(b.at(`${id(3)}.jsonl`), line(id(3), 3, 'And then?', 53))
+    b.send('--shared')
     expect(await target.bytes()).not.toContain(name)
     const shared = sessionsOf(target.run(['list', '--json'], '').stdout).filter((each) => each.id.startsWith(id(3)))
     expect(shared.map(({ len }) => len)).toEqual([4])
     // Erased and removed here before it was sent.
-    one.write(`${id(2)}.jsonl`, line(id(2), 0, `Ask ${name}.`) + line(id(2), 1, 'Yes.'))
-    one.keep()
-    one.run('erase', id(2), '0', '--yes')
-    one.send()
+    a.write(`${id(2)}.jsonl`, line(id(2), 0, `Ask ${name}.`) + line(id(2), 1, 'Yes.'))
+    a.keep()
+    a.run('erase', id(2), '0', '--yes')
+    a.send()
     expect(await target.bytes()).not.toContain(name)
   })
 
@@ -261,20 +261,18 @@ describe('keep --to postgres://', leftOutIf(server === undefined, noPostgres), (
     'continue writes it for %s on a machine where that never ran',
     (program) => {
       const target = newTarget()
-      const [one, other] = [machine('laptop', target), newHome('desk')]
-      one.write(`${id(1)}.jsonl`, line(id(1), 0, 'Look at the cat.') + line(id(1), 1, 'A cat.'))
-      one.send()
+      const [a, b] = [machine('laptop', target), newHome('desk')]
+      a.write(`${id(1)}.jsonl`, line(id(1), 0, 'Look at the cat.') + line(id(1), 1, 'A cat.'))
+      a.send()
       const command = { 'claude-code': 'claude' }[program] ?? program
-      mkdirSync(join(other.home, 'bin'))
-      writeFileSync(join(other.home, 'bin', command), '#!/bin/sh\n', { mode: 0o755 })
-      const env = { ...other.env, ...target.env, PATH: `${join(other.home, 'bin')}:${process.env['PATH']}` }
+      mkdirSync(join(b.home, 'bin'))
+      writeFileSync(join(b.home, 'bin', command), '#!/bin/sh\n', { mode: 0o755 })
+      const env = { ...b.env, ...target.env, PATH: `${join(b.home, 'bin')}:${process.env['PATH']}` }
       const args = ['continue', id(1), '--in', program, '--store', target.url, '--scope', username, '--print']
-      const done = indelible(args, { env, cwd: other.home })
+      const done = indelible(args, { env, cwd: b.home })
       expect([done.status, done.stderr]).toEqual([0, expect.stringContaining(`written for ${program}`)])
-      const written = (readdirSync(other.home, { recursive: true }) as string[]).filter((path) =>
-        /\.jsonl?$/.test(path),
-      )
-      expect(written.map((path) => readFileSync(join(other.home, path), 'utf8')).join('')).toContain('Look at the cat.')
+      const written = (readdirSync(b.home, { recursive: true }) as string[]).filter((path) => /\.jsonl?$/.test(path))
+      expect(written.map((path) => readFileSync(join(b.home, path), 'utf8')).join('')).toContain('Look at the cat.')
     },
   )
 })

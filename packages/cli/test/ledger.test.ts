@@ -148,8 +148,8 @@ describe('a ledger on the command line', () => {
     })
     const witness = await startWitness('witness', { [origin]: vkey })
     witnessKey = witness.vkey
-    const asked = await indelibleAside(['ledger', 'witness', `${witness.url}=${witness.vkey}`, ...store])
-    expect(asked).toMatchObject({
+    const commandEnded = await indelibleAside(['ledger', 'witness', `${witness.url}=${witness.vkey}`, ...store])
+    expect(commandEnded).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(
         /^example\.com\/agents\n2\n[^]*\n\u2014 example[^\n]*\n\u2014 witness [^\n]*\n$/,
@@ -286,18 +286,17 @@ describe('a ledger on the command line', () => {
 
   it('the memory of a key continues only from what it has', async () => {
     const memory = signerMemory(join(folder, 'memory.signed'), { path: (given) => given })
-    const [one, two, other] = [
+    const [a, two, b] = [
       { size: 1, root: 'a' },
       { size: 2, root: 'b' },
       { size: 1, root: 'c' },
     ]
     expect(await memory.read('x')).toBeUndefined()
-    expect(await memory.advance('x', one, two)).toBe(false)
-    expect(await memory.advance('x', undefined, one)).toBe(true)
-    for (const from of [undefined, other, { size: 2, root: 'a' }])
-      expect(await memory.advance('x', from, two)).toBe(false)
-    expect(await memory.read('x')).toEqual(one)
-    expect(await memory.advance('x', one, two)).toBe(true)
+    expect(await memory.advance('x', a, two)).toBe(false)
+    expect(await memory.advance('x', undefined, a)).toBe(true)
+    for (const from of [undefined, b, { size: 2, root: 'a' }]) expect(await memory.advance('x', from, two)).toBe(false)
+    expect(await memory.read('x')).toEqual(a)
+    expect(await memory.advance('x', a, two)).toBe(true)
     expect([await memory.read('x'), await memory.read('y')]).toEqual([two, undefined])
   })
 
@@ -357,7 +356,7 @@ describe('a ledger on the command line', () => {
     [['update', 'x'], 'takes nothing more'],
     [['verify', '--trust', trustFile, '--head', `1:${'0'.repeat(64)}`], 'takes --head or --trust, not both'],
   ])('refuses `ledger %j` as misuse', (args, text) => {
-    const told = indelible(['ledger', ...args, ...store])
-    expect([told.status, told.stderr]).toEqual([2, expect.stringContaining(text)])
+    const commandEnded = indelible(['ledger', ...args, ...store])
+    expect([commandEnded.status, commandEnded.stderr]).toEqual([2, expect.stringContaining(text)])
   })
 })

@@ -241,12 +241,12 @@ describe('fork commands', () => {
     // Only a terminal says which rows of a head are no messages.
     const verdict = (terminal: number | undefined): string =>
       indelible(['verify', 'far', ...own], { ...(terminal !== undefined && { terminal }) }).stdout
-    for (const said of [
+    for (const regExp of [
       /: good, 210 messages, head 210:\w+…\n$/,
       /…; 1 of its 211 rows is a note$/m,
       /…; 2 of .* are notes$/m,
     ]) {
-      expect(verdict(400)).toMatch(said)
+      expect(verdict(400)).toMatch(regExp)
       indelible(['note', 'far', 'x', ...own])
     }
     expect(verdict(undefined)).not.toContain('note')

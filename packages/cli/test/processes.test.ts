@@ -33,10 +33,10 @@ describe("the command's process", () => {
     ['export', 'long', '--to', 'indelible', '--store', store],
   ])('ends silently when its output pipe closes: %s', async (...args) => {
     const child = startCommand(args, ['ignore', 'pipe', 'pipe'])
-    let told = ''
-    child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+    let output = ''
+    child.stderr?.on('data', (piece: Buffer) => (output += piece.toString()))
     child.stdout?.once('data', () => child.stdout?.destroy())
-    expect([await exitOf(child), told]).toEqual([0, ''])
+    expect([await exitOf(child), output]).toEqual([0, ''])
   })
   it.each([
     ['show', 'long', '--store', store],
@@ -49,9 +49,9 @@ describe("the command's process", () => {
       const full = openSync('/dev/full', 'w')
       const child = startCommand(args, ['ignore', full, 'pipe'])
       closeSync(full)
-      let told = ''
-      child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
-      expect([await exitOf(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
+      let output = ''
+      child.stderr?.on('data', (piece: Buffer) => (output += piece.toString()))
+      expect([await exitOf(child), output]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
     },
   )
   it('finishes its work when nobody reads its notices', async () => {
@@ -68,8 +68,8 @@ describe("the command's process", () => {
     ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
   ])('ends at once on Ctrl-C and keeps stored data intact: %s', async (_, args, first) => {
     const child = startCommand(args, ['ignore', 'pipe', 'ignore'])
-    const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
-    expect(said).toContain(first)
+    const output = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
+    expect(output).toContain(first)
     child.kill('SIGINT')
     expect(await exitOf(child)).toBe('SIGINT') // a shell says 130
     if (args[0] === 'import')
@@ -85,11 +85,11 @@ describe("the command's process", () => {
       ['view', '--no-open', '--port', String(port), '--store', store],
       ['ignore', 'ignore', 'pipe'],
     )
-    let told = ''
-    child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+    let output = ''
+    child.stderr?.on('data', (piece: Buffer) => (output += piece.toString()))
     expect(await exitOf(child)).toBe(1)
     server.close()
-    expect(told).toBe(
+    expect(output).toBe(
       `indelible: port ${port} of 127.0.0.1 is in use, perhaps by another view; choose another with --port, or omit --port for any free one\n`,
     )
   })

@@ -69,13 +69,13 @@ const listening = (
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let said = ''
-    child.stderr.on('data', (chunk) => (said += String(chunk)))
+    let output = ''
+    child.stderr.on('data', (chunk) => (output += String(chunk)))
     child.stdout.on('data', (chunk) => {
-      const url = /^(http:\S+\/openai) /m.exec((said += String(chunk)))?.[1]
+      const url = /^(http:\S+\/openai) /m.exec((output += String(chunk)))?.[1]
       if (url !== undefined) resolve([child, url])
     })
-    child.on('exit', () => reject(new Error(said)))
+    child.on('exit', () => reject(new Error(output)))
   })
 
 const over = (child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> =>
@@ -212,10 +212,10 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
     const { port } = provider.address() as AddressInfo
     if (name === 'encrypted') writeFileSync(join(folder, 'keys'), `${hostKeyText(newHostKey())}\n`, { mode: 0o600 })
-    const told: string[] = []
+    const output: string[] = []
     for (let round = 0; round < rounds(1, name === 'plain' ? 1000 : 50); round++) {
       const [child, url] = await listening(path, port, ...more)
-      child.stderr?.on('data', (chunk) => told.push(String(chunk)))
+      child.stderr?.on('data', (chunk) => output.push(String(chunk)))
       const killed = new AbortController()
       // Conversations of up to three questions, several at once: until the kill.
       const talking = Array.from({ length: 4 }, async (_, index) => {
@@ -242,10 +242,10 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
       }
     }
     const last = indelible(['record', '--store', path, ...more, '--', '/bin/sh', '-c', ':'], { env: { XDG_DATA_HOME: folder } }) // oxfmt-ignore
-    told.push(last.stderr)
+    output.push(last.stderr)
     expect(readdirSync(folder).filter((one) => one.startsWith(`${name}.db-spool-`))).toEqual([])
     expect(forwarded.size).toBeGreaterThan(0)
-    expect(told.filter((line) => line.includes('not recorded'))).toEqual([])
+    expect(output.filter((line) => line.includes('not recorded'))).toEqual([])
 
     const plain = await ok(sqliteStore({ path }))
     const store =

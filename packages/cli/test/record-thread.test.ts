@@ -36,17 +36,17 @@ const answer = JSON.stringify({
 
 /** A recorder, its thread, and what it tells. */
 const startRecorder = async (store: string) => {
-  const told: string[] = []
+  const output: string[] = []
   const nowhere = { write: () => undefined }
-  const stderr = { write: (text: string) => told.push(text) }
+  const stderr = { write: (text: string) => output.push(text) }
   const said = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
   const call: Call = { values: { store }, positionals: [], terminal: terminalOf(said) }
   const threads: Worker[] = []
-  const onThread = (one: Worker): void => void threads.push(one)
+  const onThread = (worker: Worker): void => void threads.push(worker)
   process.on('worker', onThread)
   const recording = await beginRecording(call)
   process.off('worker', onThread)
-  return { recording, told, thread: threads[0] as Worker }
+  return { recording, told: output, thread: threads[0] as Worker }
 }
 
 /** A whole call, as the proxy tells it: it throws if the traffic does not go on. */
@@ -97,7 +97,7 @@ it('clients are served while the recording thread is blocked: 350,000 messages i
   lock.close()
   await proxy.close()
   const summaries = await recording.settled()
-  const sum = (figure: 'calls' | 'lost'): number => summaries.reduce((total, one) => total + one[figure], 0)
+  const sum = (figure: 'calls' | 'lost'): number => summaries.reduce((total, summary) => total + summary[figure], 0)
   expect(sum('calls') + sum('lost')).toBe(bombs + 2)
   expect(sum('lost')).toBeGreaterThanOrEqual(bombs)
   await new Promise((resolve) => provider.close(resolve))
@@ -115,7 +115,7 @@ it('a call that ended just before the recorder is recorded', async () => {
 
 it('when the recording thread dies, calls continue, are counted as unrecorded, and recorded at the next start', async () => {
   const store = join(folder, 's.db')
-  const { recording, told, thread } = await startRecorder(store)
+  const { recording, told: output, thread } = await startRecorder(store)
   for (const question of ['before', 'and again']) await goesBy(recording, question).over
   const died = new Promise((resolve) => thread.on('exit', resolve))
   thread.postMessage({ records: 'no bytes' }) // oxlint-disable-line unicorn/require-post-message-target-origin -- a thread has none
@@ -123,7 +123,7 @@ it('when the recording thread dies, calls continue, are counted as unrecorded, a
   for (let call = 0; call < 3; call++) goesBy(recording, `behind ${call}`)
   goesBy(recording, 'large'.repeat(2 ** 20))
   const summaries = await recording.settled()
-  expect(told.join('')).toMatch(
+  expect(output.join('')).toMatch(
     /the thread that records has ended \(.+\): nothing is recorded any more until the next start/,
   )
   const none = { sessions: [], moreSessions: 0, calls: 0, failed: 0, silent: 0, passed: 0, breaks: [], moreBreaks: 0 }
@@ -157,7 +157,7 @@ it(
   leftOutIf(disk === undefined, 'nothing can be mounted here'),
   async () => {
     const store = join(disk?.path ?? '', 's.db')
-    const { recording, told } = await startRecorder(store)
+    const { recording, told: output } = await startRecorder(store)
     const calls = 20
     for (let call = 0; call < calls; call++) await goesBy(recording, `${call} ${'x'.repeat(100_000)}`).over
     const summaries = await recording.settled()
@@ -167,7 +167,7 @@ it(
     expect(recorded).toBeGreaterThan(0)
     expect(lost).toBeGreaterThan(0)
     expect(recorded + lost).toBe(calls)
-    expect(told.join('')).toMatch(/not recorded: .*(?:full|space)/)
+    expect(output.join('')).toMatch(/not recorded: .*(?:full|space)/)
     expect(
       indelible(['list', '--json', '--store', store]).lines.filter((line) => line !== '').length,
     ).toBeGreaterThanOrEqual(recorded)

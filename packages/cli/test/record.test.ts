@@ -141,8 +141,14 @@ describe('indelible record', () => {
       headers: { 'content-type': 'application/json', 'x-team': 'x'.repeat(300) },
       body: JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'hi' }] }),
     })`
-    const one = await recordedWith(['--scope-header', 'X-Team', '--strict'], {}, process.execPath, '-e', program)
-    expect([one.status, one.stderr]).toEqual([
+    const commandEnded = await recordedWith(
+      ['--scope-header', 'X-Team', '--strict'],
+      {},
+      process.execPath,
+      '-e',
+      program,
+    )
+    expect([commandEnded.status, commandEnded.stderr]).toEqual([
       1,
       expect.stringMatching(/^indelible: a call is not recorded: "x{300}" can't be a scope\n1 call not recorded\n$/),
     ])
@@ -476,19 +482,19 @@ describe('the recorders of a command', () => {
     return { whole, other }
   }
   const recordersOf = (store: Store, days: number | undefined, values: Call['values'] = {}, sample = 100) => {
-    const told: string[] = []
+    const output: string[] = []
     const nowhere = { write: () => undefined }
-    const stderr = { write: (text: string) => told.push(text) }
+    const stderr = { write: (text: string) => output.push(text) }
     const around = { stdin: process.stdin, stdout: nowhere, stderr, env: {}, cwd: '.', onInterrupt: () => () => {} }
     const call: Call = { values, positionals: [], terminal: terminalOf(around) }
-    return { told, recorders: new Recorders(store, call, { sample, days, now: Date.now, marks: false }) }
+    return { told: output, recorders: new Recorders(store, call, { sample, days, now: Date.now, marks: false }) }
   }
 
   it('report at most 20 problems, and record no call whose scope has no valid name', () => {
-    const { told, recorders } = recordersOf(memoryStore(), undefined)
+    const { told: output, recorders } = recordersOf(memoryStore(), undefined)
     expect(recorders.of('team')).toBeDefined()
     for (let call = 0; call < 25; call++) expect(recorders.of('a\nb')).toBeUndefined()
-    expect(told).toEqual(
+    expect(output).toEqual(
       Array.from({ length: 20 }, () => `indelible: a call is not recorded: "a\\nb" can't be a scope\n`),
     )
   })
@@ -515,7 +521,7 @@ describe('the recorders of a command', () => {
     [{}, 0, []],
   ])('record what the options %j and a sample of %i %% allow', async (values, sample, expected) => {
     const memory = memoryStore()
-    const { told, recorders } = recordersOf(memory, undefined, values, sample)
+    const { told: output, recorders } = recordersOf(memory, undefined, values, sample)
     recorders.begin()
     const secret = `sk-proj-${'aB3'.repeat(16)}`
     await answered(recorders.of('default')?.observe(request), `use ${secret}`)
@@ -524,7 +530,7 @@ describe('the recorders of a command', () => {
     const [id] = await idsIn(memory)
     if (id === undefined) return expect(expected).toEqual([])
     const text = JSON.stringify((await openSession(memory, id)).view().toArray())
-    expect([text.includes(secret), text.includes('heard'), told.join('')]).toEqual(expected)
+    expect([text.includes(secret), text.includes('heard'), output.join('')]).toEqual(expected)
   })
   it('a session that was removed since is counted, and not named', async () => {
     const memory = memoryStore()
@@ -539,17 +545,17 @@ describe('the recorders of a command', () => {
   })
   it('with --keep-days remove sessions of the recorder whose last append is older, and no other', async () => {
     const { whole, other } = await filled()
-    const { told, recorders } = recordersOf(whole, 7)
+    const { told: output, recorders } = recordersOf(whole, 7)
     recorders.begin()
     await recorders.settled()
-    expect(told).toEqual(['1 session older than 7 days removed\n'])
+    expect(output).toEqual(['1 session older than 7 days removed\n'])
     expect([await idsIn(whole), await idsIn(other)]).toEqual([
       ['edge', 'fresh', 'own'],
       ['edge', 'fresh', 'old', 'own'],
     ])
     recorders.removeOld()
     await recorders.settled()
-    expect(told).toHaveLength(1) // nothing is said about nothing
+    expect(output).toHaveLength(1) // nothing is said about nothing
   })
   it('with --keep-days remove them when the command starts, with a row in the ledger', async () => {
     const past = await sqliteStore({ path: store, now: () => 100 * day })
@@ -577,10 +583,10 @@ describe('the recorders of a command', () => {
   })
   it('with --keep-days look at all scopes if requests name them', async () => {
     const { whole, other } = await filled()
-    const { told, recorders } = recordersOf(other, 7, { 'scope-header': 'x-team' })
+    const { told: output, recorders } = recordersOf(other, 7, { 'scope-header': 'x-team' })
     recorders.begin()
     await recorders.settled()
-    expect(told).toEqual(['2 sessions older than 7 days removed\n'])
+    expect(output).toEqual(['2 sessions older than 7 days removed\n'])
     for (const store of [whole, other]) expect(await idsIn(store)).toEqual(['edge', 'fresh', 'own'])
   })
   it('with --keep-days leave sessions under a hold, and remove the others', async () => {
@@ -597,10 +603,10 @@ describe('the recorders of a command', () => {
     none.recorders.begin()
     await none.recorders.settled()
     expect([none.told, await idsIn(whole)]).toEqual([[], ['edge', 'fresh', 'old', 'own']])
-    const { told, recorders } = recordersOf(whole, 7)
+    const { told: output, recorders } = recordersOf(whole, 7)
     await whole.close()
     recorders.begin()
     await recorders.settled()
-    expect(told).toEqual([expect.stringMatching(/^indelible: old sessions could not be removed: .*closed.*\n$/)])
+    expect(output).toEqual([expect.stringMatching(/^indelible: old sessions could not be removed: .*closed.*\n$/)])
   })
 })

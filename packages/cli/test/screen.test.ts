@@ -141,13 +141,13 @@ describe('terminal output at every width', () => {
         seen.add([...report.readLossLines(alike as never, columns)])
         seen.add([...report.repairLines(repairs.slice(0, count), columns)])
         if (losses._tag === 'Right') seen.add([...report.lossLines(losses.right.losses.slice(0, count), columns)])
-        const told: string[] = []
+        const output: string[] = []
         report.tellReadLosses(
           's',
           read.slice(0, count) as never,
-          { tell: (lines: string[]) => told.push(...lines), columns } as never,
+          { tell: (lines: string[]) => output.push(...lines), columns } as never,
         )
-        seen.add(told)
+        seen.add(output)
       }
     for (const time of times)
       for (const used of usage)
@@ -184,10 +184,10 @@ describe('terminal output at every width', () => {
     const seen = new Outputs()
     for (const columns of [...widths(30, 82), 200]) {
       seen.add(programHelp([{ title: 'Group', commands: samples }], columns), firstHelp(samples, columns))
-      seen.add(...samples.map((one) => commandHelp(one, columns)))
+      seen.add(...samples.map((sample) => commandHelp(sample, columns)))
     }
     expect(programHelp(groups, 200)).toEqual(programHelp(groups))
-    for (const one of commands) expect(commandHelp(one, 200)).toEqual(commandHelp(one))
+    for (const command of commands) expect(commandHelp(command, 200)).toEqual(commandHelp(command))
     seen.expectToBe('7c715fd38a2a62dc')
   })
 

@@ -456,12 +456,12 @@ describe('ai-sdk: model messages', () => {
   })
 
   it('lists every loss with path and reason', () => {
-    const said = (...messages: Message[]): readonly string[] => {
+    const parts = (...messages: Message[]): readonly string[] => {
       const { losses } = write(aiModelMessages, messages)
       return losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)
     }
     expect(
-      said(
+      parts(
         developer('d', 'e', image({ type: 'url', url: 'https://example.com' })),
         {
           ...user(refusal('n'), reasoning('r'), image({ type: 'url', url: 'a.png' }), provider('acme', 1)),

@@ -123,12 +123,12 @@ describe('the LangChain codec', () => {
   it('writes a file by its URL or its bytes', () => {
     const url = 'https://example.com/a.pdf'
     const bytes = { mediaType: 'application/pdf', data: 'aGk=' }
-    const said = user(file({ type: 'url', url }), file({ type: 'base64', ...bytes }))
+    const message = user(file({ type: 'url', url }), file({ type: 'base64', ...bytes }))
     const content = [
       { type: 'file', url },
       { type: 'file', mimeType: bytes.mediaType, data: bytes.data },
     ]
-    expect(write(langchainMessages, [said]).wire).toMatchObject([{ kwargs: { content } }])
+    expect(write(langchainMessages, [message]).wire).toMatchObject([{ kwargs: { content } }])
   })
 
   it('writes any conversation as messages that LangChain loads', async () => {

@@ -103,12 +103,12 @@ export const destroyKey = (
     const there = await vault.isThere(name, id)
     if (isLeft(there) || !there.right) return asLogFault(there)
     const row: LedgerRow = { type: 'destroyed', id, head: log.right.head, key: name, ...because }
-    const said = await appendToLedger(bare, async (ledger) => {
+    const appended = await appendToLedger(bare, async (ledger) => {
       const holding = await heldKeyFault(bare, ledger, name)
       if (isLeft(holding)) return holding
       return right({ rows: ledger.destroyed.has(name) ? [] : [row], more: {} })
     })
-    return isLeft(said) ? left(said.left as RemoveFault) : asLogFault(await vault.destroy(name, id))
+    return isLeft(appended) ? left(appended.left as RemoveFault) : asLogFault(await vault.destroy(name, id))
   }, 'destroyKey')
 }
 

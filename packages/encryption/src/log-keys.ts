@@ -22,9 +22,9 @@ export const sealMeta = (
   id: string,
   key: Uint8Array,
   { keys, from }: LogKeys,
-  given: JsonObject,
+  jsonObject: JsonObject,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
-  const checked = checkMeta(given)
+  const checked = checkMeta(jsonObject)
   if (isLeft(checked)) return checked
   const meta = checked.right
   const clear = clearOf(meta)

@@ -36,8 +36,8 @@ export interface KeyRing {
 export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkKey({ id, key: randomBytes(32) })
 
 /** A key as text: its name, a colon, and its bytes in base64. Store it like your other secrets. */
-export const hostKeyText = (given: HostKey): string => {
-  const { id, key } = checkKey(given)
+export const hostKeyText = (hostKey: HostKey): string => {
+  const { id, key } = checkKey(hostKey)
   return `${id}:${toBase64(key)}`
 }
 
@@ -76,10 +76,10 @@ export const keyRing = (keys: readonly HostKey[], { keysIn }: Pick<KeyRing, 'key
   return Object.freeze({ current, byId: (id: string) => known.get(id), ...(keysIn !== undefined && { keysIn }) })
 }
 
-export const checkKey = (given: HostKey): HostKey => {
-  if (!(typeof (given as HostKey | undefined)?.id === 'string' && /^[\w.-]{1,100}$/.test(given.id)))
+export const checkKey = (key: HostKey): HostKey => {
+  if (!(typeof (key as HostKey | undefined)?.id === 'string' && /^[\w.-]{1,100}$/.test(key.id)))
     throw new TypeError('the name of a host key is 1 to 100 letters, digits, dots, hyphens and underscores')
-  if (!(given.key instanceof Uint8Array && given.key.length === 32))
-    throw new TypeError(`the host key ${given.id} is not 32 bytes`)
-  return Object.freeze({ id: given.id, key: given.key })
+  if (!(key.key instanceof Uint8Array && key.key.length === 32))
+    throw new TypeError(`the host key ${key.id} is not 32 bytes`)
+  return Object.freeze({ id: key.id, key: key.key })
 }

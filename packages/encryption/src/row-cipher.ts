@@ -32,7 +32,7 @@ export const encryptRows = (
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
   const isOurs = ({ body }: Row): boolean => body.startsWith(own.prefix)
   if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
-  const given = blocks.length === 0 ? undefined : new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
+  const bytesById = blocks.length === 0 ? undefined : new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
   const stored = new Map<BlockId, Uint8Array>()
   const encrypted: Row[] = []
   const attached = new Set<BlockId>()
@@ -44,7 +44,7 @@ export const encryptRows = (
     const { kind, at = now(), salt, erased } = row
     const stub = erased === undefined ? undefined : stubFault(kind, row.body)
     if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
-    const inside = given === undefined ? undefined : withBlocks(row, given, own.scope, hash)
+    const inside = bytesById === undefined ? undefined : withBlocks(row, bytesById, own.scope, hash)
     if (inside?.missed === true)
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
@@ -90,7 +90,7 @@ interface ExtractedText {
 /** The text of a row that names its blocks by their encrypted form, with their keys; and these blocks. */
 const withBlocks = (
   { kind, body, blocks = [] }: Row,
-  given: ReadonlyMap<BlockId, Uint8Array>,
+  bytesById: ReadonlyMap<BlockId, Uint8Array>,
   scope: Uint8Array,
   hash: Hash,
 ): {
@@ -106,7 +106,7 @@ const withBlocks = (
   const note = kind === 'note' && blocks.length > 0 ? (JSON.parse(body) as JsonEnvelope) : undefined
   const envelope = start === -1 ? undefined : (JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope)
   const changed = (note ?? envelope)?.blocks?.map((block): ExtractedText => {
-    const bytes = given.get(block.id)
+    const bytes = bytesById.get(block.id)
     if (bytes === undefined) return block
     const key = blockKey(scope, block.id)
     const sealed = sealBytes(key, bytes)
@@ -126,7 +126,7 @@ const withBlocks = (
     body: text,
     blocks: stored,
     named,
-    missed: kind === 'entry' && blocks.some((id) => given.has(id) && !named.has(id)),
+    missed: kind === 'entry' && blocks.some((id) => bytesById.has(id) && !named.has(id)),
   }
 }
 

@@ -116,12 +116,12 @@ export class Vault {
       this.#keep(name, known.secret)
       return right(known.secret)
     }
-    const asked = await this.#hostKey(by)
-    if (hasField(asked, 'cause'))
+    const keys = await this.#hostKey(by)
+    if (hasField(keys, 'cause'))
       return noKeyFault(
-        `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
+        `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(keys.cause)}`,
       )
-    const { host } = asked
+    const { host } = keys
     if (host === undefined)
       return noKeyFault(
         `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
@@ -145,16 +145,18 @@ export class Vault {
 
   /** Record that the log with this id is encrypted, so that a plain log in its place is detected. False if recorded. */
   async mark(id: string): Promise<Either<KeyFault, boolean>> {
-    const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
-    if (!isLeft(said)) return right(true)
-    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'record that a log is encrypted'))
+    const created = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
+    if (!isLeft(created)) return right(true)
+    return created.left._tag === 'LogExists'
+      ? right(false)
+      : left(keyFault(created.left, 'record that a log is encrypted'))
   }
 
   /** Whether the key store records that the log with this id is encrypted. */
   async isMarked(id: string): Promise<Either<KeyFault, boolean>> {
-    const said = await this.#store.info(keyedLogOf(id))()
-    if (!isLeft(said)) return right(true)
-    return said.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(said.left, 'read whether a log is encrypted'))
+    const info = await this.#store.info(keyedLogOf(id))()
+    if (!isLeft(info)) return right(true)
+    return info.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(info.left, 'read whether a log is encrypted'))
   }
 
   /** Remove that record, because the log was removed. */
@@ -181,9 +183,9 @@ export class Vault {
   async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     const there = await this.isThere(name, of)
     if (isLeft(there) || !there.right) return there
-    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
-    if (isLeft(said) && said.left._tag !== 'LogExists')
-      return left(keyFault(said.left, 'record that a key is destroyed'))
+    const created = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
+    if (isLeft(created) && created.left._tag !== 'LogExists')
+      return left(keyFault(created.left, 'record that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
     return isLeft(removed) && removed.left._tag !== 'NoSuchLog'
       ? left(keyFault(removed.left, 'remove a key'))

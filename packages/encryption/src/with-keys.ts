@@ -361,12 +361,12 @@ class EncryptingStore {
     const scope = isLeft(key) ? key : await this.#vault.getOrMake(scopeKey)
     if (isLeft(key)) return key
     if (isLeft(scope)) return scope
-    const given = openMeta(id, key.right, encryption, meta)
-    if (given === undefined)
+    const input = openMeta(id, key.right, encryption, meta)
+    if (input === undefined)
       return left(damagedMeta(log, 'is not what its key encrypted: it was changed without the key'))
     const { keys, from } = encryption
     const known = { keys, from, own: { name, prefix: rowPrefixOf(name), key: key.right, scope: scope.right } }
-    return right({ known, log: Object.freeze({ ...log, meta: given }) })
+    return right({ known, log: Object.freeze({ ...log, meta: input }) })
   }
 
   async #openedPlain(log: LogInfo): Promise<Either<StoreFault, OpenedLog>> {
@@ -532,8 +532,8 @@ class EncryptingStore {
     const stored = yield* need(this.#decrypted(id, yield* need(this.#inner.read(id, { from, to: head.size }))))
     const isSame = stored.every(({ kind, body, erased }, index) => {
       const row = rows[index] as TimedRow // from `encryptRows`
-      const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
-      return row.kind === kind && (erased !== undefined || given?.body === body)
+      const stored = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
+      return row.kind === kind && (erased !== undefined || stored?.body === body)
     })
     return isSame ? Object.freeze({ from, head }) : yield* fail(fault)
   }

@@ -30,7 +30,7 @@ import { rounds } from '../../../test/rounds.ts'
 const host = newHostKey('one')
 const ring = keyRing([host])
 const long = 'a long text '.repeat(500)
-const said: readonly Message[] = [
+const messages: readonly Message[] = [
   user('zero'),
   assistant('one', toolCall('call-1', 'look', '{}')),
   toolResult('call-1', long),
@@ -48,9 +48,9 @@ const messagesOf = async (bare: Store, id: string, key = ring): Promise<readonly
 const family = async (): Promise<Store> => {
   const bare = memoryStore()
   const store = withKeys(bare, ring)
-  await ok(createSession(store, { id: 's', messages: said, metadata: { title: 'ours', clear: { user: 'ada' } } }))
+  await ok(createSession(store, { id: 's', messages: messages, metadata: { title: 'ours', clear: { user: 'ada' } } }))
   await ok((await ok(forkSession(store, 's', { id: 'f', at: 2 }))).append([user('fork 2'), user('fork 3')]))
-  await ok(createSession(store, { id: 'o', messages: said.toReversed() }))
+  await ok(createSession(store, { id: 'o', messages: messages.toReversed() }))
   return bare
 }
 
@@ -94,9 +94,9 @@ describe('the stub of an erased row', () => {
         'InvalidRow',
         store.erase({ logs: [{ id: 's', expected: head, rows: [{ position: 0, stub: text }] }] }),
       )
-    expect(await messagesOf(bare, 's')).toEqual(said)
+    expect(await messagesOf(bare, 's')).toEqual(messages)
     const plain = memoryStore()
-    await ok(createSession(plain, { id: 'p', messages: said }))
+    await ok(createSession(plain, { id: 'p', messages: messages }))
     const { head: expected } = await ok(plain.info('p'))
     await ok(plain.erase({ logs: [{ id: 'p', expected, rows: [{ position: 1, stub: forgery }] }] }))
     expect((await fault('DamagedLog', openSession(plain, 'p'))).position).toBe(1)
@@ -118,7 +118,7 @@ describe('the stub of an erased row', () => {
 
   it('is encrypted on import', async () => {
     const plain = memoryStore()
-    await ok(createSession(plain, { id: 'p', messages: said }))
+    await ok(createSession(plain, { id: 'p', messages: messages }))
     await ok(eraseMessages(plain, 'p', [0]))
     const read = readTranscript([...exportLines(await exportSession(plain, 'p'))].join(''))
     if (read._tag === 'Left') throw new Error(read.left._tag)
@@ -180,7 +180,7 @@ describe('a changed encrypted row', () => {
       log.meta = Object.fromEntries(Object.entries(log.meta).filter(([key]) => key !== encryptionKey))
       log.rows.push({ kind: 'entry', body: forgery })
     })
-    expect(await damageOf(bare, 's')).toBe(said.length + 1) // the ring knows that it was encrypted
+    expect(await damageOf(bare, 's')).toBe(messages.length + 1) // the ring knows that it was encrypted
   })
 })
 
@@ -198,7 +198,7 @@ describe('a session moved into another scope', () => {
 
   it('is not readable there, neither rows nor other data under its keys', async () => {
     const medium = memoryStore()
-    await ok(createSession(withKeys(scopedOf(medium, 'a'), ring), { id: 's', messages: said }))
+    await ok(createSession(withKeys(scopedOf(medium, 'a'), ring), { id: 's', messages: messages }))
     const { logs, blocks } = await stolen(scopedOf(medium, 'a'))
     const there = scopedOf(medium, 'b')
     await ok(there.putBlocks(blocks))
@@ -216,24 +216,24 @@ describe('a session moved into another scope', () => {
       await fault('NoKey', openSession(withKeys(there, ring), 's'))
       await fault('NoKey', createSession(withKeys(there, ring), { id: 'new' }))
     }
-    expect(await messagesOf(scopedOf(medium, 'a'), 's')).toEqual(said)
+    expect(await messagesOf(scopedOf(medium, 'a'), 's')).toEqual(messages)
   })
 
   it('is readable there if copied with its keys', async () => {
     const medium = memoryStore()
     const [here, there] = [scopedOf(medium, 'a'), scopedOf(medium, 'b')]
     const keyed = withKeys(here, ring)
-    await ok(createSession(keyed, { id: 's', messages: said }))
+    await ok(createSession(keyed, { id: 's', messages: messages }))
     await ok((await ok(forkSession(keyed, 's', { id: 'f' }))).append(user('more')))
     const refused = await fault('NoKey', copySession(here, there, 's'))
     expect(faultMessage(refused)).toMatch(
       /wrapped for the scope "a": to copy it into "b", open the source store with its key ring/,
     )
     for (const id of ['s', 'f']) await ok(copySession(keyed, there, id))
-    expect(await messagesOf(there, 'f')).toEqual([...said, user('more')])
+    expect(await messagesOf(there, 'f')).toEqual([...messages, user('more')])
     await ok((await ok(openSession(withKeys(there, ring), 's'))).append(user('on')))
     expect(await ok(destroyKey(there, 's', ring))).toBe(true)
-    expect(await messagesOf(here, 's')).toEqual(said)
+    expect(await messagesOf(here, 's')).toEqual(messages)
   })
 })
 
@@ -315,7 +315,7 @@ it('property: recombined stored pieces give a prefix of what was written or a fa
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), async (steps) => {
       const all = structuredClone(pool) as Stolen
       for (const { do: what, log: id, at, from } of steps) {
-        const log = all.logs.find((one) => one.id === id) as StolenLog
+        const log = all.logs.find((log) => log.id === id) as StolenLog
         const place = at % Math.max(1, log.rows.length)
         const row = log.rows[place]
         const other = rows[from % rows.length] as Row
@@ -337,9 +337,9 @@ it('property: recombined stored pieces give a prefix of what was written or a fa
           }
         }
         if (what === 'key') {
-          const keys = all.logs.filter((one) => one.id.startsWith('indelible.key.'))
-          const [one, two] = [keys[at % keys.length] as StolenLog, keys[from % keys.length] as StolenLog]
-          ;[one.meta, two.meta] = [two.meta, one.meta]
+          const keys = all.logs.filter((log) => log.id.startsWith('indelible.key.'))
+          const [stolenLog, two] = [keys[at % keys.length] as StolenLog, keys[from % keys.length] as StolenLog]
+          ;[stolenLog.meta, two.meta] = [two.meta, stolenLog.meta]
         }
       }
       const forged = await restored(all).catch(() => undefined) // a store refuses some of it
@@ -383,7 +383,7 @@ describe('a log removed and recreated under its id', () => {
   ])('gets nothing meant for its predecessor: %s, then %s', async (first, second) => {
     for (const pause of [0, 2000]) {
       const bare = memoryStore()
-      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
+      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: messages }))
       await makes[first]?.[1](bare, 's')
       const session = await ok(openSession(withKeys(bare, ring, { plain: 'continue' }), 's'))
       await ok(bare.remove('s'))
@@ -432,7 +432,7 @@ describe('a log removed and recreated under its id', () => {
   ])('gets nothing even if recreated after the last read: %s, then %s', async (first, second) => {
     for (const call of ['append', 'update'] as const) {
       const bare = memoryStore()
-      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
+      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: messages }))
       await makes[first]?.[1](bare, 's')
       const store = replacing(bare, call, async () => makes[second]?.[1](bare, 's'))
       const session = await ok(openSession(withKeys(store, ring, { plain: 'continue' }), 's'))
@@ -482,7 +482,7 @@ describe('a log removed and recreated under its id', () => {
     const bare = await family()
     const store = withKeys(bare, ring, { plain: 'continue' })
     const [row] = await ok(bare.read('o'))
-    await ok(createSession(bare, { id: 'plain', messages: said }))
+    await ok(createSession(bare, { id: 'plain', messages: messages }))
     for (const id of ['s', 'plain']) {
       const { head } = await ok(store.info(id))
       await fault('Diverged', store.append(id, { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
@@ -507,7 +507,7 @@ describe('a destroyed key', () => {
       const [bare, keysIn] = [memoryStore(), memoryStore()]
       const apart = keyRing([newHostKey('one')], { keysIn })
       const [here, there] = [withKeys(bare, apart), withKeys(bare, apart)]
-      const session = await ok(createSession(here, { id: 's', messages: said, metadata: { title: 'ours' } }))
+      const session = await ok(createSession(here, { id: 's', messages: messages, metadata: { title: 'ours' } }))
       const other = await ok(openSession(there, 's'))
       const key = (await ok(keysIn.list())).logs.find(({ id }) => /key\.[0-9a-f]{24}$/.test(id))
       if (elsewhere) await ok(ownStore(keysIn).remove(key?.id ?? '')) // as another process does it
@@ -524,7 +524,7 @@ describe('a destroyed key', () => {
       for (const open of [session, other, session, other])
         expect(faultMessage(await fault('NoKey', open.append(user('more'))))).toContain(reason)
       vi.useRealTimers()
-      expect((await ok(bare.info('s'))).head.size).toBe(said.length)
+      expect((await ok(bare.info('s'))).head.size).toBe(messages.length)
     }
   })
 
@@ -543,12 +543,12 @@ describe('a destroyed key', () => {
     expect(faultMessage(lacking)).toMatch(
       /not in the store of the key ring: the session was encrypted with another key ring or key file/,
     )
-    expect(await messagesOf(bare, 's')).toEqual(said)
+    expect(await messagesOf(bare, 's')).toEqual(messages)
   })
 
   it('does not return through a copy or a rotation', async () => {
     const bare = memoryStore()
-    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: messages }))
     const backup = memoryStore()
     await ok(copySession(bare, backup, 's'))
     expect(await ok(destroyKey(bare, 's', ring))).toBe(true)

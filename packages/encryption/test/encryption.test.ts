@@ -100,7 +100,7 @@ const ring = keyRing([host])
 const word = 'Zanzibar-4711'
 const long = `${word} `.repeat(600)
 const picture = Buffer.from(`${word} `.repeat(200)).toString('base64')
-const said: readonly Message[] = [
+const messages: readonly Message[] = [
   user(`first ${word}`, image({ type: 'base64', data: picture, mediaType: 'image/png' })),
   assistant(long, toolCall('call-secret-1', 'look', `{"at":"${word}"}`)),
   toolResult('call-secret-1', long),
@@ -153,10 +153,10 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
       createSession(store, {
         id: 's',
         metadata: { title: word, clear: { user: 'ada' } },
-        messages: said.slice(0, 1),
+        messages: messages.slice(0, 1),
       }),
     )
-    await ok(session.append(said.slice(1), { operation: 'turn-1', page: 'evidence' }))
+    await ok(session.append(messages.slice(1), { operation: 'turn-1', page: 'evidence' }))
     await ok(session.note({ type: 'application', namespace: 'x', content: { deep: word } }))
     await ok(session.note({ type: 'journal', step: 'st', said: [{ index: 0, text: word }] }))
     await ok(session.note({ type: 'pin', position: 0 }))
@@ -167,7 +167,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
 
     const again = await ok(openSession(store, 's'))
     expect([...again.view()]).toEqual([...session.view()])
-    expect([...again.view()].slice(0, 3)).toEqual(said)
+    expect([...again.view()].slice(0, 3)).toEqual(messages)
     expect([...again.notes()]).toEqual([...session.notes()])
     expect(again.at().pages).toEqual(session.at().pages)
     expect(again.head()).toEqual(session.head())
@@ -178,11 +178,11 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     expect(Buffer.from((await ok(store.getBlocks([file1 as never])))[0] ?? []).toString()).toBe(
       `an attachment: ${word}`,
     )
-    expect([...(await ok(readRange(store, 's', -3, -1))).view]).toEqual(said.slice(1))
+    expect([...(await ok(readRange(store, 's', -3, -1))).view]).toEqual(messages.slice(1))
     // A retry, also of another process, is the same append.
-    const retried = await ok(again.append(said.slice(1), { operation: 'turn-1', page: 'evidence', expectedLen: 1 }))
+    const retried = await ok(again.append(messages.slice(1), { operation: 'turn-1', page: 'evidence', expectedLen: 1 }))
     expect([retried.from, retried.to]).toEqual([1, 3])
-    await fault('OperationMismatch', again.append(said.slice(1), { operation: 'turn-1', expectedLen: 1 }))
+    await fault('OperationMismatch', again.append(messages.slice(1), { operation: 'turn-1', expectedLen: 1 }))
 
     const text = await dump(bare)
     expect(text).toContain('"encrypted')
@@ -221,19 +221,19 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         let id = `law-${++run}`
-        let [one, other] = [await ok(createSession(store, { id })), await ok(createSession(plain, { id }))]
+        let [a, b] = [await ok(createSession(store, { id })), await ok(createSession(plain, { id }))]
         for (const { do: what, text, long: isLong } of steps) {
           const given = isLong ? text.repeat(5000) : text
-          if (what === 'append') for (const session of [one, other]) void (await session.append(user(given)))
+          if (what === 'append') for (const session of [a, b]) void (await session.append(user(given)))
           if (what === 'note')
-            for (const session of [one, other])
+            for (const session of [a, b])
               void (await session.note({ type: 'application', namespace: 'x', content: text }))
-          if (what === 'pop') for (const session of [one, other]) void (await session.pop())
-          if (what === 'reopen') [one, other] = [await ok(openSession(store, id)), await ok(openSession(plain, id))]
+          if (what === 'pop') for (const session of [a, b]) void (await session.pop())
+          if (what === 'reopen') [a, b] = [await ok(openSession(store, id)), await ok(openSession(plain, id))]
           if (what === 'fork') {
             const to = `${id}f`
-            const at = Math.floor(one.len / 2)
-            ;[one, other] = [
+            const at = Math.floor(a.len / 2)
+            ;[a, b] = [
               await ok(forkSession(store, id, { id: to, at })),
               await ok(forkSession(plain, id, { id: to, at })),
             ]
@@ -257,13 +257,13 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     const [bare, keysIn] = [await fresh(), memoryStore()]
     const apart = keyRing([host], { keysIn })
     const store = withKeys(bare, apart)
-    const session = await ok(createSession(store, { id: 's', messages: said, metadata: { title: word } }))
+    const session = await ok(createSession(store, { id: 's', messages: messages, metadata: { title: word } }))
     const fork = await ok(forkSession(store, 's', { id: 'f', at: 2 }))
     await ok(fork.append(user('own')))
     const other = await ok(createSession(store, { id: 'o', messages: [user(long)] })) // shares a block
     const backup = memoryStore()
     for (const id of ['s', 'f']) await ok(copySession(bare, backup, id))
-    expect([...(await ok(openSession(withKeys(backup, apart), 's'))).view()]).toEqual(said)
+    expect([...(await ok(openSession(withKeys(backup, apart), 's'))).view()]).toEqual(messages)
 
     expect(await ok(destroyKey(store, 's', apart))).toBe(true)
     expect(await ok(destroyKey(store, 's', apart))).toBe(false)
@@ -284,7 +284,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
   it('have forks with the same key, from before its first row too', async () => {
     const bare = await fresh()
     const store = withKeys(bare, ring)
-    await ok(createSession(store, { id: 's', messages: said }))
+    await ok(createSession(store, { id: 's', messages: messages }))
     await ok(forkSession(store, 's', { id: 'f', at: 2 }))
     const isKey = ({ id }: LogInfo): boolean => id.startsWith('indelible.key.')
     const keys = async (): Promise<number> => (await ok(bare.list({ limit: 100 }))).logs.filter(isKey).length
@@ -293,7 +293,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
     await ok(store.fork('f', { id: 'g', at: 1, meta, sameKey: true }))
     await ok((await ok(openSession(store, 'g'))).append(user('own')))
     expect(await keys()).toBe(before)
-    expect([...(await ok(openSession(withKeys(bare, ring), 'g'))).view()]).toEqual([said[0], user('own')])
+    expect([...(await ok(openSession(withKeys(bare, ring), 'g'))).view()]).toEqual([messages[0], user('own')])
     await ok(store.fork('f', { id: 'h', at: 1 }))
     expect(await keys()).toBe(before + 1)
     await bare.close()()
@@ -302,10 +302,10 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
   it('are read with their own key where another process uses the id of a removed one', async () => {
     const inner = await fresh()
     const [store, elsewhere] = [withKeys(inner, ring), withKeys(inner, ring)]
-    await ok(createSession(store, { id: 's', messages: said }))
+    await ok(createSession(store, { id: 's', messages: messages }))
     await ok(store.read('s'))
     await ok(elsewhere.remove('s'))
-    await ok(createSession(elsewhere, { id: 's', messages: said.toReversed() }))
+    await ok(createSession(elsewhere, { id: 's', messages: messages.toReversed() }))
     expect(await ok(store.read('s'))).toEqual(await ok(elsewhere.read('s')))
     await inner.close()()
   })
@@ -314,15 +314,15 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
 describe('session keys', () => {
   it('a wrong or missing host key is a fault with the reason', async () => {
     const bare = memoryStore()
-    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: messages }))
     const wrong = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('one')])), 's'))
     expect(faultMessage(wrong)).toMatch(
       /^"s" is encrypted.* another key with that name, or the wrapped key was altered$/,
     )
     const lacking = await fault('NoKey', openSession(withKeys(bare, keyRing([newHostKey('two')])), 's'))
     expect(faultMessage(lacking)).toContain('host key "one", which the key ring lacks')
-    expect([...(await ok(openSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
-    expect([...(await ok(readSession(withKeys(bare, ring), 's'))).view()]).toEqual(said)
+    expect([...(await ok(openSession(withKeys(bare, ring), 's'))).view()]).toEqual(messages)
+    expect([...(await ok(readSession(withKeys(bare, ring), 's'))).view()]).toEqual(messages)
     expect((await ok(forkSession(withKeys(bare, ring), 's', { id: 'f' }))).len).toBe(3)
     expect(() => withKeys(withKeys(bare, ring), ring)).toThrow(TypeError)
     expect(() => withKeys(bare, undefined as never)).toThrow('withKeys takes a key ring, such as keyRing([…]), found')
@@ -342,7 +342,7 @@ describe('session keys', () => {
   it('are found in metadata whose keys a store returns in another order', async () => {
     const bare = memoryStore()
     const metadata = { title: 'a', clear: { b: 1, a: [{ d: 1, c: { f: 1, e: 2 } }] } }
-    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said, metadata }))
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: messages, metadata }))
     const backwards = (value: unknown): unknown =>
       Array.isArray(value)
         ? value.map(backwards)
@@ -360,7 +360,7 @@ describe('session keys', () => {
       }, 'store.info')
     const session = await ok(openSession(withKeys({ ...bare, info }, ring), 's'))
     expect(session.metadata()).toEqual(metadata)
-    expect([...session.view()]).toEqual(said)
+    expect([...session.view()]).toEqual(messages)
   })
 
   it("without a scope's key no attachment is stored or read, with the reason in the fault", async () => {
@@ -495,7 +495,7 @@ describe('session keys', () => {
 
   it('after a rotation old host keys are not needed and no row has changed', async () => {
     const bare = memoryStore()
-    const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const session = await ok(createSession(withKeys(bare, ring), { id: 's', messages: messages }))
     const rows = await ok(bare.read('s'))
     const next = newHostKey('two')
     const both = { current: next, byId: async (id: string) => (id === 'one' ? host.key : undefined) } // as a key server would
@@ -530,7 +530,7 @@ describe('session keys', () => {
   it('erased messages have encrypted stubs that still verify', async () => {
     const bare = await inFile()
     const store = withKeys(bare, ring)
-    const session = await ok(createSession(store, { id: 's', messages: [...said, user('what is left')] }))
+    const session = await ok(createSession(store, { id: 's', messages: [...messages, user('what is left')] }))
     await ok(
       createSession(store, {
         id: 'other',
@@ -641,9 +641,9 @@ describe('session keys', () => {
 
   it('a plain session stays plain, and both kinds are in one list', async () => {
     const bare = memoryStore()
-    await ok(createSession(bare, { id: 'plain', messages: said }))
+    await ok(createSession(bare, { id: 'plain', messages: messages }))
     const store = withKeys(bare, ring, { plain: 'continue' })
-    await ok(createSession(store, { id: 'secret', messages: said }))
+    await ok(createSession(store, { id: 'secret', messages: messages }))
     const plain = await ok(openSession(store, 'plain'))
     await ok(plain.append(user('more')))
     // The sum of tokens would show an encrypted session's use to somebody without its key.
@@ -656,7 +656,7 @@ describe('session keys', () => {
       ])
       expect((await ok(listSessions(one))).sessions.map(({ tokens }) => tokens)).toEqual([undefined, 12])
     }
-    expect([...(await ok(openSession(bare, 'plain'))).view()]).toEqual([...said, user('more')])
+    expect([...(await ok(openSession(bare, 'plain'))).view()]).toEqual([...messages, user('more')])
     expect((await ok(listSessions(store))).sessions.map(({ id, encrypted }) => [id, encrypted])).toEqual([
       ['secret', true],
       ['plain', undefined],
@@ -722,7 +722,7 @@ describe('session keys', () => {
   it('copies keep the head; exports are readable and can be imported into an encrypted session', async () => {
     const bare = memoryStore()
     const store = withKeys(bare, ring)
-    const session = await ok(createSession(store, { id: 's', messages: said, metadata: { title: word } }))
+    const session = await ok(createSession(store, { id: 's', messages: messages, metadata: { title: word } }))
     await ok(session.note({ type: 'application', namespace: 'x', content: 1 }))
     const there = memoryStore()
     expect((await ok(copySession(bare, there, 's'))).head).toEqual(session.head())
@@ -762,7 +762,7 @@ describe('session keys', () => {
     const path = join(folder, 'grep.db')
     const bare = await ok(sqliteStore({ path, durability: 'os' }))
     const session = await ok(
-      createSession(withKeys(bare, ring), { id: 's', messages: said, metadata: { title: word } }),
+      createSession(withKeys(bare, ring), { id: 's', messages: messages, metadata: { title: word } }),
     )
     await ok(session.append(user(word), { operation: 'o' }))
     const marksFound = (): readonly string[] =>
@@ -828,16 +828,16 @@ describe('session keys', () => {
     const given = { bytes: nonce, text: Buffer.from(nonce).toString('base64') }
     const texts = ['', 'a', 'ab', 'abc', `${word} \u{1f600}`, long]
     for (const text of texts)
-      for (const [one, other] of [
+      for (const [a, b] of [
         [portable, native ?? portable],
         [native ?? portable, portable],
       ] as const) {
-        const sealedText = one.encryptText(key, given, aad, text)
-        expect(other.encryptText(key, given, aad, text)).toBe(sealedText)
-        expect(other.decryptText(key, aad, sealedText)).toBe(text)
-        expect(other.decryptText(key, plain, sealedText)).toBeUndefined()
+        const sealedText = a.encryptText(key, given, aad, text)
+        expect(b.encryptText(key, given, aad, text)).toBe(sealedText)
+        expect(b.decryptText(key, aad, sealedText)).toBe(text)
+        expect(b.decryptText(key, plain, sealedText)).toBeUndefined()
         for (const wrong of [sealedText.slice(0, -4), `${sealedText}\n`, `${sealedText}AAAA`, sealedText.slice(1), ''])
-          expect(other.decryptText(key, aad, wrong)).toBeUndefined()
+          expect(b.decryptText(key, aad, wrong)).toBeUndefined()
       }
     for (const { encrypt, decrypt, hmac, utf8, toBase64, fromBase64 } of [portable, native ?? portable]) {
       const marksFound = encrypt(key, nonce, aad, plain)
@@ -881,10 +881,10 @@ it('a row may name a text that the store has in plain, which is found in it, but
   const store = withKeys(bare, ring)
   const session = await ok(createSession(store, { id: 's' }))
   const other = user('other '.repeat(1000))
-  const given = orThrow(encodeRow(other, 'plan', false, bare.hash))
+  const encodedRow = orThrow(encodeRow(other, 'plan', false, bare.hash))
   const append = (message: Message) => {
     const { row } = orThrow(encodeRow(message, 'plan', false, bare.hash))
-    return store.append('s', { expected: session.head(), rows: [row, given.row], blocks: given.blocks })
+    return store.append('s', { expected: session.head(), rows: [row, encodedRow.row], blocks: encodedRow.blocks })
   }
   await fault('MissingBlock', append(user(`${long} `)))
   await ok(append(user(long)))

@@ -7,10 +7,10 @@ import { withKeys } from '../src/with-keys.ts'
 import { decryptRow, encryptedRowBody, type RowBinding } from '../src/row-cipher.ts'
 
 const key = new Uint8Array(32).fill(7)
-const [one, other] = ['ab'.repeat(32), 'cd'.repeat(32)] as const
+const [a, b] = ['ab'.repeat(32), 'cd'.repeat(32)] as const
 const places: readonly RowBinding[] = (['entry', 'note'] as const).flatMap((kind) =>
   [undefined, 'ab'.repeat(16)].flatMap((salt) =>
-    [undefined, one, other].flatMap((erased) =>
+    [undefined, a, b].flatMap((erased) =>
       [0, 12].flatMap((position) => [1_700_000_000_000, -5].map((at) => ({ kind, salt, erased, position, at }))),
     ),
   ),
@@ -20,11 +20,11 @@ const open = (place: RowBinding, body: string, secret = key): string | undefined
 
 it('property: an encrypted row opens only at its own place with its own key and blocks', () => {
   for (const place of places) {
-    const body = encryptedRowBody({ name: 'k', key }, place, 'a text é', [one] as never)
+    const body = encryptedRowBody({ name: 'k', key }, place, 'a text é', [a] as never)
     expect(places.filter((at) => open(at, body) !== undefined)).toEqual([place])
     expect(open(place, body)).toBe('a text é')
     expect(open(place, body, new Uint8Array(32).fill(8))).toBeUndefined()
-    for (const changed of [body.replace(one, other), body.replace('"k.', '"l.')]) {
+    for (const changed of [body.replace(a, b), body.replace('"k.', '"l.')]) {
       expect(changed).not.toBe(body)
       expect(open(place, changed)).toBeUndefined()
     }

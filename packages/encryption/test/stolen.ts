@@ -47,7 +47,7 @@ export const restored = async ({ logs, blocks }: Stolen): Promise<Store> => {
     }),
   )
   await ok(store.putBlocks(blocks))
-  for (const { id, meta, rows } of logs.toSorted((one) => (one.id === ledgerId ? -1 : 0))) {
+  for (const { id, meta, rows } of logs.toSorted((log) => (log.id === ledgerId ? -1 : 0))) {
     const { head } = await ok(ownStore(store).create({ id, meta, encrypt: false }))
     const stored = rows.map((row) => encryptedRow(row as TimedRow))
     if (stored.length > 0) await ok(ownStore(store).append(id, { expected: head, rows: stored }))

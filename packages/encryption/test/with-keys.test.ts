@@ -25,7 +25,7 @@ const rowOf = (text: string): Row => ({ kind: 'entry', body: bodyOf(text) })
 const failing = (
   store: Store,
   call: 'info' | 'read' | 'hasBlocks' | 'getBlocks' | 'list' | 'create' | 'fork' | 'remove' | 'containing' | 'erase',
-  { of = () => true, why = io }: { readonly of?: (given: unknown) => boolean; readonly why?: unknown } = {},
+  { of = () => true, why = io }: { readonly of?: (value: unknown) => boolean; readonly why?: unknown } = {},
 ): Store => ({
   ...store,
   [call]: (given: never, ...more: never[]) =>
@@ -91,14 +91,14 @@ describe('host keys', () => {
   })
 
   it('are random, with a random name if they are given none, and are read from their text', () => {
-    const [one, other] = [newHostKey(), newHostKey()]
-    expect(one.id).toMatch(/^[0-9a-f]{12}$/)
-    expect([one.key.length, one.id === other.id, hex(one.key) === hex(other.key)]).toEqual([32, false, false])
+    const [a, b] = [newHostKey(), newHostKey()]
+    expect(a.id).toMatch(/^[0-9a-f]{12}$/)
+    expect([a.key.length, a.id === b.id, hex(a.key) === hex(b.key)]).toEqual([32, false, false])
     expect(newHostKey('a'.repeat(100)).id).toHaveLength(100)
-    expect(hostKeyOf(` ${hostKeyText(one)}\n`)).toEqual(one)
-    const both = keyRing([one, other])
-    expect([both.current, both.byId(one.id), both.byId(other.id), both.byId('none')]).toEqual([one, one.key, other.key, undefined]) // oxfmt-ignore
-    expect([one, both].every(Object.isFrozen)).toBe(true)
+    expect(hostKeyOf(` ${hostKeyText(a)}\n`)).toEqual(a)
+    const both = keyRing([a, b])
+    expect([both.current, both.byId(a.id), both.byId(b.id), both.byId('none')]).toEqual([a, a.key, b.key, undefined]) // oxfmt-ignore
+    expect([a, both].every(Object.isFrozen)).toBe(true)
     expect(Object.keys(both)).toEqual(['current', 'byId'])
   })
 })
@@ -184,14 +184,14 @@ describe('a log of a store with keys', () => {
   it('that is not made although its mark was keeps no mark, but keeps one where the log is there', async () => {
     const [inner, keysIn] = [memoryStore(), memoryStore()]
     const keys = keyRing([host], { keysIn })
-    const isLog = (given: unknown): boolean => (given as { readonly id?: string }).id === 's'
+    const isLog = (value: unknown): boolean => (value as { readonly id?: string }).id === 's'
     await fault('Io', withKeys(failing(inner, 'create', { of: isLog }), keys).create({ id: 's', encrypt: true }))
     await ok(inner.create({ id: 's', encrypt: false })) // a plain log has the id now
     expect((await ok(withKeys(inner, keys, { plain: 'read' }).info('s'))).id).toBe('s')
     // One whose end is unknown may have been made: it keeps its key.
     const unknown = { ...io, outcome: 'unknown' }
     const before = await keysOf(keysIn)
-    const store = withKeys(failing(inner, 'create', { of: (given) => (given as { id?: string }).id === 't', why: unknown }), keys) // oxfmt-ignore
+    const store = withKeys(failing(inner, 'create', { of: (value) => (value as { id?: string }).id === 't', why: unknown }), keys) // oxfmt-ignore
     await fault('Io', store.create({ id: 't', encrypt: true }))
     expect((await keysOf(keysIn)).length).toBe(before.length + 1)
   })

@@ -93,12 +93,12 @@ export const proveHead = (store: Store, id: string): Task<AnyEvidenceFault, Ledg
   checkStore('proveHead', store)
   return evidenceSteps(async function* () {
     const { note, head } = (yield* need(lastCheckpoint(store))) ?? (yield* notSignedFault(store))
-    const said = (yield* need(readLedger(store, head.size))).sessions.get(id)
-    if (said === undefined || said.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })
-    const [row] = yield* need(store.read(ledgerId, { from: said.row, to: said.row + 1 }))
-    const path = yield* need(inclusionPath(store, ledgerId, said.row, head.size))
+    const entry = (yield* need(readLedger(store, head.size))).sessions.get(id)
+    if (entry === undefined || entry.removed) return yield* fail({ _tag: 'NotInLedger', id, rows: 0 })
+    const [row] = yield* need(store.read(ledgerId, { from: entry.row, to: entry.row + 1 }))
+    const path = yield* need(inclusionPath(store, ledgerId, entry.row, head.size))
     const { body, at } = row as StoredRow // it was just read
-    return Object.freeze({ body, at, proof: tlogProofText({ index: said.row, path, checkpoint: note }) })
+    return Object.freeze({ body, at, proof: tlogProofText({ index: entry.row, path, checkpoint: note }) })
   }, 'proveHead')
 }
 
@@ -145,7 +145,7 @@ const stringEnd = (json: string, start: number): number => {
 /** A bundle with its members in the order of the grammar. */
 const inOrder = ({ entry, ledger }: EvidenceBundle): EvidenceBundle => {
   const { session, row, body, at, salt, blocks, head, path } = entry
-  const ids = Object.keys(blocks).toSorted((one, other) => (one < other ? -1 : 1))
+  const ids = Object.keys(blocks).toSorted((a, b) => (a < b ? -1 : 1))
   return {
     indelible: 'evidence',
     version: 1,
@@ -171,9 +171,9 @@ export const checkBundle = (
   trust: Trust,
 ): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
   if (!isBundle(bundle)) return badBundle('it is not an evidence bundle')
-  const said = checkHead(bundle.ledger, trust)
-  if (isLeft(said)) return said
-  const { session, head, ...rest } = said.right
+  const checked = checkHead(bundle.ledger, trust)
+  if (isLeft(checked)) return checked
+  const { session, head, ...rest } = checked.right
   const proven = checkProof(bundle.entry, head)
   if (isLeft(proven)) return proven
   if (proven.right.session !== session)
@@ -202,11 +202,11 @@ export const claimedHead = (proof: unknown): Either<EvidenceFault | StoreFault, 
   headOf(proof, claimedCheckpoint)
 
 const headOf = <C extends Checkpoint>(
-  given: unknown,
+  value: unknown,
   checkpointOf: (note: string) => Either<EvidenceFault, C>,
 ): Either<EvidenceFault | StoreFault, HeadInLedger<C>> => {
-  if (!isLedgerProof(given)) return badBundle('it is not a ledger proof')
-  const { body, at, proof: text } = given
+  if (!isLedgerProof(value)) return badBundle('it is not a ledger proof')
+  const { body, at, proof: text } = value
   const proof = parseTlogProof(text)
   if (isLeft(proof)) return proof
   const checkpoint = checkpointOf(proof.right.checkpoint)
@@ -216,10 +216,10 @@ const headOf = <C extends Checkpoint>(
   const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
   if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
     return badBundle(`the row is not row ${index} of the ledger with that checkpoint`)
-  const said = readLedgerRow({ position: index, body })
-  if (isLeft(said)) return said
-  if (said.right?.type !== 'head') return badBundle(`row ${index} of the ledger does not record the head of a session`)
-  const { id, head } = said.right
+  const read = readLedgerRow({ position: index, body })
+  if (isLeft(read)) return read
+  if (read.right?.type !== 'head') return badBundle(`row ${index} of the ledger does not record the head of a session`)
+  const { id, head } = read.right
   if (ledgerRow({ type: 'head', id, head }, at).body !== body)
     return badBundle(`row ${index} of the ledger is not in canonical form`)
   return right(

@@ -73,11 +73,11 @@ export interface KeptCheckpoint {
  * Cost    O(rows of the ledger), a signature, one append
  * Errors  `NoLedger`; `BadKey` for a witness's key; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if a signer or the memory fails
  *
- * @param given the origin, the signers and further lines
+ * @param input the origin, the signers and further lines
  */
-export const signLedger = (store: Store, given: CheckpointOptions): Task<AnyEvidenceFault, KeptCheckpoint> => {
+export const signLedger = (store: Store, input: CheckpointOptions): Task<AnyEvidenceFault, KeptCheckpoint> => {
   checkStore('signLedger', store)
-  const options = ownOptions('signLedger', given)
+  const options = ownOptions('signLedger', input)
   return evidenceSteps(async function* () {
     const { origin, memories, signers } = options
     const verifiers = yield* need(logVerifiersOf(signers))
@@ -132,7 +132,8 @@ const signatureBy = (
   { text, signatures }: SignedNote,
 ): NoteSignature | undefined =>
   signatures.find(
-    (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
+    (signature) =>
+      signature.name === name && signature.keyId === keyId && verify(utf8Of(text), signature.signature) !== undefined,
   )
 
 const recallHeads = async (
@@ -167,8 +168,8 @@ const rememberHead = async (
  *
  * @returns the checkpoint as text; use a different origin for each session
  */
-export const signSession = (store: Store, id: string, given: CheckpointOptions): Task<AnyEvidenceFault, string> => {
-  const options = ownOptions('signSession', given)
+export const signSession = (store: Store, id: string, input: CheckpointOptions): Task<AnyEvidenceFault, string> => {
+  const options = ownOptions('signSession', input)
   return evidenceSteps(async function* () {
     yield* need(logVerifiersOf(options.signers))
     const { head } = yield* need(describeSession(store, id))
@@ -183,8 +184,8 @@ interface OwnOptions extends Required<Omit<CheckpointOptions, 'memory'>> {
 }
 
 /** A copy, because the caller may change its own. */
-const ownOptions = (call: string, given: CheckpointOptions): OwnOptions => {
-  const { origin, signers, memory = [], extensions = [] } = optionsOf(call, given, optionNames)
+const ownOptions = (call: string, options: CheckpointOptions): OwnOptions => {
+  const { origin, signers, memory = [], extensions = [] } = optionsOf(call, options, optionNames)
   return { origin, signers: [...signers], memories: [memory].flat(), extensions: [...extensions] }
 }
 
@@ -238,12 +239,12 @@ const checkpointOf = (note: string): Either<EvidenceFault, KeptCheckpoint> =>
  */
 async function* keepCheckpoint(
   store: Store,
-  given: string,
+  text: string,
   head: Head,
 ): Steps<AnyEvidenceFault, KeptCheckpoint | undefined> {
   const own = ownStore(store)
   const at = store.now()
-  for (let [note, expected] = [given, headOf(emptyRange, store.hash)]; ;) {
+  for (let [note, expected] = [text, headOf(emptyRange, store.hash)]; ;) {
     const rows = [{ kind: 'note' as const, body: note, at }]
     const appended = await own.append(checkpointsId, { expected, rows })()
     if (!isLeft(appended)) return Object.freeze({ note, head })
@@ -251,7 +252,7 @@ async function* keepCheckpoint(
       expected = appended.left.actual
       const last = yield* need(lastCheckpoint(store))
       if (last !== undefined && last.head.size > head.size) return undefined
-      note = last === undefined ? given : yield* need(withSignaturesOf(last.note, given))
+      note = last === undefined ? text : yield* need(withSignaturesOf(last.note, text))
     } else if (appended.left._tag === 'NoSuchLog') {
       const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
       if (!isLeft(created)) return Object.freeze({ note, head })
@@ -267,7 +268,7 @@ const withSignaturesOf = (other: string, note: string): Either<EvidenceFault, st
   const [from, { text, signatures }] = notes.right as [SignedNote, SignedNote]
   if (from.text !== text) return right(note)
   const isOther = ({ name, keyId }: NoteSignature): boolean =>
-    !signatures.some((one) => one.name === name && one.keyId === keyId)
+    !signatures.some((signature) => signature.name === name && signature.keyId === keyId)
   return right(noteText({ text, signatures: [...signatures, ...from.signatures.filter(isOther)] }))
 }
 
@@ -296,14 +297,14 @@ export interface WitnessResult extends KeptCheckpoint {
  */
 export const witnessLedger = (
   store: Store,
-  asked: readonly Witness[],
-  given: WitnessOptions = {},
+  wanted: readonly Witness[],
+  input: WitnessOptions = {},
 ): Task<AnyEvidenceFault, WitnessResult> => {
   checkStore('witnessLedger', store)
-  checkArgument('witnessLedger', Array.isArray(asked), 'a list of witnesses', asked)
-  const options = optionsOf('witnessLedger', given, { fetch: true, timeout: true })
+  checkArgument('witnessLedger', Array.isArray(wanted), 'a list of witnesses', wanted)
+  const options = optionsOf('witnessLedger', input, { fetch: true, timeout: true })
   if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
-  const witnesses = asked.map((witness) => ({ ...witness }))
+  const witnesses = wanted.map((witness) => ({ ...witness }))
   return evidenceSteps(async function* () {
     const verifiers = yield* need(
       pipe(
@@ -336,7 +337,7 @@ export const witnessLedger = (
       else {
         signedBy.push(name)
         if (signatures.includes(answered.right)) continue
-        const others = signatures.filter((one) => one.name !== name || one.keyId !== keyId)
+        const others = signatures.filter((signature) => signature.name !== name || signature.keyId !== keyId)
         signatures.splice(0, signatures.length, ...others, answered.right)
       }
     }

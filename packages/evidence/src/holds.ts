@@ -41,7 +41,7 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
     const [log, identities] = await Promise.all([(store.encryption?.bare ?? store).info(id)(), store.identities(id)()])
     const keys = encryptionOf(yield* need(log))?.keys ?? []
     const logs = yield* need(identities)
-    const said = yield* need(
+    const appended = yield* need(
       appendToLedger(store, async ({ held, sessions, destroyed }: LedgerContent) => {
         const key = keys.find((name) => destroyed.has(name))
         if (key !== undefined)
@@ -57,11 +57,11 @@ export const holdSession = (store: Store, id: string, reason: ActionReason = {})
       }),
     )
     const there = await store.info(id)() // removed before the row was written: nothing to hold
-    if (!isLeft(there) && said.isBack) {
+    if (!isLeft(there) && appended.isBack) {
       const row = { type: 'head', id, head } as const
       return (yield* need(appendToLedger(store, async () => right({ rows: [row], more: {} })))).head
     }
-    if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return said.head
+    if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return appended.head
     yield* need(releaseSession(store, id, because))
     return yield* fail(there.left)
   }, 'holdSession')
@@ -80,14 +80,14 @@ export const releaseSession = (store: Store, id: string, reason: ActionReason = 
   const because = optionsOf('releaseSession', reason, reasonNames)
   return evidenceTask(async () => {
     const info = await describeSession(store, id)()
-    const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
+    const appended = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
       if (!held.has(id)) return isLeft(info) ? info : right({ rows: [], more: {} })
       // A session that can't be read any more can still be released.
       const head = isLeft(info) ? (sessions.get(id)?.head ?? headOf(emptyRange, store.hash)) : info.right.head
       return right({ rows: [{ type: 'released', id, head, ...because }], more: {} })
     })
     return pipe(
-      said,
+      appended,
       E.map((row) => row.head),
     )
   }, 'releaseSession')

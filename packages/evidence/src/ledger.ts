@@ -96,13 +96,15 @@ export const updateLedger = (store: Store, sessions?: readonly string[]): Task<A
   const ids = sessions && [...sessions]
   return evidenceTask(async () => {
     let pieces: readonly KnownPiece[] | undefined
-    const updated = await appendToLedger(store, ({ head, sessions: said }) =>
+    const updated = await appendToLedger(store, ({ head, sessions: recorded }) =>
       untilFault(async function* () {
         const before = knownPieces.get(store)
         const known = before?.head.root === head?.root ? before?.pieces : undefined
-        const found = yield* ids === undefined ? sessionsOf(store, said, known) : sessionsNamed(store, said, ids)
+        const found = yield* ids === undefined
+          ? sessionsOf(store, recorded, known)
+          : sessionsNamed(store, recorded, ids)
         pieces = ids === undefined ? found.pieces : known
-        const { news: rows, mismatches } = yield* compare(store, said, found)
+        const { news: rows, mismatches } = yield* compare(store, recorded, found)
         return { rows, more: { mismatches: Object.freeze(yield* withoutRemovals(store, mismatches)) } }
       }),
     )
@@ -354,13 +356,13 @@ async function* compare(
 /** How an existing session differs from its entry; undefined if it is equal or continues it. */
 const difference = async (
   store: Store,
-  { id, head: said, removed }: LedgerEntry,
+  { id, head: recorded, removed }: LedgerEntry,
   head: Head,
 ): Promise<Either<AnyEvidenceFault, LedgerMismatch['what'] | undefined>> => {
-  if (removed) return right(head.size === said.size && head.root === said.root ? 'present' : undefined) // else recreated
-  if (head.size < said.size) return right('cut')
-  const then = head.size === said.size ? right(head) : await headAt(store, id, said.size)
-  return isLeft(then) ? then : right(then.right.root === said.root ? undefined : 'replaced')
+  if (removed) return right(head.size === recorded.size && head.root === recorded.root ? 'present' : undefined) // else recreated
+  if (head.size < recorded.size) return right('cut')
+  const then = head.size === recorded.size ? right(head) : await headAt(store, id, recorded.size)
+  return isLeft(then) ? then : right(then.right.root === recorded.root ? undefined : 'replaced')
 }
 
 interface FoundSessions {

@@ -147,7 +147,7 @@ export const verifySignatures = (
   const bytes = utf8Of(text)
   const verified = new Map<string, VerifiedSignature>()
   for (const { name, keyId, signature } of signatures) {
-    const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId)
+    const verifier = verifiers.find((verifier) => verifier.name === name && verifier.keyId === keyId)
     if (verifier === undefined) continue
     const found = verifier.verify(bytes, signature)
     if (found === undefined) return left({ _tag: 'BadSignature', name })

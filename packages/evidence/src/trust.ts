@@ -61,8 +61,8 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  *         or its key was revoked before a witness signed, `TooFewWitnesses`
  * @throws TypeError if the trust has a name that it does not have, such as a misspelled `quorum`
  */
-export const checkCheckpoint = (note: string, given: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
-  const trust = optionsOf('checkCheckpoint', given, trustNames)
+export const checkCheckpoint = (note: string, input: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
+  const trust = optionsOf('checkCheckpoint', input, trustNames)
   amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true, most: mostWitnesses }) // NaN would disable the quorum
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)

@@ -83,9 +83,9 @@ export const askWitness = async (
       return refusedFault(`it could not be reached: ${reasonOf(cause)}`)
     }
     if (status === 409 && attempt === 1) {
-      const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
-      const its = Number(told)
-      if (told === undefined) return refusedFault('it did not report the size that it signed last', status)
+      const stated = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
+      const its = Number(stated)
+      if (stated === undefined) return refusedFault('it did not report the size that it signed last', status)
       if (its > last.head.size)
         return refusedFault(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
       size = its

@@ -89,8 +89,8 @@ export const bundleText = (edits: Edits = {}): string => {
   const { session, body, at, salt, blocks } = made
   const row = { kind: 'entry' as const, body, at, ...(salt !== undefined && { salt }) }
   const entry = inTree(rowLeaf(row, portableSha256), made.place)
-  const said = JSON.stringify({ type: 'head', id: session, size: entry.head.size, root: entry.head.root })
-  const ledgerBody = edits.ledgerBody?.(said) ?? said
+  const output = JSON.stringify({ type: 'head', id: session, size: entry.head.size, root: entry.head.root })
+  const ledgerBody = edits.ledgerBody?.(output) ?? output
   const ledger = inTree(rowLeaf({ kind: 'note', body: ledgerBody, at: made.saidAt }, portableSha256), made.said)
   const plain = checkpointText({ origin, head: ledger.head })
   const text = edits.checkpoint?.(plain) ?? plain
@@ -124,9 +124,7 @@ const otherId = blockIdOf(Buffer.from('another'), portableSha256)
 const twoBody = `{"page":"conversation","blocks":[${[block, otherId]
   .map((id, at) => `{"path":["content",${at},"text"],"id":"${id}","as":"utf8"}`)
   .join()}],"message":{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":""}]}}`
-const twoBlocks = Object.entries({ [block]: long, [otherId]: otherBlock }).toSorted(([one], [other]) =>
-  one < other ? -1 : 1,
-)
+const twoBlocks = Object.entries({ [block]: long, [otherId]: otherBlock }).toSorted(([a], [b]) => (a < b ? -1 : 1))
 /** Base64 of the same bytes with bits beyond them. */
 const loose = (base64: string): string =>
   base64.replace(/(.)(=+)$/, (_, last: string, pad: string) => `${String.fromCharCode(last.charCodeAt(0) + 1)}${pad}`)

@@ -31,46 +31,46 @@ export const holdCases = (name: string, open: () => Promise<readonly [Store, Sto
   it(`${name}: a session is held or removed, never both`, async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < times; round++) {
-      const [one, other] = await open() // the first row makes the ledger
+      const [a, b] = await open() // the first row makes the ledger
       if (round % 5 > 0) {
-        await createSession(one, { id: 'another' })
-        await holdSession(other, 'another')
+        await createSession(a, { id: 'another' })
+        await holdSession(b, 'another')
       }
-      await createSession(one, { id: 's', messages: [user('hello')] })
-      const remove = () => one.remove('s')()
-      const hold = () => holdSession(other, 's', { reason: 'case 14' })()
+      await createSession(a, { id: 's', messages: [user('hello')] })
+      const remove = () => a.remove('s')()
+      const hold = () => holdSession(b, 's', { reason: 'case 14' })()
       const [removed, held] = await raced(round, remove, hold)
-      const there = await describeSession(one, 's')()
+      const there = await describeSession(a, 's')()
       outcomes.add(there._tag)
       expect([removed._tag, held._tag]).toEqual(there._tag === 'Left' ? ['Right', 'Left'] : ['Left', 'Right'])
       if (removed._tag === 'Left') expect(removed.left).toMatchObject({ _tag: 'LogHeld', reason: 'case 14' })
       if (held._tag === 'Left') expect(held.left).toMatchObject({ _tag: 'NoSuchLog' })
-      if (there._tag === 'Left') expect(heldIn(await readLedger(one)())).not.toContain('s')
-      await other.close()
-      await one.close()
+      if (there._tag === 'Left') expect(heldIn(await readLedger(a)())).not.toContain('s')
+      await b.close()
+      await a.close()
     }
     expect([...outcomes].toSorted()).toEqual(['Left', 'Right'])
   })
 
   it(`${name}: a message is held or erased, never both`, async () => {
-    const [one, other] = await open()
+    const [a, b] = await open()
     for (let round = 0; round < times; round++) {
       const id = `s${round}`
-      await createSession(one, { id, messages: [user('hello')] })
+      await createSession(a, { id, messages: [user('hello')] })
       const [erased, held] = await Promise.all([
-        later(round % 2 === 0 ? 0 : round).then(() => eraseMessages(one, id, [0])()),
-        later(round % 2 === 0 ? round : 0).then(() => holdSession(other, id)),
+        later(round % 2 === 0 ? 0 : round).then(() => eraseMessages(a, id, [0])()),
+        later(round % 2 === 0 ? round : 0).then(() => holdSession(b, id)),
       ])
-      const content = await readLedger(one)
+      const content = await readLedger(a)
       const before = content.erasures.find((erasure) => erasure.id === id)
       const row = content.held.get(id)?.row ?? -1
       expect(held.size).toBeGreaterThan(row)
       if (erased._tag === 'Left') expect([before, erased.left._tag]).toEqual([undefined, 'LogHeld'])
       else expect(before?.row ?? Infinity).toBeLessThan(row)
-      await releaseSession(other, id)
+      await releaseSession(b, id)
     }
-    await other.close()
-    await one.close()
+    await b.close()
+    await a.close()
   })
 }
 

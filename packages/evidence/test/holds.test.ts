@@ -70,7 +70,7 @@ it('across two processes, a session is held or removed, never both', async () =>
     outcomes.push(`${removed._tag} ${value}`)
   }
   expect([...new Set(outcomes)].filter((one) => one !== 'Right NoSuchLog' && one !== 'Left held')).toEqual([])
-  expect((await readLedger(store)).held.size).toBe(outcomes.filter((one) => one === 'Left held').length)
+  expect((await readLedger(store)).held.size).toBe(outcomes.filter((outcome) => outcome === 'Left held').length)
   await store.close()
 })
 
@@ -242,8 +242,8 @@ describe('a row blanked in the file', () => {
     const { head } = await store.info('s')
     const rows = [{ log, row: 0, kind: 'entry', index: 0, leaf: 'ab'.repeat(32), stub: 'cd'.repeat(32) }] as const
     const ledger = await store.info(ledgerId)
-    const said = ledgerRow({ type: 'erased', id: 's', head, rows }, 1)
-    await ownStore(store).append(ledgerId, { expected: ledger.head, rows: [said] })
+    const row = ledgerRow({ type: 'erased', id: 's', head, rows }, 1)
+    await ownStore(store).append(ledgerId, { expected: ledger.head, rows: [row] })
     expect((await ok(ledgerTask(store))).erased.size).toBe(0)
     await releaseSession(store, 's')
     expect((await ok(ledgerTask(store))).erased.size).toBe(0)

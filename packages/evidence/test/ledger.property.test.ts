@@ -131,8 +131,8 @@ afterAll(async () => {
 let scopes = 0
 const inScope = (stores: readonly Store[]): readonly [Store, Store] => {
   const scope = `case ${scopes++}`
-  const [one, other] = stores.map((store) => orThrow(store.scoped(scope)))
-  return [one as Store, other as Store]
+  const [a, b] = stores.map((store) => orThrow(store.scoped(scope)))
+  return [a as Store, b as Store]
 }
 const places: { readonly [name: string]: () => Promise<readonly [Store, Store]> } = {
   memory: async () => {

@@ -125,21 +125,21 @@ describe.each(places)('a ledger in %s', (_, open) => {
     expect(verified).toMatchObject({ left: { _tag: 'LedgerMismatch' } })
     const { mismatches } = (verified as { left: { mismatches: readonly { id: string; what: string }[] } }).left
     expect(mismatches.map(({ id, what }) => ({ id, what })).toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual(found)
-    const told = [1, 2, 3, 4].map((count) =>
+    const output = [1, 2, 3, 4].map((count) =>
       evidenceFaultMessage({
         _tag: 'LedgerMismatch',
         mismatches: [...mismatches, ...mismatches].slice(0, count) as never,
       }),
     )
-    expect(told.map((text) => [text.match(/session "/g)?.length, text.endsWith('; …')])).toEqual([
+    expect(output.map((text) => [text.match(/session "/g)?.length, text.endsWith('; …')])).toEqual([
       [1, false],
       [2, false],
       [3, false],
       [3, true],
     ])
     const [first] = mismatches as readonly { expected?: { root: string } }[]
-    expect(told[0]).toContain(` with root ${first?.expected?.root.slice(0, 12)}…`)
-    expect(told.map((text) => text.split(' not ')[0])).toEqual([
+    expect(output[0]).toContain(` with root ${first?.expected?.root.slice(0, 12)}…`)
+    expect(output.map((text) => text.split(' not ')[0])).toEqual([
       '1 session does',
       ...[2, 3, 4].map((n) => `${n} sessions do`),
     ])
@@ -625,19 +625,19 @@ describe('witnesses', () => {
       ['witness.example/2', 'number'],
     ])
     expect((await lastCheckpoint(store))?.note).toBe(witnessed.note)
-    const asked = one.answered.length
+    const commandEnded = one.answered.length
     await signLedger(store, { origin, signers }) // the same checkpoint: its signatures stay, with their times
     const again = await witnessLedger(store, [one])
     const linesOf = (note: string) => note.split('\n').toSorted()
     expect(linesOf(again.note)).toEqual(linesOf(witnessed.note))
     expect(again.signedBy).toEqual(['witness.example/1'])
-    expect(one.answered).toHaveLength(asked)
+    expect(one.answered).toHaveLength(commandEnded)
 
     for (let count = 0; count < 4; count++) await createSession(store, { id: `t${count}`, messages: [user('a')] })
     await updateLedger(store)
     await signLedger(store, { origin, signers })
     expect((await witnessLedger(store, [one])).signedBy).toEqual(['witness.example/1'])
-    expect(one.answered.slice(asked)).toEqual([200]) // it was known what it signed before
+    expect(one.answered.slice(commandEnded)).toEqual([200]) // it was known what it signed before
     // Bundles carry the signatures.
     const bundle = await proveInLedger(store, 's3', 0)
     expect(orThrow(checkBundle(bundle, { ...trust, witnesses, quorum: 1 })).checkpoint.witnessed).toHaveLength(1)
@@ -759,8 +759,8 @@ it("a log's key among the witnesses is refused, with the call that makes a witne
 })
 
 it.each([NaN, -1, 0.5, Infinity])('a quorum of %s is invalid', (quorum) => {
-  const said = `quorum is ${quorum}; expected a whole number of witnesses, at least 0 and at most 1000`
-  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(new TypeError(said))
+  const output = `quorum is ${quorum}; expected a whole number of witnesses, at least 0 and at most 1000`
+  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(new TypeError(output))
 })
 
 it.each<[string, (store: Store) => Promise<unknown>]>([
@@ -842,7 +842,7 @@ describe('a ledger', () => {
     for (const id of ['cut', 'gone', 'gone', 'replaced', 'good', 'unknown'])
       expect(await updateLedger(store, [id, id])).toMatchObject({
         recorded: 0,
-        mismatches: mismatches.filter((one) => one.id === id),
+        mismatches: mismatches.filter((mismatch) => mismatch.id === id),
       })
   })
 
@@ -976,7 +976,7 @@ describe('the verification of a ledger', () => {
     const expected = { head, headsOnly: false, good: 2, removed: 1, held: ['c'], erased: 2, unrecorded: ['new'] }
     expect(report).toEqual(expected)
     for (const one of [report, report.held, report.unrecorded]) expect(Object.isFrozen(one)).toBe(true)
-    expect([seen.at(-1), seen.toSorted((one, other) => one - other)]).toEqual([5, seen])
+    expect([seen.at(-1), seen.toSorted((a, b) => a - b)]).toEqual([5, seen])
     expect(await verifyLedger(store, undefined, { headsOnly: true })).toEqual({ ...expected, headsOnly: true })
   })
 

@@ -72,10 +72,10 @@ describe('a signed note', () => {
   })
 
   it('is not opened by a key of the same name, nor by one of the same id', async () => {
-    const one = orThrow(signerOf(newKey('one', 'log', seed).skey))
+    const noteSigner = orThrow(signerOf(newKey('one', 'log', seed).skey))
     const sameName = orThrow(verifierOf(newKey('one', 'log', seed.toReversed()).vkey))
-    const sameId = { ...orThrow(verifierOf(one.vkey)), name: 'two' }
-    const note = await signNote('text\n', [one])
+    const sameId = { ...orThrow(verifierOf(noteSigner.vkey)), name: 'two' }
+    const note = await signNote('text\n', [noteSigner])
     for (const verifier of [sameName, sameId])
       expect(openNote(note, [verifier])).toEqual(left({ _tag: 'NotSigned', wanted: [verifier.name], found: ['one'] }))
   })
@@ -88,7 +88,7 @@ describe('a signed note', () => {
   })
 
   it('opens with one of its keys: unknown signatures are ignored, a wrong known one is refused', async () => {
-    const [one, two, three] = ['one', 'two', 'three'].map((name, index) =>
+    const [noteSigner, two, three] = ['one', 'two', 'three'].map((name, index) =>
       orThrow(
         signerOf(
           newKey(
@@ -99,7 +99,7 @@ describe('a signed note', () => {
         ),
       ),
     ) as [NoteSigner, NoteSigner, NoteSigner]
-    const note = await signNote('text\n', [one, two])
+    const note = await signNote('text\n', [noteSigner, two])
     expect(orThrow(openNote(note, [orThrow(verifierOf(two.vkey))])).verified.map(({ name }) => name)).toEqual(['two'])
     expect(openNote(note, [orThrow(verifierOf(three.vkey))])).toMatchObject({
       left: { _tag: 'NotSigned', wanted: ['three'], found: ['one', 'two'] },
@@ -112,7 +112,7 @@ describe('a signed note', () => {
     expect(
       openNote(
         mixed,
-        [one, two].map((key) => orThrow(verifierOf(key.vkey))),
+        [noteSigner, two].map((key) => orThrow(verifierOf(key.vkey))),
       ),
     ).toMatchObject({
       left: { _tag: 'BadSignature', name: 'two' },

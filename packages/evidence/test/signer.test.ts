@@ -120,7 +120,7 @@ it('two concurrent signers never step a checkpoint back', async () => {
   }
   await signLedger(store, { origin, signers: [slow] })
   const sizes = (await listCheckpoints(store)).map(({ head }) => head.size)
-  expect(sizes).toEqual(sizes.toSorted((one, other) => one - other))
+  expect(sizes).toEqual(sizes.toSorted((a, b) => a - b))
   expect(sizes.at(-1)).toBe((await readLedger(store)).head.size)
 })
 
@@ -129,9 +129,9 @@ it('a checkpoint is stored in a new log if the checkpoints are removed meanwhile
   await growLedger(inner, 'a')
   await signLedger(inner, { origin, signers: [signer] })
   await growLedger(inner, 'b')
-  const append: Store['append'] = (id, given) =>
+  const append: Store['append'] = (id, append) =>
     storeTask(async () => {
-      const appended = await inner.append(id, given)()
+      const appended = await inner.append(id, append)()
       if (isLeft(appended) && appended.left._tag === 'Conflict') await ownStore(inner).remove(id)
       return appended
     }, 'store.append')
@@ -292,7 +292,9 @@ describe('the checkpoints of a ledger', () => {
     const store = memoryStore()
     await growLedger(store, 'a')
     const both = await Promise.all(
-      [signer, another].map((one) => signLedger(store, { origin, signers: [one], extensions: [one.name] })),
+      [signer, another].map((noteSigner) =>
+        signLedger(store, { origin, signers: [noteSigner], extensions: [noteSigner.name] }),
+      ),
     )
     expect(new Set(await listCheckpoints(store))).toEqual(new Set(both))
   })

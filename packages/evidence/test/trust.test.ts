@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 const origin = 'example.com/log'
 const log = newKey(origin)
 const next = newKey('example.com/next')
-const [one, two] = [newKey('w.example/1', 'witness'), newKey('w.example/2', 'witness')]
+const [keyPair, two] = [newKey('w.example/1', 'witness'), newKey('w.example/2', 'witness')]
 const head = { size: 3, root: 'ab'.repeat(32) }
 
 /** A checkpoint signed by these keys; a witness signs at this time in seconds. */
@@ -74,28 +74,28 @@ describe('a trust from JSON', () => {
 
 describe('a checkpoint', () => {
   it('counts with exactly what was signed, and is frozen', async () => {
-    const note = await checkpointBy([[log.skey], [two.skey, 6], [one.skey, 5]], { extensions: ['more'] })
-    const trust: Trust = { origin, keys: [log.vkey], witnesses: [one.vkey, two.vkey], quorum: 2 }
+    const note = await checkpointBy([[log.skey], [two.skey, 6], [keyPair.skey, 5]], { extensions: ['more'] })
+    const trust: Trust = { origin, keys: [log.vkey], witnesses: [keyPair.vkey, two.vkey], quorum: 2 }
     const checked = orThrow(checkCheckpoint(note, trust))
     expect(checked).toEqual({
       ...{ origin, head, extensions: ['more'], signedBy: [origin] },
       witnessed: [
         { name: 'w.example/2', keyId: idOf(two.vkey), at: 6000 },
-        { name: 'w.example/1', keyId: idOf(one.vkey), at: 5000 },
+        { name: 'w.example/1', keyId: idOf(keyPair.vkey), at: 5000 },
       ],
     })
     for (const part of [checked, checked.signedBy, checked.witnessed, ...checked.witnessed])
       expect(Object.isFrozen(part)).toBe(true)
     // Without a quorum the trusted witnesses are still listed, and no others.
-    expect(orThrow(checkCheckpoint(note, { origin, keys: [log.vkey], witnesses: [one.vkey] })).witnessed).toEqual([
-      { name: 'w.example/1', keyId: idOf(one.vkey), at: 5000 },
+    expect(orThrow(checkCheckpoint(note, { origin, keys: [log.vkey], witnesses: [keyPair.vkey] })).witnessed).toEqual([
+      { name: 'w.example/1', keyId: idOf(keyPair.vkey), at: 5000 },
     ])
     expect(orThrow(checkCheckpoint(note, { origin, keys: [log.vkey] })).witnessed).toEqual([])
   })
 
   it('with too few witnesses does not count: the fault has those that signed', async () => {
-    const note = await checkpointBy([[log.skey], [one.skey, 5]])
-    const trust: Trust = { origin, keys: [log.vkey], witnesses: [one.vkey, two.vkey] }
+    const note = await checkpointBy([[log.skey], [keyPair.skey, 5]])
+    const trust: Trust = { origin, keys: [log.vkey], witnesses: [keyPair.vkey, two.vkey] }
     expect(checkCheckpoint(note, { ...trust, quorum: 1 })._tag).toBe('Right')
     expect(checkCheckpoint(note, { ...trust, quorum: 2 })).toEqual(
       left({ _tag: 'TooFewWitnesses', wanted: 2, found: ['w.example/1'] }),
@@ -115,18 +115,18 @@ describe('a checkpoint', () => {
 
   it('with a wrong signature of a witness does not count', async () => {
     const note = await checkpointBy([[log.skey]])
-    const [, line] = (await signNote('another\n', [orThrow(signerOf(one.skey, () => 5000))])).split('\n\n')
-    expect(checkCheckpoint(note + line, { origin, keys: [log.vkey], witnesses: [one.vkey] })).toEqual(
+    const [, line] = (await signNote('another\n', [orThrow(signerOf(keyPair.skey, () => 5000))])).split('\n\n')
+    expect(checkCheckpoint(note + line, { origin, keys: [log.vkey], witnesses: [keyPair.vkey] })).toEqual(
       left({ _tag: 'BadSignature', name: 'w.example/1' }),
     )
   })
 
   it('by a revoked key counts if enough trusted witnesses signed no later', async () => {
     const revokedAt = (revoked: number, quorum?: number): Trust => ({
-      ...{ origin, keys: [{ vkey: log.vkey, revoked }], witnesses: [one.vkey, two.vkey] },
+      ...{ origin, keys: [{ vkey: log.vkey, revoked }], witnesses: [keyPair.vkey, two.vkey] },
       ...(quorum !== undefined && { quorum }),
     })
-    const note = await checkpointBy([[log.skey], [one.skey, 5], [two.skey, 7]])
+    const note = await checkpointBy([[log.skey], [keyPair.skey, 5], [two.skey, 7]])
     const refused = (needed: number) =>
       left({
         _tag: 'BadCheckpoint',
@@ -159,7 +159,7 @@ describe('a checkpoint', () => {
     const trust: Trust = { origin, keys: [log.vkey] }
     expect(rotation(next.vkey)).toBe(`indelible-next-key ${next.vkey}`)
     expect(orThrow(checkCheckpoint(note, { ...trust, rotations: [rotated] })).signedBy).toEqual(['example.com/next'])
-    expect(checkCheckpoint(note, { ...trust, rotations: [rotated], witnesses: [one.vkey], quorum: 1 })).toEqual(
+    expect(checkCheckpoint(note, { ...trust, rotations: [rotated], witnesses: [keyPair.vkey], quorum: 1 })).toEqual(
       left({ _tag: 'TooFewWitnesses', wanted: 1, found: [] }),
     )
     const wrong = await checkpointBy([[log.skey]], { extensions: [rotation('no key')] })
@@ -177,8 +177,8 @@ describe('a checkpoint', () => {
 
   it('does not count under keys of the wrong kind', async () => {
     const note = await checkpointBy([[log.skey]])
-    expect(checkCheckpoint(note, { origin, keys: [one.vkey] })).toEqual(
-      left({ _tag: 'BadKey', reason: `${one.vkey} is a witness's key, not a log's` }),
+    expect(checkCheckpoint(note, { origin, keys: [keyPair.vkey] })).toEqual(
+      left({ _tag: 'BadKey', reason: `${keyPair.vkey} is a witness's key, not a log's` }),
     )
     expect(checkCheckpoint(note, { origin, keys: [log.vkey], witnesses: [log.vkey] })).toEqual(
       left({

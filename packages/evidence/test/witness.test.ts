@@ -96,9 +96,9 @@ describe('a witness that answers', () => {
       refusal('it has signed 4 rows already, and this checkpoint has 3', 409),
     ],
     ...['', 'x', '01', '-1', '1\n\n', '1 row', '12345678901234567'].map(
-      (told): [string, readonly (() => Answer)[], ReturnType<typeof refusal>] => [
-        `the size ${JSON.stringify(told)}`,
-        [() => [409, told]],
+      (output): [string, readonly (() => Answer)[], ReturnType<typeof refusal>] => [
+        `the size ${JSON.stringify(output)}`,
+        [() => [409, output]],
         refusal('it did not report the size that it signed last', 409),
       ],
     ),

@@ -80,13 +80,13 @@ const classOf = (made: unknown, fields: Fields): Make | null => {
   }
 }
 
-const isAlike = (one: unknown, other: unknown): boolean => {
-  if (Object.is(one, other)) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false
-  const keys = Object.keys(one)
+const isAlike = (a: unknown, b: unknown): boolean => {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false
+  const keys = Object.keys(a)
   return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isAlike((one as Fields)[key], (other as Fields)[key]))
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isAlike((a as Fields)[key], (b as Fields)[key]))
   )
 }

@@ -220,10 +220,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       const noted: { [channel: string]: NotedValue } = {}
       let first: number | undefined
       for (const channel of Object.keys(channels)) {
-        const given = values.get(channel)
+        const input = values.get(channel)
         const before = base?.values.get(channel)
         const version = versions[channel]
-        if (given === undefined) {
+        if (input === undefined) {
           // Another branch may use the same version number, so the base checkpoint's value comes first.
           if (before !== undefined && base?.versions[channel] === version) noted[channel] = { same: true }
           else if (version !== undefined && thread.valueAt(ns, channel, version) !== undefined)
@@ -231,17 +231,17 @@ export class IndelibleSaver extends BaseCheckpointSaver {
           continue
         }
         const isConversation = ns === '' && channel === this.#channel
-        if (hasField(given, 'dumped')) {
-          if (isConversation && given.isEmpty) first = itemsInConversation(session, []).retractFrom
-          noted[channel] = dumpedNote(given.dumped, before)
+        if (hasField(input, 'dumped')) {
+          if (isConversation && input.isEmpty) first = itemsInConversation(session, []).retractFrom
+          noted[channel] = dumpedNote(input.dumped, before)
           continue
         }
-        const placed = isConversation ? itemsInConversation(session, given.items) : undefined
+        const placed = isConversation ? itemsInConversation(session, input.items) : undefined
         if (placed !== undefined) {
           messages.push(...placed.messages)
           first = placed.retractFrom
         }
-        const value = listOf(given, before, placed?.items ?? given.items.map((text) => ({ ref: text, text })), session)
+        const value = listOf(input, before, placed?.items ?? input.items.map((text) => ({ ref: text, text })), session)
         noted[channel] =
           before?.kind === 'list' &&
           value.add.length === 0 &&
@@ -293,14 +293,14 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       )
     const pending = this.#pendingOf(kept)
     const noting = (async (): Promise<PendingWrites> => {
-      const given = await Promise.all(
+      const values = await Promise.all(
         writes.map(async ([channel, value], at) => ({
           channel,
           idx: WRITES_IDX_MAP[channel] ?? at,
           value: await this.#serialize(value),
         })),
       )
-      const writing: PendingWrites = { ns, id, taskId, taskPath, given, isNoted: false }
+      const writing: PendingWrites = { ns, id, taskId, taskPath, values, isNoted: false }
       await this.#noteWrites(kept, writing, false)
       return writing
     })()
@@ -319,7 +319,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * checkpoint is not stored, only `anyway` notes the writes, with the messages' text in the note.
    */
   async #noteWrites(kept: AdapterSession, writing: PendingWrites, anyway: boolean): Promise<void> {
-    const { ns, id, taskId, taskPath, given } = writing
+    const { ns, id, taskId, taskPath, values } = writing
     let waits = false
     await kept.change((session) => {
       const thread = this.#thread(session)
@@ -327,7 +327,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       waits = !isStored && !anyway
       if (waits || writing.isNoted) return undefined
       const there = thread.writesOf(ns, id)
-      const fresh = given.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
+      const fresh = values.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
       if (fresh.length === 0) return undefined
       const messages: Message[] = []
       const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
@@ -547,10 +547,10 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /** Serializes a list item by item, any other value whole. */
   async #serialize(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<ValueToStore> {
     const isSnapshot = isDeltaSnapshot(value)
-    const given: unknown = isSnapshot ? value.value : value
-    if (!Array.isArray(given) || given.length === 0)
-      return { dumped: await this.#dump(value), isEmpty: Array.isArray(given) }
-    const list = Array.from(given as readonly unknown[])
+    const input: unknown = isSnapshot ? value.value : value
+    if (!Array.isArray(input) || input.length === 0)
+      return { dumped: await this.#dump(value), isEmpty: Array.isArray(input) }
+    const list = Array.from(input as readonly unknown[])
     const texts = (await this.#grown(list, known.get(key))) ?? (await this.#texts(list))
     if (texts === undefined) return { dumped: await this.#dump(value), isEmpty: false }
     known.set(key, texts)
@@ -590,7 +590,7 @@ interface PendingWrites {
   readonly id: string
   readonly taskId: string
   readonly taskPath: string
-  readonly given: readonly { readonly idx: number; readonly channel: string; readonly value: ValueToStore }[]
+  readonly values: readonly { readonly idx: number; readonly channel: string; readonly value: ValueToStore }[]
   isNoted: boolean
 }
 
@@ -746,7 +746,7 @@ const shortestMap = 200
 
 /** A list as additions to an earlier one. */
 const listOf = (
-  given: Extract<ValueToStore, { items: readonly string[] }>,
+  list: Extract<ValueToStore, { items: readonly string[] }>,
   before: Value | undefined,
   items: readonly Item[],
   session: Session,
@@ -755,11 +755,10 @@ const listOf = (
   let keep = 0
   while (keep < there.length && keep < items.length && isSameItem(there[keep] as Item, items[keep] as Item, session))
     keep += 1
-  return { keep, add: items.slice(keep), isSnapshot: given.isSnapshot }
+  return { keep, add: items.slice(keep), isSnapshot: list.isSnapshot }
 }
 
-const isSameItem = (one: Item, other: Item, session: Session): boolean => {
-  if (typeof one.ref === 'object' && typeof other.ref === 'object')
-    return one.ref.m === other.ref.m && one.ref.id === other.ref.id
-  return textOf(one, session) === textOf(other, session)
+const isSameItem = (a: Item, b: Item, session: Session): boolean => {
+  if (typeof a.ref === 'object' && typeof b.ref === 'object') return a.ref.m === b.ref.m && a.ref.id === b.ref.id
+  return textOf(a, session) === textOf(b, session)
 }

@@ -319,8 +319,8 @@ export const noteAgain = (value: Value, base: Value | undefined): NotedValue => 
   return toNotedValue({ keep, add: items.slice(keep), isSnapshot: value.isSnapshot })
 }
 
-const isSameRef = ({ ref: one }: Item, { ref: other }: Item): boolean =>
-  typeof one === 'string' || typeof other === 'string' ? one === other : one.m === other.m && one.id === other.id
+const isSameRef = ({ ref: a }: Item, { ref: b }: Item): boolean =>
+  typeof a === 'string' || typeof b === 'string' ? a === b : a.m === b.m && a.id === b.id
 
 export const toNotedValue = ({
   keep,

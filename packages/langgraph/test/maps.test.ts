@@ -104,10 +104,10 @@ const json = fc.letrec((tie) => ({
 it('makes one map of another, with keys in the same order, or says that it can not', () => {
   fc.assert(
     fc.property(json, json, (before, after) => {
-      const [one, other] = [JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))] as [never, never]
-      const changes = mapChanges(one, other)
-      if (changes !== undefined) expect(JSON.stringify(withChanges(one, changes))).toBe(JSON.stringify(other))
-      expect(JSON.stringify(one)).toBe(JSON.stringify(before))
+      const [a, b] = [JSON.parse(JSON.stringify(before)), JSON.parse(JSON.stringify(after))] as [never, never]
+      const changes = mapChanges(a, b)
+      if (changes !== undefined) expect(JSON.stringify(withChanges(a, changes))).toBe(JSON.stringify(b))
+      expect(JSON.stringify(a)).toBe(JSON.stringify(before))
     }),
     { numRuns: rounds(200, 5000) },
   )

@@ -372,16 +372,16 @@ it('messages that are no text leave the conversation as it was, and no messages 
 
 it('a saver that has read a thread returns what another one has put since, and its callers cannot change what it keeps', async () => {
   const store = memoryStore()
-  const [one, other] = [new IndelibleSaver(store), new IndelibleSaver(store)]
+  const [a, b] = [new IndelibleSaver(store), new IndelibleSaver(store)]
   const read = async (saver: IndelibleSaver) =>
     (await saver.getTuple(at('a')))?.checkpoint.channel_values['messages'] as HumanMessage[]
-  const first = await put(one, at('a'), [hello('hi')], 1)
-  const kept = await read(one)
+  const first = await put(a, at('a'), [hello('hi')], 1)
+  const kept = await read(a)
   ;(kept[0] as HumanMessage).content = 'changed by its caller'
-  expect((await read(one)).map(({ content }) => content)).toEqual(['hi'])
-  const second = await put(other, first, [hello('hi'), hello('there')], 2)
-  expect((await read(one)).map(({ content }) => content)).toEqual(['hi', 'there'])
-  await put(one, second, [hello('anew')], 3)
-  expect((await read(other)).map(({ content }) => content)).toEqual(['anew'])
-  expect((await read(one)).map(({ content }) => content)).toEqual(['anew'])
+  expect((await read(a)).map(({ content }) => content)).toEqual(['hi'])
+  const second = await put(b, first, [hello('hi'), hello('there')], 2)
+  expect((await read(a)).map(({ content }) => content)).toEqual(['hi', 'there'])
+  await put(a, second, [hello('anew')], 3)
+  expect((await read(b)).map(({ content }) => content)).toEqual(['anew'])
+  expect((await read(a)).map(({ content }) => content)).toEqual(['anew'])
 })

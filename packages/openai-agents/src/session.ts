@@ -245,11 +245,11 @@ const replaceItems = (
 }
 
 /** Whether two values are deeply equal, including the tags of values that JSON can't express. */
-const sameValue = (one: unknown, other: unknown): boolean => jsonEqual(jsonOf(one), jsonOf(other))
+const sameValue = (a: unknown, b: unknown): boolean => jsonEqual(jsonOf(a), jsonOf(b))
 
 /** A value as JSON data, with sorted tags. */
-const jsonOf = (given: unknown): Json => {
-  const { value, tags } = plainOf(given)
+const jsonOf = (input: unknown): Json => {
+  const { value, tags } = plainOf(input)
   const inOrder = tags.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
   return { value, tags: inOrder as unknown as Json }
 }

@@ -313,23 +313,19 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
 
   it('distinguishes transactions with one name, also across handles', async () => {
     const store = await fresh()
-    const [one, other] = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })]
+    const [a, b] = [agentsSession(store, { sessionId: 's' }), agentsSession(store, { sessionId: 's' })]
     const append = (text: string) => ({
       operationId: 'o',
       transaction: { type: 'append_items' as const, items: [userItem(text)] },
     })
-    await one.applyHistoryTransaction(append('a'))
-    await other.applyHistoryTransaction(append('a'))
-    await expect(other.applyHistoryTransaction(append('b'))).rejects.toThrow(
-      'already applied with a different transaction',
-    )
-    await expect(other.applyHistoryTransaction({ ...append('a'), operationId: ' ' })).rejects.toThrow(
-      'non-empty string',
-    )
-    expect(await one.getItems()).toEqual([userItem('a')])
-    await other.clearSession()
-    await one.applyHistoryTransaction(append('b'))
-    expect(await other.getItems()).toEqual([userItem('b')])
+    await a.applyHistoryTransaction(append('a'))
+    await b.applyHistoryTransaction(append('a'))
+    await expect(b.applyHistoryTransaction(append('b'))).rejects.toThrow('already applied with a different transaction')
+    await expect(b.applyHistoryTransaction({ ...append('a'), operationId: ' ' })).rejects.toThrow('non-empty string')
+    expect(await a.getItems()).toEqual([userItem('a')])
+    await b.clearSession()
+    await a.applyHistoryTransaction(append('b'))
+    expect(await b.getItems()).toEqual([userItem('b')])
   })
 
   it("migrates the SDK's own sessions in and out", async () => {

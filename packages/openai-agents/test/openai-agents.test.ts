@@ -41,10 +41,10 @@ it('agentsSession returns the fault of a store that fails at any step', () =>
 it('each change of a session is rejected if its append fails', async () => {
   const inner = await inMemory.fresh()
   let isFull = false
-  const append: Store['append'] = (id, given) =>
+  const append: Store['append'] = (id, append) =>
     isFull
       ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: 'full' }), 'store.append')
-      : inner.append(id, given)
+      : inner.append(id, append)
   const session = agentsSession({ ...inner, append }, { sessionId: 's' })
   await session.addItems([userItem('hi'), call('1')])
   isFull = true
@@ -155,9 +155,9 @@ it('the options of agentsSession are the id, the first items and the metadata of
   expect((await again.record()).metadata()).toEqual({ user: 'ada', 'openai-agents': 'session' })
   await again.clearSession()
   expect(await agentsSession(store, options).getItems()).toEqual([]) // no longer new
-  const [one, other] = [agentsSession(store), agentsSession(store)]
-  expect(await one.getSessionId()).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
-  expect(await one.getSessionId()).not.toBe(await other.getSessionId())
+  const [a, b] = [agentsSession(store), agentsSession(store)]
+  expect(await a.getSessionId()).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+  expect(await a.getSessionId()).not.toBe(await b.getSessionId())
   expect(() => agentsSession(store, { id: 's' } as never)).toThrow(
     new TypeError('agentsSession has no option "id". Its options: sessionId, initialItems, metadata'),
   )

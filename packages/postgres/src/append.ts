@@ -84,7 +84,7 @@ export const appendStatement = (
   growths: readonly PlannedAppends[],
   documentsOf: DocumentsOf,
 ): Statement => {
-  const logs = growths.length === 1 ? growths : growths.toSorted((one, other) => one.before.key - other.before.key)
+  const logs = growths.length === 1 ? growths : growths.toSorted((a, b) => a.before.key - b.before.key)
   const lists: { readonly [T in Table]: (readonly unknown[])[] } = {
     ...{ planned: [], rows: [], operations: [], blocks: [] },
     ...{ mentions: [], claims: [], documents: [], indexed: [] },
@@ -120,7 +120,7 @@ export const appendStatement = (
     lists.indexed.push([key, from.size, head.size])
   }
   if (lists.mentions.length > 0) {
-    const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
+    const inOrder = blocks.toSorted(([, { id: a }], [, { id: b }]) => (a < b ? -1 : a > b ? 1 : 0))
     for (const [log, { id, bytes }] of inOrder) lists.blocks.push([log, bytea(id), bytes])
   } // a block that no row references is not stored
   const { operations, mentions, claims: claimed, indexed } = lists
@@ -159,8 +159,8 @@ const writeText = (schema: string, names: readonly Table[], isSingle: boolean): 
   const values = (table: Table): string => {
     const before = names.slice(0, names.indexOf(table)).flatMap((name) => Object.keys(tables[name]))
     const columns = Object.entries(tables[table])
-    const given = columns.map(([, type], column) => `$${before.length + 2 + column}::${type}${isSingle ? '' : '[]'}`)
-    const rows = isSingle ? `(select ${given.join(', ')})` : `unnest(${given.join(', ')})`
+    const input = columns.map(([, type], column) => `$${before.length + 2 + column}::${type}${isSingle ? '' : '[]'}`)
+    const rows = isSingle ? `(select ${input.join(', ')})` : `unnest(${input.join(', ')})`
     return `${rows} as v (${columns.map(([name]) => name).join(', ')})`
   }
   const has = (table: Table): boolean => names.includes(table)

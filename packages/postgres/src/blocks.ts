@@ -18,8 +18,8 @@ export class Blocks {
     this.#db = db
   }
 
-  async put(scope: string, given: readonly Block[]): Promise<void> {
-    const inOrder = given.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  async put(scope: string, input: readonly Block[]): Promise<void> {
+    const inOrder = input.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     for (const blocks of inPieces(inOrder))
       await this.#db.write(
         `insert into ${this.#db.schema}.block (scope, id, kept, bytes) select $1::text, b.id, true, b.bytes from unnest($2::bytea[], $3::bytea[]) as b (id, bytes)

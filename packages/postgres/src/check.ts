@@ -267,8 +267,8 @@ const termsIn = (scope: string, meta: string): readonly string[] => {
   }
 }
 
-const sameTerms = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((term) => other.includes(term))
+const sameTerms = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((term) => b.includes(term))
 
 /** Repairs a finding, if possible, and returns a description of the repair. */
 export const rebuild = async (

@@ -178,7 +178,11 @@ export class Database {
    *
    * @param lost called once, when the connection is lost
    */
-  async listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listening | undefined> {
+  async listen(
+    channel: string,
+    onPayload: (payload: string) => void,
+    lost: () => void,
+  ): Promise<Listening | undefined> {
     if ((this.#pool.options?.max ?? 2) < 2) return undefined
     const client = await this.#pool.connect()
     let ended = false
@@ -188,7 +192,7 @@ export class Database {
       client.off('notification', onNotification)
       client.release(true) // it must not return to the pool while it listens
     }
-    const onNotification = ({ payload }: { readonly payload?: string | undefined }): void => heard(payload ?? '')
+    const onNotification = ({ payload }: { readonly payload?: string | undefined }): void => onPayload(payload ?? '')
     client.on('error', () => {
       if (ended) return
       end()

@@ -43,10 +43,10 @@ export class Documents {
   /** The documents of an append, if there is an index and the append has all the needed blocks. */
   of(scope: string, { terms, blocks }: CheckedAppend, rows: readonly GrownRow[]): readonly Document[] | undefined {
     if (terms === undefined || this.isThereNow() !== true) return undefined
-    const given = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
+    const bytesById = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
     let isWhole = true
     const blockOf = (id: BlockId): Uint8Array | undefined => {
-      const bytes = given.get(id)
+      const bytes = bytesById.get(id)
       isWhole &&= bytes !== undefined
       return bytes
     }

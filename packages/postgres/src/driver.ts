@@ -56,9 +56,9 @@ export const postgresDriver = (
         writer.remember(scope, log)
         return right(infoOf(log))
       }),
-    list: (scope, given) => calls.run('list logs', async () => right(await listLogs(db.read, schema, scope, given))),
+    list: (scope, query) => calls.run('list logs', async () => right(await listLogs(db.read, schema, scope, query))),
     pieces: (scope) => calls.run('list logs', async () => right(await piecesOf(db.read, schema, scope))),
-    update: (scope, id, given) => calls.run('update metadata', () => logs.update(scope, id, given)),
+    update: (scope, id, change) => calls.run('update metadata', () => logs.update(scope, id, change)),
     append: (scope, id, append) =>
       db.track(async () => {
         const appended = await writer.append(scope, id, append)
@@ -90,7 +90,7 @@ export const postgresDriver = (
       return isLeft(swept) ? left(removalIncompleteFault(swept.left)) : swept
     },
     lease: (scope, id, change) => calls.run('change a lease', () => leases.change(scope, id, change)),
-    putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),
+    putBlocks: (scope, input) => calls.run('put blocks', async () => right(await blocks.put(scope, input))),
     getBlocks: (scope, ids) => calls.run('get blocks', async () => right(await blocks.get(scope, ids))),
     hasBlocks: (scope, ids) => calls.run('look for blocks', async () => right(await blocks.soundIn(scope, ids))),
     scopes: () =>

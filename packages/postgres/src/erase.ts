@@ -166,7 +166,7 @@ export class Eraser {
       )
       for (const row of found) named.push(row)
     }
-    return named.toSorted((one, other) => Number(one['segment']) - Number(other['segment']) || Number(one['position']) - Number(other['position'])) // oxfmt-ignore
+    return named.toSorted((a, b) => Number(a['segment']) - Number(b['segment']) || Number(a['position']) - Number(b['position'])) // oxfmt-ignore
   }
 
   /** The rows with a text, read in slices. */

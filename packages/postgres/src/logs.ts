@@ -63,12 +63,12 @@ export class Logs {
     return right(infoOf(log))
   }
 
-  async update(scope: string, id: string, given: CheckedUpdate): Answer<LogInfo> {
-    const { expected, meta, ownKey, lease } = given
+  async update(scope: string, id: string, change: CheckedUpdate): Answer<LogInfo> {
+    const { expected, meta, ownKey, lease } = change
     const its = ownKey === undefined ? undefined : await findLog(this.#db.read, this.#db.schema, scope, id)
     if (its !== undefined && !hasKey(its.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
     const [version, text] = [versionIn(expected), JSON.stringify(meta)]
-    const isClaiming = claims(given)
+    const isClaiming = claims(change)
     for (;;) {
       const done = await this.#db.write(updateText(this.#db.schema, isClaiming), [
         scope,
@@ -82,7 +82,7 @@ export class Logs {
       ])
       const [updated] = logsOf(done)
       if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
-      const unleased = await this.#leases.against(this.#db.read, scope, id, given)
+      const unleased = await this.#leases.against(this.#db.read, scope, id, change)
       if (unleased !== undefined) return left(unleased)
       const log = await findLog(this.#db.read, this.#db.schema, scope, id)
       if (log === undefined || (its !== undefined && log.key !== its.key)) return left({ _tag: 'NoSuchLog', id })

@@ -111,7 +111,7 @@ export class OtherWriters {
     try {
       const listening = await this.#db.listen(
         this.#channel,
-        (payload) => this.#heard(payload),
+        (payload) => this.#receive(payload),
         () => this.#lost(),
       )
       if (this.#ended || this.#signals.empty) return listening?.end()
@@ -135,7 +135,7 @@ export class OtherWriters {
     this.#retry = setTimeout(() => void this.#listen(), replaceMs)
   }
 
-  #heard(payload: string): void {
+  #receive(payload: string): void {
     const [sender, ...keys] = payload.split(' ')
     if (sender === this.#own) {
       // Wakes watchers once, for commits before the connection listened.

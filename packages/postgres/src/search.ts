@@ -160,7 +160,7 @@ export class Search implements IndexDriver {
       (terms) => `(${terms.map(termText).join(' | ')}) & ${quoteTerm(scopeTerm(scope))} ${filters}`,
     )
     const values: unknown[] = [scope, queries, Number.isFinite(most) ? most : Number.MAX_SAFE_INTEGER]
-    const value = (given: unknown): string => `$${values.push(given)}`
+    const value = (item: unknown): string => `$${values.push(item)}`
     const isTimed = since !== undefined || until !== undefined
     const conditions = [
       ...(segments === undefined ? [] : [`and d.segment = any(${value(segments)}::bigint[])`]),
@@ -317,8 +317,8 @@ export class Search implements IndexDriver {
             }),
           ),
         )
-        const asked = [...wanted]
-        const got = asked.length === 0 ? undefined : await this.#blocks.get(scope, asked)
+        const ids = [...wanted]
+        const got = ids.length === 0 ? undefined : await this.#blocks.get(scope, ids)
         for (const [id, bytes] of got ?? []) blocks.set(id, bytes)
         if (got !== undefined && got.size > 0) continue // again, with the blocks; missing blocks stay missing
         await query(

@@ -52,14 +52,14 @@ ${mode === 'transaction' ? 'max_prepared_statements = 100' : ''}
     chownSync(folder, user.uid, user.gid)
   }
   const started = spawn(program, [config], { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  started.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-5000)))
+  let output = ''
+  started.stderr.on('data', (text: Buffer) => (output = (output + text.toString()).slice(-5000)))
   const ended = new Promise((resolve) => started.once('exit', resolve))
   const onExit = (): void => void started.kill('SIGKILL')
   process.once('exit', onExit)
   const url = Object.assign(new URL(server), { port: String(port) }).href
   while (!(await answers(url))) {
-    if (started.exitCode !== null) throw new Error(`PgBouncer did not start:\n${said}`)
+    if (started.exitCode !== null) throw new Error(`PgBouncer did not start:\n${output}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   return {

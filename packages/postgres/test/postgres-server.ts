@@ -114,11 +114,11 @@ export const startPostgres = async (syncs = false): Promise<PostgresServer | und
     ]
     const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
     server = started
-    let said = ''
-    started.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-5000)))
+    let output = ''
+    started.stderr.on('data', (text: Buffer) => (output = (output + text.toString()).slice(-5000)))
     for (;;) {
       if (started.exitCode !== null || started.signalCode !== null)
-        throw new Error(`PostgreSQL did not start:\n${said}`)
+        throw new Error(`PostgreSQL did not start:\n${output}`)
       if (await answers(url)) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

@@ -192,20 +192,20 @@ describe.each([
   it('works fully: several statements per transaction, and changes elsewhere', options, async () => {
     const schema = fresh()
     const connectionString = bouncer?.url ?? ''
-    const [one, other] = [await open({ connectionString, schema }), await open({ connectionString, schema })]
-    const { head } = await done(one.create({ id: 'log', encrypt: false, rows: [row('first')] }))
+    const [a, b] = [await open({ connectionString, schema }), await open({ connectionString, schema })]
+    const { head } = await done(a.create({ id: 'log', encrypt: false, rows: [row('first')] }))
     let wakes = 0
-    const end = await done(other.watch('log', () => wakes++))
-    const { number } = await done(one.lease('log', { holder: 'x', ttl: 60_000 }))
-    const appended = await done(one.append('log', { expected: head, rows: [row('second')], lease: { number } }))
+    const end = await done(b.watch('log', () => wakes++))
+    const { number } = await done(a.lease('log', { holder: 'x', ttl: 60_000 }))
+    const appended = await done(a.append('log', { expected: head, rows: [row('second')], lease: { number } }))
     const rows = [{ position: 0, stub: '"gone"' }]
-    expect((await done(one.erase({ logs: [{ id: 'log', expected: appended.head, rows }] }))).rows).toBe(1)
+    expect((await done(a.erase({ logs: [{ id: 'log', expected: appended.head, rows }] }))).rows).toBe(1)
     await vi.waitUntil(() => wakes > 0, { timeout: 300_000 })
-    expect((await done(other.read('log'))).map(({ body }) => body)).toEqual(['"gone"', 'second'])
-    expect(await done(other.check())).toEqual([])
+    expect((await done(b.read('log'))).map(({ body }) => body)).toEqual(['"gone"', 'second'])
+    expect(await done(b.check())).toEqual([])
     end()
-    await done(one.remove('log'))
-    for (const store of [one, other]) await done(store.close())
+    await done(a.remove('log'))
+    for (const store of [a, b]) await done(store.close())
   })
   it(
     'ends a blocked statement after the timeout, also at the server, alone and in a transaction',
@@ -686,7 +686,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     expect(proxy.ended()).toBeGreaterThan(0)
     await proxy.close()
     const store = await open({ schema })
-    for (const line of lines.filter((one) => one.startsWith('appended ')))
+    for (const line of lines.filter((line) => line.startsWith('appended ')))
       expect((await done(store.read(line.slice('appended '.length)))).length).toBe(1)
     await done(store.close())
   })

@@ -22,16 +22,16 @@ export interface Edit {
  * The edit that leads from a conversation to a request sharing its first `len` messages; undefined
  * if the request only goes back. After an edit, later answers or results are sent again.
  */
-export const editOf = (said: IndexedMessages, given: readonly Message[], len: number): Edit | undefined => {
+export const editOf = (recorded: IndexedMessages, messages: readonly Message[], len: number): Edit | undefined => {
   const behind = new Set<string>()
-  for (let index = len; index < said.len; index++) behind.add(said.identityAt(index))
-  const rest = given.slice(len)
+  for (let index = len; index < recorded.len; index++) behind.add(recorded.identityAt(index))
+  const rest = messages.slice(len)
   const ids = rest.map(identityOf)
   if (!rest.some(({ role }, at) => role !== 'user' && role !== 'system' && behind.has(ids[at] as string)))
     return undefined
-  const was = said.at(len)
-  const what = was === undefined ? 'a message' : nameMessage(was as Message, given.slice(0, len))
-  const done = ids.includes(said.identityAt(len))
+  const was = recorded.at(len)
+  const what = was === undefined ? 'a message' : nameMessage(was as Message, messages.slice(0, len))
+  const done = ids.includes(recorded.identityAt(len))
     ? `a message was inserted before ${what}`
     : behind.has(ids[0] as string)
       ? `${what} was removed`
@@ -47,16 +47,16 @@ export const editOf = (said: IndexedMessages, given: readonly Message[], len: nu
  * @param start the index in the conversation of the request's first other message
  */
 export const beginningEdit = (
-  said: IndexedMessages & { readonly setup: number },
-  given: readonly Message[],
+  recorded: IndexedMessages & { readonly setup: number },
+  messages: readonly Message[],
   setup: number,
   start: number,
 ): Edit | undefined => {
-  for (let index = 0; index < Math.max(setup, said.setup); index++) {
-    const message = given[index] as Message
-    const change = index >= setup ? 'was removed' : index >= said.setup ? 'was added' : 'changed'
-    if (change === 'changed' && said.identityAt(index) === identityOf(message)) continue
-    const [tools, current] = change === 'changed' ? [toolsOf(said.at(index)), toolsOf(message)] : []
+  for (let index = 0; index < Math.max(setup, recorded.setup); index++) {
+    const message = messages[index] as Message
+    const change = index >= setup ? 'was removed' : index >= recorded.setup ? 'was added' : 'changed'
+    if (change === 'changed' && recorded.identityAt(index) === identityOf(message)) continue
+    const [tools, current] = change === 'changed' ? [toolsOf(recorded.at(index)), toolsOf(message)] : []
     if (tools !== undefined && current !== undefined)
       return { index, where: 'tools', because: toolsChanged(tools, current) }
     return {
@@ -65,7 +65,7 @@ export const beginningEdit = (
       because: `message ${index}: ${change === 'was added' ? 'a' : 'the'} system message ${change}`,
     }
   }
-  const dropped = start - said.setup
+  const dropped = start - recorded.setup
   if (dropped <= 0) return undefined
   return { index: setup, because: `message ${setup}: ${dropped} of the oldest messages were left out` }
 }
@@ -177,7 +177,7 @@ const systemChanged = (before: string | undefined, now: string | undefined): str
       : '`system` is written differently'
   const [old, lines] = [text.split('\n'), current.split('\n')]
   if (old.length === 1 && lines.length === 1) return `\`system\` changed at character ${firstDifference(text, current)}`
-  const line = old.findIndex((one, index) => one !== lines[index])
+  const line = old.findIndex((line, index) => line !== lines[index])
   const more = lines.length - old.length
   return line === -1
     ? `\`system\` changed: it has ${more} more ${more === 1 ? 'line' : 'lines'}`
@@ -192,8 +192,8 @@ const firstDifference = (a: string, b: string): number => {
 }
 
 /** The text of a system prompt, which may be a string, a list of parts, or an object with parts; undefined for others. */
-export const promptText = (said: unknown): string | undefined => {
-  const parts = isObject(said) && Array.isArray(said['parts']) ? said['parts'] : said
+export const promptText = (value: unknown): string | undefined => {
+  const parts = isObject(value) && Array.isArray(value['parts']) ? value['parts'] : value
   if (typeof parts === 'string') return parts
   return Array.isArray(parts)
     ? parts.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n')

@@ -48,13 +48,13 @@ import type { ObservedRequest, ParsedRequest } from './wire.ts'
 
 /** A recorded request, with the state to record its answer. */
 export interface RecordedRequest {
-  readonly asked: ParsedRequest
+  readonly parsed: ParsedRequest
   readonly conversation: Conversation
   /** The length of the conversation that was sent. */
   readonly len: number
   /** Its chain, and the request's messages, which end the conversation. */
   readonly chain: readonly string[]
-  readonly given: readonly Message[]
+  readonly messages: readonly Message[]
   readonly sent: SentRuns
   readonly now: SentBefore
   readonly blocks: Pick<CallDetails, 'system' | 'tools'>
@@ -101,19 +101,19 @@ export class Calls {
   /** Record a request, and find the session for its answer. */
   async begin(request: ParsedRequest, named: string | undefined): Promise<RecordedRequest> {
     const forms = this.#forms
-    const asked = this.#reader.recorded(request)
-    const given = asked.messages
+    const parsed = this.#reader.recorded(request)
+    const messages = parsed.messages
     const stored: Stored = new Map()
     for (let attempt = 1; ; attempt++) {
-      const found = await this.#conversations.find(asked, given, named)
+      const found = await this.#conversations.find(parsed, messages, named)
       const { conversation, from, taken, compaction, edit, original } = found
-      const news = given.slice(taken)
+      const news = messages.slice(taken)
       // With another beginning it is found by its answers: all its chains are new, and to index them would cost as much.
       if (compaction === undefined || edit === undefined)
-        await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
+        await this.#conversations.index(conversation, from, compaction === undefined ? news : messages)
       const appended =
         compaction !== undefined
-          ? await this.#compact(conversation, compaction, given)
+          ? await this.#compact(conversation, compaction, messages)
           : news.length === 0 && from === conversation.len
             ? right(undefined)
             : await conversation.replaceFrom(from, news)
@@ -125,32 +125,32 @@ export class Calls {
       }
       request.messages.slice(taken).forEach(forms.count)
       const blocks = {
-        ...(asked.system !== undefined && { system: addBlock(stored, asked.system) }),
-        ...(asked.tools !== undefined && { tools: addBlock(stored, asked.tools) }),
+        ...(parsed.system !== undefined && { system: addBlock(stored, parsed.system) }),
+        ...(parsed.tools !== undefined && { tools: addBlock(stored, parsed.tools) }),
       }
       // A compaction needs an entry for every message.
-      const entries = entriesOf(conversation, given, from, compaction === undefined ? taken : 0, stored)
+      const entries = entriesOf(conversation, messages, from, compaction === undefined ? taken : 0, stored)
       const { last } = conversation
       const before =
         last?.note === undefined || last.isErasable ? undefined : { note: last.note, entries: last.entries }
       const sent = sentOf(entries, before)
       const now: SentBefore = {
         entries,
-        model: asked.model,
+        model: parsed.model,
         ...textsOf(request),
-        messages: given.map(sentDigestOf),
+        messages: messages.map(sentDigestOf),
       }
-      const whole = asked.previous === undefined && asked.conversation === undefined // otherwise the provider has the earlier messages
+      const whole = parsed.previous === undefined && parsed.conversation === undefined // otherwise the provider has the earlier messages
       const isKnown = !whole || last !== undefined || original !== undefined
       const recorded = isKnown ? undefined : await this.#lastRecorded(conversation)
-      const compared = recorded === undefined ? now : { ...now, ...textsOf(asked) }
+      const compared = recorded === undefined ? now : { ...now, ...textsOf(parsed) }
       const changes = { compacted: compaction !== undefined, edit, taken }
       const broke = whole ? cacheBreak(last, compared, changes, original ?? recorded) : undefined
       conversation.last = whole ? now : undefined
       const head = conversation.session.head()
       const digest = digestOf(JSON.stringify([request.system ?? null, request.tools ?? null, now.messages]))
       const { chain, len } = conversation
-      return { asked, conversation, len, chain: [...chain], given, sent, now, blocks, stored, broke, digest, head }
+      return { parsed, conversation, len, chain: [...chain], messages, sent, now, blocks, stored, broke, digest, head }
     }
   }
 
@@ -176,14 +176,14 @@ export class Calls {
   #compact(
     conversation: Conversation,
     compaction: Compaction,
-    given: readonly Message[],
+    messages: readonly Message[],
   ): ReturnType<Conversation['compact']> {
     const stored: Stored = new Map()
     const blocks = new Map<number, BlockId>() // of messages that exist only in the compaction
     for (const [index, place] of compaction.places.entries())
       if (place === 'made' || (typeof place === 'number' && typeof conversation.entryAt(place) === 'string'))
-        blocks.set(index, addBlock(stored, toSentMessage(given[index] as Message) as unknown as Json))
-    return conversation.compact(compaction, given, blocks, [...stored.values()])
+        blocks.set(index, addBlock(stored, toSentMessage(messages[index] as Message) as unknown as Json))
+    return conversation.compact(compaction, messages, blocks, [...stored.values()])
   }
 
   /**
@@ -193,26 +193,26 @@ export class Calls {
   async finish(
     begun: RecordedRequest,
     answered: RecordedAnswer | undefined,
-    told: CallOutcome,
+    outcome: CallOutcome,
     onPlace?: OnPlace,
   ): Promise<void> {
-    const { asked, len, chain, given, blocks, stored, broke, digest, head } = begun
+    const { parsed, len, chain, messages: input, blocks, stored, broke, digest, head } = begun
     const forms = this.#forms
-    const { error: broken, ...timed } = ownFields(told)
-    const said = broken ?? answered?.error
-    const error = said === undefined ? undefined : forms.beside(said).slice(0, 500).toWellFormed()
-    const model = answered?.model === undefined ? asked.model : forms.name(answered.model)
-    const { messages, reply } = this.#kept(asked, model, answered, told.status)
+    const { error: broken, ...timed } = ownFields(outcome)
+    const content = broken ?? answered?.error
+    const error = content === undefined ? undefined : forms.beside(content).slice(0, 500).toWellFormed()
+    const model = answered?.model === undefined ? parsed.model : forms.name(answered.model)
+    const { messages, reply } = this.#kept(parsed, model, answered, outcome.status)
     const cut =
       answered !== undefined && !answered.whole && (error === undefined || messages.length > 0 || broken !== undefined)
     const details: CallDetails = {
-      api: asked.api,
+      api: parsed.api,
       sent: begun.sent,
       ...blocks,
-      ...(Object.keys(asked.parameters).length > 0 && { parameters: asked.parameters }),
-      ...(asked.model !== model && { requested: asked.model }),
-      ...(asked.stream && { stream: true as const }),
-      ...(asked.client !== undefined && { client: asked.client }),
+      ...(Object.keys(parsed.parameters).length > 0 && { parameters: parsed.parameters }),
+      ...(parsed.model !== model && { requested: parsed.model }),
+      ...(parsed.stream && { stream: true as const }),
+      ...(parsed.client !== undefined && { client: parsed.client }),
       ...(answered?.id !== undefined && { response: answered.id }),
       ...timed,
       ...(answered?.stop !== undefined && { stop: forms.name(answered.stop) }),
@@ -224,25 +224,25 @@ export class Calls {
       ...(broke !== undefined && { broke }),
     }
     const responses = [
-      ...(answered?.id !== undefined && asked.api === 'openai-responses' ? [answered.id] : []),
-      ...(asked.conversation === undefined ? [] : [providerKeyOf(asked.conversation)]),
+      ...(answered?.id !== undefined && parsed.api === 'openai-responses' ? [answered.id] : []),
+      ...(parsed.conversation === undefined ? [] : [providerKeyOf(parsed.conversation)]),
     ]
     let { conversation, sent } = begun
     let isSealed = false
     for (let attempt = 1; ; attempt++) {
       if (isSealed || (messages.length > 0 && conversation.chainAt(conversation.len) !== chain[len])) {
         const shared = sharedFrom(0, conversation, chain)
-        conversation = await this.#conversations.forked(conversation, shared, asked)
+        conversation = await this.#conversations.forked(conversation, shared, parsed)
         // A request that names an earlier response has only the messages after it.
-        const earlier = begun.now.entries.slice(0, len - given.length)
+        const earlier = begun.now.entries.slice(0, len - input.length)
         const view = begun.conversation.session.view()
         const known = earlier.flatMap((entry) => (typeof entry === 'number' ? [view.at(entry) as Message] : []))
         const again =
           shared === len
             ? right(undefined)
-            : await conversation.replaceFrom(shared, [...known, ...given].slice(shared - len))
+            : await conversation.replaceFrom(shared, [...known, ...input].slice(shared - len))
         if (isLeft(again)) throw problem('append to', conversation.session.id, again.left)
-        sent = runsOf(entriesOf(conversation, given, len - given.length, 0, stored))
+        sent = runsOf(entriesOf(conversation, input, len - input.length, 0, stored))
       }
       const { alike, fields } = receiptFields({ ...details, sent }, conversation.receipts)
       // A receipt directly after its answer needs no `head`: its place tells.
@@ -290,7 +290,7 @@ export class Calls {
    * The messages of an answer, the first with what its body has besides them; and the body, if there is no message.
    */
   #kept(
-    asked: ParsedRequest,
+    parsed: ParsedRequest,
     model: string,
     answered: RecordedAnswer | undefined,
     status: number | undefined,
@@ -304,7 +304,7 @@ export class Calls {
     const body = isText ? JSON.stringify(plain) : plain
     const event = answered.event === undefined ? undefined : forms.body(answered.event)
     const events =
-      answered.events && (forms.events(withoutEnvelopes(asked.api, answered.events)) as unknown as Json | undefined)
+      answered.events && (forms.events(withoutEnvelopes(parsed.api, answered.events)) as unknown as Json | undefined)
     const [first, ...others] = messages
     if (first === undefined) {
       const reply = isLong([body, events])
@@ -321,7 +321,7 @@ export class Calls {
     const changes =
       body === undefined
         ? []
-        : changesTo({ api: asked.api, messages, model, id, stop: name, usage, request: asked }, body)
+        : changesTo({ api: parsed.api, messages, model, id, stop: name, usage, request: parsed }, body)
     const meta = ownField(first, 'meta') ?? {}
     const ours = ownField(meta, 'indelible') as JsonObject | undefined
     const more = present({ body: changes.length === 0 ? undefined : (changes as Json), events })
@@ -354,7 +354,7 @@ const addBlock = (stored: Stored, value: Json): BlockId => {
 /** The sent messages: positions if the record has the same message, else blocks. */
 const entriesOf = (
   conversation: Conversation,
-  given: readonly Message[],
+  messages: readonly Message[],
   from: number,
   taken: number,
   stored: Stored,
@@ -362,7 +362,7 @@ const entriesOf = (
   const entries: (number | BlockId)[] = []
   const before = from - taken // messages the provider already has, if the request names an earlier response
   for (let index = 0; index < before; index++) entries.push(conversation.entryAt(index))
-  for (const [index, message] of given.entries()) {
+  for (const [index, message] of messages.entries()) {
     const recorded = conversation.at(before + index)
     const same = recorded !== undefined && isSentAs(recorded, message)
     entries.push(

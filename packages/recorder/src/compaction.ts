@@ -40,26 +40,26 @@ export interface IndexedMessages {
  * @param others the same client's other conversations
  */
 export const compactionOf = (
-  said: IndexedMessages,
-  given: readonly Message[],
+  recorded: IndexedMessages,
+  messages: readonly Message[],
   shared: number,
   others: readonly IndexedMessages[],
 ): Compaction | undefined => {
   // A client that quotes an answer after unchanged ones has gone back, not compacted.
-  if (given.slice(0, shared).some(({ role }) => role === 'assistant')) return undefined
-  const ids = given.map(identityOf)
-  const own = holderOf(said, given, ids, shared)
+  if (messages.slice(0, shared).some(({ role }) => role === 'assistant')) return undefined
+  const ids = messages.map(identityOf)
+  const own = holderOf(recorded, messages, ids, shared)
   if (own !== undefined) {
-    const asked = questionOf(said)
+    const question = questionOf(recorded)
     const known = new Set(ids.slice(0, own.index))
-    const isAsked = someIndex(asked, said.len - 1, (index) => known.has(said.identityAt(index)))
+    const isAsked = someIndex(question, recorded.len - 1, (index) => known.has(recorded.identityAt(index)))
     // If a question is sent again before its answer, it was not a request for a summary: earlier messages were dropped.
-    if (asked < said.len - 1 && !isAsked) return compaction(said, ids, asked, own)
-    if (own.isWhole) return compaction(said, ids, said.len, undefined)
+    if (question < recorded.len - 1 && !isAsked) return compaction(recorded, ids, question, own)
+    if (own.isWhole) return compaction(recorded, ids, recorded.len, undefined)
   }
   for (const other of others) {
-    const found = holderOf(other, given, ids, shared)
-    if (found !== undefined && quotesOther(other, said)) return compaction(said, ids, said.len, found)
+    const found = holderOf(other, messages, ids, shared)
+    if (found !== undefined && quotesOther(other, recorded)) return compaction(recorded, ids, recorded.len, found)
   }
   return undefined
 }
@@ -74,32 +74,32 @@ interface Holder {
 
 /** Where a request contains a conversation's last answer, after the shared messages. */
 const holderOf = (
-  said: IndexedMessages,
-  given: readonly Message[],
+  recorded: IndexedMessages,
+  messages: readonly Message[],
   ids: readonly string[],
   shared: number,
 ): Holder | undefined => {
-  const answer = said.at(said.len - 1)
+  const answer = recorded.at(recorded.len - 1)
   if (answer?.role !== 'assistant' || isDigested(answer)) return undefined
   const summaries = summariesIn(textOf(answer))
-  const same = ids.indexOf(said.identityAt(said.len - 1), shared)
+  const same = ids.indexOf(recorded.identityAt(recorded.len - 1), shared)
   if (same !== -1) return { index: same, isWhole: true, summary: summaries[0]?.text }
-  for (let index = shared; index < given.length; index++) {
-    const text = joinSpaces(textOf(given[index] as Message))
-    const summary = summaries.find((one) => text.includes(one.spaced))
+  for (let index = shared; index < messages.length; index++) {
+    const text = joinSpaces(textOf(messages[index] as Message))
+    const summary = summaries.find((candidate) => text.includes(candidate.spaced))
     if (summary !== undefined) return { index, isWhole: false, summary: summary.text }
   }
   return undefined
 }
 
 /** Whether the first conversation quotes a user text of the second. */
-const quotesOther = (about: IndexedMessages, said: IndexedMessages): boolean => {
-  const textsOfMessages = (one: IndexedMessages, role?: string): readonly string[] =>
-    Array.from({ length: one.len }, (_, index) => one.at(index)).flatMap((message) =>
+const quotesOther = (about: IndexedMessages, recorded: IndexedMessages): boolean => {
+  const textsOfMessages = (indexed: IndexedMessages, role?: string): readonly string[] =>
+    Array.from({ length: indexed.len }, (_, index) => indexed.at(index)).flatMap((message) =>
       message === undefined || (role !== undefined && message.role !== role) ? [] : [joinSpaces(textOf(message))],
     )
   const all = textsOfMessages(about).join(' ')
-  return textsOfMessages(said, 'user').some((text) => text.length >= 8 && all.includes(text))
+  return textsOfMessages(recorded, 'user').some((text) => text.length >= 8 && all.includes(text))
 }
 
 /** Whether only the message's lengths are recorded. Such text could match by accident. */
@@ -148,9 +148,9 @@ const elementContents = (text: string): readonly string[] => {
 const joinSpaces = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 /** The index of the first message of the question that the conversation's last message answers. */
-const questionOf = (said: IndexedMessages): number => {
-  let index = said.len - 1
-  while (index > 0 && !['assistant', 'tool'].includes(said.at(index - 1)?.role ?? '')) index--
+const questionOf = (recorded: IndexedMessages): number => {
+  let index = recorded.len - 1
+  while (index > 0 && !['assistant', 'tool'].includes(recorded.at(index - 1)?.role ?? '')) index--
   return index
 }
 
@@ -160,15 +160,15 @@ const someIndex = (from: number, to: number, is: (index: number) => boolean): bo
 }
 
 const compaction = (
-  said: IndexedMessages,
+  recorded: IndexedMessages,
   ids: readonly string[],
   upTo: number,
   held: Holder | undefined,
 ): Compaction | undefined => {
-  const indexes = Map.groupBy(Array(upTo).keys(), (index) => said.identityAt(index))
+  const indexes = Map.groupBy(Array(upTo).keys(), (index) => recorded.identityAt(index))
   let next = 0
   const places: (number | 'new' | 'made')[] = ids.map((id) => {
-    const index = indexes.get(id)?.find((one) => one >= next)
+    const index = indexes.get(id)?.find((position) => position >= next)
     if (index === undefined) return 'new'
     next = index + 1
     return index
@@ -185,9 +185,9 @@ const compaction = (
 export const isInstruction = ({ role }: { readonly role: string }): boolean => role === 'system' || role === 'developer'
 
 /** The number of system and developer messages at the beginning of a request. */
-export const setupLength = (given: readonly Message[]): number => {
-  const first = given.findIndex((message) => !isInstruction(message))
-  return first === -1 ? given.length : first
+export const setupLength = (messages: readonly Message[]): number => {
+  const first = messages.findIndex((message) => !isInstruction(message))
+  return first === -1 ? messages.length : first
 }
 
 /** The messages that a client sends since its last compaction; those after `from` in the record follow. */

@@ -47,11 +47,11 @@ export const formsOf = (kept: ContentOptions): Forms => {
   const { redact, content = true } = ownFields(kept)
   const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
   const change = typeof redact === 'function' ? redact : undefined
-  const asked = redactor === undefined ? change : redactor.quiet.message
+  const request = redactor === undefined ? change : redactor.quiet.message
   const answered = redactor === undefined ? change : redactor.message
   const plain = <T extends Json>(value: T): T => (redactor === undefined ? value : redactor.quiet.json(value))
   return {
-    asked: (message) => recordedForm(message, asked, content),
+    asked: (message) => recordedForm(message, request, content),
     count: (message) => void redactor?.message(message),
     answered: (message) => recordedForm(message, answered, content),
     client: (name) => (plain(name) === name ? name : digestOf(name)),
@@ -117,7 +117,7 @@ const textLengths = <T extends Json>(value: T): T =>
   (typeof value === 'string'
     ? textLength(value)
     : Array.isArray(value)
-      ? value.map((one: Json) => textLengths(one))
+      ? value.map((item: Json) => textLengths(item))
       : isObject(value)
-        ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, textLengths(one as Json)]))
+        ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, textLengths(item as Json)]))
         : value) as T

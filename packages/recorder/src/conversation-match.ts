@@ -38,7 +38,7 @@ export const bestOf = (matches: readonly Match[], { client, caller }: Asker): Ma
     (conversation.client !== client ? 0 : client === undefined ? 2 : 8) +
     (conversation.len === len ? 4 : 0) +
     (conversation.caller === caller ? 1 : 0)
-  return matches.toSorted((one, other) => score(other) - score(one))[0]
+  return matches.toSorted((a, b) => score(b) - score(a))[0]
 }
 
 /**
@@ -66,11 +66,11 @@ export const hasSameSetup = (
   const before = lastDetails(conversation.session)
   if (tools !== undefined && before?.tools === blockIdOf(tools)) return true
   if (system !== undefined && before?.system === blockIdOf(system)) return true
-  const told = new Set(messages.filter(isInstruction).map(identityOf))
+  const report = new Set(messages.filter(isInstruction).map(identityOf))
   const first = Array.from({ length: Math.min(8, conversation.len) }, (_, index) => conversation.at(index))
   const others = first.flatMap((message) =>
     message !== undefined && isInstruction(message) ? [message as Message] : [],
   )
-  if (others.some((message) => told.has(identityOf(message)))) return true
-  return before?.tools === undefined && before?.system === undefined && others.length === 0 && told.size === 0
+  if (others.some((message) => report.has(identityOf(message)))) return true
+  return before?.tools === undefined && before?.system === undefined && others.length === 0 && report.size === 0
 }

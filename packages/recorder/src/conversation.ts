@@ -226,12 +226,12 @@ export class Conversation {
    */
   async compact(
     { upTo, summary, places }: Compaction,
-    given: readonly Message[],
+    messages: readonly Message[],
     blocks: ReadonlyMap<number, BlockId>,
     stored: readonly Uint8Array[] = [],
   ): Promise<Either<RecordFault, void>> {
     const { len } = this.session
-    const news = given.filter((_, index) => places[index] === 'new')
+    const news = messages.filter((_, index) => places[index] === 'new')
     // New messages at its end belong to the conversation again.
     const own = places.findLastIndex((place) => place !== 'new') + 1
     let next = len
@@ -255,8 +255,8 @@ export class Conversation {
     while (isKept()) kept++
     const base: Base = {
       entries: entries.slice(0, own - kept),
-      identities: given.slice(0, own - kept).map(identityOf),
-      setup: Math.min(setupLength(given), own - kept),
+      identities: messages.slice(0, own - kept).map(identityOf),
+      setup: Math.min(setupLength(messages), own - kept),
       from: kept === 0 ? next : (record.positionAt(before.length - kept) ?? next),
     }
     return this.#rebase(base, from, news, note, stored)

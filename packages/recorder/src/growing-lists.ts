@@ -42,21 +42,21 @@ export class GrowingLists<Seen extends { readonly list: readonly unknown[] }> {
 }
 
 /** Whether two JSON values have the same text: the fields of objects in the same order, too. */
-export const isSameJson = (one: unknown, other: unknown): boolean => {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  if (Array.isArray(one)) {
-    if (!Array.isArray(other) || one.length !== other.length) return false
-    for (let index = 0; index < one.length; index++) if (!isSameJson(one[index], other[index])) return false
+export const isSameJson = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false
+    for (let index = 0; index < a.length; index++) if (!isSameJson(a[index], b[index])) return false
     return true
   }
-  if (Array.isArray(other)) return false
-  const names = Object.keys(one)
-  const others = Object.keys(other)
+  if (Array.isArray(b)) return false
+  const names = Object.keys(a)
+  const others = Object.keys(b)
   if (names.length !== others.length) return false
   for (let index = 0; index < names.length; index++) {
-    const name = names[index] as keyof typeof one
-    if (name !== others[index] || !isSameJson(one[name], other[name])) return false
+    const name = names[index] as keyof typeof a
+    if (name !== others[index] || !isSameJson(a[name], b[name])) return false
   }
   return true
 }

@@ -67,15 +67,15 @@ const contentOf = (parts: readonly (Part | ResultPart)[]): MessageContent => {
       text += part.text
       continue
     }
-    const one = identityContentOf(part)
+    const content = identityContentOf(part)
     flush()
     // Gemini CLI sends a result twice after a resume.
     if (part.type === 'tool_result') {
-      const text = JSON.stringify(one)
+      const text = JSON.stringify(content)
       if (results.has(text)) continue
       results.add(text)
     }
-    all.push(one)
+    all.push(content)
   }
   flush()
   return all

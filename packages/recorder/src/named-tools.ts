@@ -14,7 +14,7 @@ const toolsIn = (tool: unknown, index: number): readonly NamedTool[] => {
   if (!isObject(tool)) return [{ name: `tool ${index}`, definition: tool }]
   const { functionDeclarations: declared = tool['function_declarations'] } = tool
   if (Array.isArray(declared))
-    return declared.map((one: unknown, at) => ({ name: nameOf(one) ?? `function ${at}`, definition: one }))
+    return declared.map((tool: unknown, at) => ({ name: nameOf(tool) ?? `function ${at}`, definition: tool }))
   // A built-in Gemini tool is an object under its name.
   const name = nameOf(tool['function']) ?? nameOf(tool) ?? Object.keys(tool)[0] ?? `tool ${index}`
   return [{ name, definition: tool }]

@@ -44,11 +44,11 @@ export interface Recording {
   readonly wantsEvents: boolean
   readonly parse: (api: Api, body: string, request: ObservedRequest) => Either<string, ParsedRequest>
   /** Record a request; undefined if it should not be recorded. */
-  readonly begin: (asked: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
+  readonly begin: (parsed: ParsedRequest, request: ObservedRequest) => Promise<RecordedRequest | undefined>
   readonly finish: (
     begun: RecordedRequest,
     answered: RecordedAnswer | undefined,
-    told: CallOutcome,
+    outcome: CallOutcome,
     onPlace?: OnPlace,
   ) => Promise<void>
 }
@@ -103,7 +103,7 @@ export const observeCall = (
           // A compressed body that broke off can't be decompressed.
           reader?.take(await (reason === undefined ? plain : plain.catch(() => new Uint8Array(0))))
         }
-        const answered = reader?.end(call.asked.messages)
+        const answered = reader?.end(call.parsed.messages)
         // A client may stop reading once the stream has ended or reported the provider's error.
         const isSaid = answered?.whole === true || answered?.error !== undefined
         const failed = reason === undefined || isSaid ? undefined : reasonOf(reason)
@@ -142,9 +142,13 @@ export const observeCall = (
         const encoding = request.header('content-encoding')
         const bytes =
           typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
-        const asked = recording.parse(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
-        if (isLeft(asked)) throw new Error(asked.left)
-        return recording.begin(asked.right, request)
+        const parsed = recording.parse(
+          api,
+          typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes),
+          request,
+        )
+        if (isLeft(parsed)) throw new Error(parsed.left)
+        return recording.begin(parsed.right, request)
       }
       const timer = setTimeout(() => begin(), recordDelayMs)
       begin = () => {
@@ -158,12 +162,12 @@ export const observeCall = (
       begin()
       finishing()
     },
-    answered: (given, header) => {
-      status = given
-      if (given >= 400) retryAfter = header('retry-after')?.slice(0, 100)
+    answered: (input, header) => {
+      status = input
+      if (input >= 400) retryAfter = header('retry-after')?.slice(0, 100)
       const encoding = header('content-encoding')
       const { wantsEvents } = recording
-      reader = new AnswerReader(api, header('content-type'), { isError: given >= 400, wantsEvents })
+      reader = new AnswerReader(api, header('content-type'), { isError: input >= 400, wantsEvents })
       if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
     },
     chunk: (bytes) => {

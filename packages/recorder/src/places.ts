@@ -58,7 +58,7 @@ interface Waiting {
  * with a secret of the scope, encrypted if the store has keys: without it nobody can confirm a guessed text.
  */
 export class Places {
-  readonly #given: Store
+  readonly #base: Store
   #own: Store | undefined
   /** The buckets read last, up to a number of places. Others are read again. */
   readonly #buckets = new Map<string, Bucket>()
@@ -68,11 +68,11 @@ export class Places {
   #secret: string | undefined
 
   constructor(store: Store) {
-    this.#given = store
+    this.#base = store
   }
 
   get #store(): Store {
-    return (this.#own ??= ownStore(this.#given))
+    return (this.#own ??= ownStore(this.#base))
   }
 
   /** The places of a key, latest first. Cost: one read of a log's description, and of the places added since. */
@@ -208,11 +208,11 @@ export class Places {
     this.#buckets.delete(name)
     this.#buckets.set(name, bucket)
     let count = 0
-    for (const one of this.#buckets.values()) count += one.count
-    for (const [oldest, one] of this.#buckets) {
+    for (const bucket of this.#buckets.values()) count += bucket.count
+    for (const [oldest, bucket] of this.#buckets) {
       if (count <= mostPlaces || oldest === name) break
       this.#buckets.delete(oldest)
-      count -= one.count
+      count -= bucket.count
     }
   }
 }

@@ -85,12 +85,12 @@ const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: SentRuns): SentE
 
 /** The entries of runs, except those of an earlier call. */
 export const expandRuns = (sent: SentRuns): (number | BlockId)[] =>
-  sent.flatMap((one): readonly (number | BlockId)[] =>
-    typeof one === 'string'
-      ? [one]
-      : hasField(one, 'note')
+  sent.flatMap((entry): readonly (number | BlockId)[] =>
+    typeof entry === 'string'
+      ? [entry]
+      : hasField(entry, 'note')
         ? []
-        : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
+        : Array.from({ length: entry[1] - entry[0] }, (_, offset) => entry[0] + offset),
   )
 
 /** A message as in a request, without the fields that only the record or the answer has. */

@@ -69,8 +69,8 @@ export interface Recorder {
 }
 
 /** Create a recorder. Several, even in different processes, may record into one store. */
-export const createRecorder = (given: RecorderOptions): Recorder => {
-  const options = optionsOf('createRecorder', given, optionNames)
+export const createRecorder = (input: RecorderOptions): Recorder => {
+  const options = optionsOf('createRecorder', input, optionNames)
   checkStore('createRecorder', options.store)
   if (options.answers !== undefined && options.answers !== 'exact')
     throw new TypeError(`createRecorder takes the answers exact, found ${JSON.stringify(options.answers)}`)
@@ -136,8 +136,8 @@ class Keeper {
       plain: options.decompress ?? decompressBytes,
       wantsEvents: options.answers === 'exact',
       parse: (api, body, request) => calls.parse(api, body, request),
-      begin: (asked, request) => this.#begin(calls, asked, request),
-      finish: (begun, answered, told, place) => calls.finish(begun, answered, told, place),
+      begin: (parsed, request) => this.#begin(calls, parsed, request),
+      finish: (begun, answered, outcome, place) => calls.finish(begun, answered, outcome, place),
     }
   }
 
@@ -168,8 +168,8 @@ class Keeper {
     return this.#tally.summary()
   }
 
-  async #begin(calls: Calls, asked: ParsedRequest, request: ObservedRequest): Promise<RecordedRequest | undefined> {
-    if (await this.#isSampled(calls, asked)) return calls.begin(asked, this.#options.sessionOf?.(request))
+  async #begin(calls: Calls, parsed: ParsedRequest, request: ObservedRequest): Promise<RecordedRequest | undefined> {
+    if (await this.#isSampled(calls, parsed)) return calls.begin(parsed, this.#options.sessionOf?.(request))
     this.#tally.passed()
     return undefined
   }
@@ -200,8 +200,8 @@ class Keeper {
     if (sample >= 1 || sample <= 0) return sample > 0
     if (previous !== undefined) return calls.hasResponse(previous)
     // By the first message that is no system text: that text is common to many conversations, and may change in one.
-    const asked = setupLength(messages)
-    const beginning = chainOf(asked === messages.length ? messages : messages.slice(asked, asked + 1)).at(-1)
+    const setup = setupLength(messages)
+    const beginning = chainOf(setup === messages.length ? messages : messages.slice(setup, setup + 1)).at(-1)
     const digest = digestOf(client ?? beginning ?? '')
     return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }

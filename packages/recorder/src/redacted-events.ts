@@ -16,12 +16,12 @@ export const redactedJson = <T extends Json>(value: T, redact: (text: string) =>
   (typeof value === 'string'
     ? redact(value)
     : Array.isArray(value)
-      ? value.map((one: Json) => redactedJson(one, redact))
+      ? value.map((item: Json) => redactedJson(item, redact))
       : isObject(value)
         ? Object.fromEntries(
-            Object.entries(value).map(([field, one]) => [
+            Object.entries(value).map(([field, item]) => [
               redact(field),
-              isKept(field) ? one : redactedJson(one as Json, redact),
+              isKept(field) ? item : redactedJson(item as Json, redact),
             ]),
           )
         : value) as T
@@ -60,12 +60,12 @@ export const redactedEvents = (
 const visitPieces = <T extends Json>(event: T, replace: (name: string, piece: string) => string): T => {
   const visit = (value: Json, name: string, field: string): Json => {
     if (typeof value === 'string') return streamedFields.has(field) ? replace(name, value) : value
-    if (Array.isArray(value)) return value.map((one: Json, index) => visit(one, `${name}/${index}`, field))
+    if (Array.isArray(value)) return value.map((item: Json, index) => visit(item, `${name}/${index}`, field))
     if (!isObject(value)) return value
     const parts = ['type', 'index', 'output_index', 'content_index'].map((key) => JSON.stringify(value[key]) ?? '')
     const own = `${name}(${parts.join()})`
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, visit(one as Json, `${own}/${key}`, key)]),
+      Object.entries(value).map(([key, item]) => [key, visit(item as Json, `${own}/${key}`, key)]),
     )
   }
   return visit(event, '', '') as T

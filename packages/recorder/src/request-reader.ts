@@ -46,7 +46,7 @@ export class RequestReader {
 
   /** A request in the form in which it is recorded. */
   recorded(request: ParsedRequest): ParsedRequest {
-    const { name, client, folder, asked, system, tools, beside } = this.#forms
+    const { name, client, folder, asked: wanted, system, tools, beside } = this.#forms
     return {
       ...request,
       model: name(request.model),
@@ -58,7 +58,7 @@ export class RequestReader {
       messages: request.messages.map((message) => {
         const known = this.#recorded.get(message)
         if (known !== undefined) return known
-        const form = asked(message)
+        const form = wanted(message)
         this.#recorded.set(message, form)
         return form
       }),
@@ -110,7 +110,7 @@ class Changed {
 
   of<T extends Json | undefined>(value: T, change: (value: Json) => Json): T {
     if (value === undefined) return value
-    const at = this.#known.findIndex((one) => isSameJson(one.value, value))
+    const at = this.#known.findIndex((known) => isSameJson(known.value, value))
     const [known] = at === -1 ? [{ value, result: change(value) }] : this.#known.splice(at, 1)
     this.#known.unshift(known as { readonly value: Json; readonly result: Json })
     if (this.#known.length > mostSettings) this.#known.pop()

@@ -153,7 +153,7 @@ const linesOfRun = (events: readonly JsonObject[]): readonly EventLine[] => {
     }
     const single = events.slice(from, to)
     const columns = [...paths].map((path): readonly [string, Json] => {
-      const values = leaves.slice(from + 1, to).map((one) => one.get(path) as Json)
+      const values = leaves.slice(from + 1, to).map((leaf) => leaf.get(path) as Json)
       return [path, stepOf(first.get(path) as Json, values) ?? values]
     })
     const run: EventLine = [events[from] as JsonObject, to - from - 1, Object.fromEntries(columns)]
@@ -190,11 +190,11 @@ const leavesOf = (event: JsonObject): Leaves => {
 }
 
 /** The paths at which two events differ; undefined if their paths differ. */
-const differingPaths = (one: Leaves, other: Leaves): readonly string[] | undefined => {
-  if (one.size !== other.size) return undefined
+const differingPaths = (a: Leaves, b: Leaves): readonly string[] | undefined => {
+  if (a.size !== b.size) return undefined
   const differing: string[] = []
-  const others = other.entries()
-  for (const [path, value] of one) {
+  const others = b.entries()
+  for (const [path, value] of a) {
     const [otherPath, otherValue] = (others.next().value ?? []) as readonly [string, Json]
     if (otherPath !== path) return undefined
     if (jsonEqual(value, otherValue)) continue

@@ -117,7 +117,7 @@ export class Tally {
 
   summary(): RecorderSummary {
     let usage = noUsage
-    for (const one of this.#models.values()) usage = addUsage(usage, one)
+    for (const counts of this.#models.values()) usage = addUsage(usage, counts)
     return Object.freeze({
       sessions: Object.freeze([...this.#sessions.keys()]),
       moreSessions: this.#moreSessions,
@@ -138,9 +138,9 @@ export class Tally {
   }
 }
 
-const addUsage = (one: TokenCounts, more: Usage): TokenCounts => ({
-  input: one.input + more.input,
-  output: one.output + more.output,
-  cacheRead: one.cacheRead + (ownField(more, 'cacheRead') ?? 0),
-  cacheWrite: one.cacheWrite + (ownField(more, 'cacheWrite') ?? 0),
+const addUsage = (counts: TokenCounts, more: Usage): TokenCounts => ({
+  input: counts.input + more.input,
+  output: counts.output + more.output,
+  cacheRead: counts.cacheRead + (ownField(more, 'cacheRead') ?? 0),
+  cacheWrite: counts.cacheWrite + (ownField(more, 'cacheWrite') ?? 0),
 })

@@ -129,7 +129,7 @@ const messagesOf = (
 /** The length of the longest list in a request, or in its envelope (Code Assist). */
 const longestListIn = (body: JsonObject): number =>
   [...Object.values(body), ...Object.values(isObject(body['request']) ? body['request'] : {})].reduce<number>(
-    (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
+    (most, item) => (Array.isArray(item) ? Math.max(most, item.length) : most),
     0,
   )
 
@@ -177,7 +177,7 @@ const dropMarks = (key: string, value: unknown): unknown => {
     return undefined
   if (key !== 'meta' || !isObject(value)) return value
   // Drop objects that became empty.
-  const kept = Object.entries(value).filter(([, one]) => !(isObject(one) && isEmptied(one)))
+  const kept = Object.entries(value).filter(([, item]) => !(isObject(item) && isEmptied(item)))
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 

@@ -19,7 +19,7 @@ const read = (api: RecordedApi, body: string, contentType?: string): Partial<Rec
 }
 /** The text of a stream with these events. */
 const events = (...all: readonly unknown[]): string =>
-  all.map((one) => `data: ${typeof one === 'string' ? one : JSON.stringify(one)}\n\n`).join('')
+  all.map((value) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`).join('')
 
 const said = (text: string, more: object = {}) => ({ role: 'assistant', content: [{ type: 'text', text }], ...more })
 const interrupted = { indelible: { interrupted: true } }

@@ -212,8 +212,8 @@ describe('recording opencode', () => {
     await client.call({ tools, messages: before.slice(0, 2) }, 'first')
     await client.call({ tools, messages: before }, 'second')
     const summary = 'A first and a second question were answered.'
-    const asked = user('So far:\n[User]: the first question\n[User]: the second question\nWrite a summary.')
-    await client.call({ messages: [{ role: 'system', content: 'You write summaries.' }, asked] }, summary)
+    const wire = user('So far:\n[User]: the first question\n[User]: the second question\nWrite a summary.')
+    await client.call({ messages: [{ role: 'system', content: 'You write summaries.' }, wire] }, summary)
     const after = [system, user('What did we do so far?'), assistant(summary), user('go on')]
     await client.call({ tools, messages: after }, 'third')
     await client.restart()
@@ -619,16 +619,16 @@ describe('recording Codex', () => {
 
   it('stores each sub-agent under the shared session id as a session, without retraction', async () => {
     const client = new Client('/responses')
-    const told = input('be brief', 'developer')
+    const wire = input('be brief', 'developer')
     const [context, rest] = [input('<environment>here</environment>'), output('looking')]
     const call = (thread: string, items: readonly Wire[], answer: string): Promise<void> =>
       client.call({ input: items }, answer, { 'session-id': 'root', 'thread-id': thread })
-    await call('root', [told, context, input('one')], 'looking')
-    await call('sub-a', [told, context, input('read a')], 'reading a')
-    await call('sub-b', [told, context, input('read b')], 'reading b')
-    await call('sub-a', [told, context, input('read a'), output('reading a'), input('result a')], 'said a')
-    await call('sub-b', [told, context, input('read b'), output('reading b'), input('result b')], 'said b')
-    await call('root', [told, context, input('one'), rest, input('a and b')], 'both')
+    await call('root', [wire, context, input('one')], 'looking')
+    await call('sub-a', [wire, context, input('read a')], 'reading a')
+    await call('sub-b', [wire, context, input('read b')], 'reading b')
+    await call('sub-a', [wire, context, input('read a'), output('reading a'), input('result a')], 'said a')
+    await call('sub-b', [wire, context, input('read b'), output('reading b'), input('result b')], 'said b')
+    await call('root', [wire, context, input('one'), rest, input('a and b')], 'both')
     const sessions = await client.sessions([3, 3, 3, 5, 5, 5])
     expect(sessions.map((session) => [session.metadata()['client'], ...said(session).slice(2)])).toEqual([
       ['root', 'one', 'looking', 'a and b', 'both'],
@@ -668,14 +668,14 @@ describe('recording Codex', () => {
 
   it('accepts a compaction item that only the provider can read', async () => {
     const client = new Client('/responses')
-    const told = input('be brief', 'developer')
+    const wire = input('be brief', 'developer')
     const tools = (id: string): Wire => ({ type: 'additional_tools', id, role: 'developer', tools: [] })
-    const first = [tools('t1'), told, input('context'), input('one'), output('first'), input('two')]
+    const first = [tools('t1'), wire, input('context'), input('one'), output('first'), input('two')]
     await client.call({ input: first.slice(0, 4) }, 'first')
     await client.call({ input: first }, 'second')
     const item = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }
     await client.call({ input: [...first, output('second'), { type: 'compaction_trigger' }] }, [item])
-    const after = [tools('t2'), told, input('one'), input('context'), input('two'), item, input('three')]
+    const after = [tools('t2'), wire, input('one'), input('context'), input('two'), item, input('three')]
     await client.call({ input: after }, 'third')
     await client.restart()
     await client.call({ input: [...after, output('third'), input('four')] }, 'fourth')

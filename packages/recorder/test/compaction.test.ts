@@ -24,9 +24,9 @@ const insidesOf = (text: string): readonly string[] => {
   }
 }
 
-const summaryIn = (answer: string, said: string): string | undefined => {
+const summaryIn = (answer: string, output: string): string | undefined => {
   const talk = [user('Go.'), assistant('I went.'), user('Sum it up.'), assistant(answer)]
-  return compactionOf(indexed(talk), [user(`It was like this: ${said} Go on.`)], 0, [])?.summary
+  return compactionOf(indexed(talk), [user(`It was like this: ${output} Go on.`)], 0, [])?.summary
 }
 
 it('property: the longest element quoted by a request is the summary', () => {
@@ -41,7 +41,7 @@ it('property: the longest element quoted by a request is the summary', () => {
       for (const inside of insides) {
         const [longest] = insides
           .filter((other) => other.length >= 20 && inside.includes(other))
-          .toSorted((one, other) => other.length - one.length)
+          .toSorted((a, b) => b.length - a.length)
         expect(summaryIn(answer, inside)).toBe(longest)
       }
       expect(summaryIn(answer, answer)).toBe(answer)
@@ -51,9 +51,9 @@ it('property: the longest element quoted by a request is the summary', () => {
 
 it('of a request that begins anew with the last answer, only a message before the answer is made', () => {
   const talk = [user('Go.'), assistant('I went.')]
-  const given = [user('So far:'), ...talk, user('Go on.'), user('Now.')]
-  expect(compactionOf(indexed(talk), given, 0, [])?.places).toEqual(['made', 0, 1, 'new', 'new'])
-  expect(compactionOf(indexed(talk), given.slice(0, 3), 0, [])?.places).toEqual(['made', 0, 1])
+  const messages = [user('So far:'), ...talk, user('Go on.'), user('Now.')]
+  expect(compactionOf(indexed(talk), messages, 0, [])?.places).toEqual(['made', 0, 1, 'new', 'new'])
+  expect(compactionOf(indexed(talk), messages.slice(0, 3), 0, [])?.places).toEqual(['made', 0, 1])
 })
 
 it('short texts and quotes outside elements are not summaries', () => {

@@ -16,10 +16,10 @@ it("an append refused by the store leaves the conversation's state unchanged and
   let refuses = false
   const store: Store = {
     ...inner,
-    append: (id, given) =>
+    append: (id, append) =>
       refuses
         ? storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
-        : inner.append(id, given),
+        : inner.append(id, append),
   }
   const conversation = new Conversation(await createSession(store), undefined)
   const texts = (): readonly string[] => conversation.session.conversation().toArray().map(textOf)

@@ -42,9 +42,9 @@ describe('the figures of recorded calls', () => {
     expect(summary).toMatchObject({ calls: 9, failed: 4, silent: 1, unpriced: 1, lost: 0 })
     expect([uses.length, uses.filter(({ isFailed }) => isFailed === true).length]).toEqual([9, 4])
     expect(uses.reduce((sum, { usage }) => sum + (usage?.input ?? 0), 0)).toBe(summary.usage.input)
-    expect(dollars.filter((one) => one === undefined)).toHaveLength(1)
+    expect(dollars.filter((dollar) => dollar === undefined)).toHaveLength(1)
     expect(summary.dollars).toBeCloseTo(
-      dollars.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+      dollars.reduce<number>((sum, dollar) => sum + (dollar ?? 0), 0),
       9,
     )
     expect(summary.dollars).toBeCloseTo((300_000 * 2.5 + 20 * 15 + 300_000 * 5 + 10 * 22.5) / 1e6, 9)

@@ -30,10 +30,10 @@ interface Setting {
 const setting = async (reply: (request: Request) => Reply): Promise<Setting> => {
   server = await providerServer(reply)
   const store = memoryStore()
-  const told: string[] = []
+  const output: string[] = []
   const recorder = createRecorder({
     store,
-    onNotice: (notice) => told.push(`${'url' in notice ? notice.url : ''} ${notice.reason}`),
+    onNotice: (notice) => output.push(`${'url' in notice ? notice.url : ''} ${notice.reason}`),
   })
   proxy = await startProxy({
     host: '127.0.0.1',
@@ -45,7 +45,7 @@ const setting = async (reply: (request: Request) => Reply): Promise<Setting> => 
   const at = (baseUrl: string): GoogleGenAI =>
     new GoogleGenAI({ apiKey: 'secret-key', httpOptions: { baseUrl, retryOptions: { attempts: 1 } } })
   const url = proxy.urlOf('gemini')
-  return { store, recorder, told, client: at(url), plain: at(server.url), url }
+  return { store, recorder, told: output, client: at(url), plain: at(server.url), url }
 }
 
 const model = 'gemini-x'
@@ -233,7 +233,7 @@ describe('recording a Gemini client', () => {
     expect(
       all
         .toSorted((a, b) => (a?.at ?? 0) - (b?.at ?? 0))
-        .map((one) => [one?.status, one?.cut === true ? 'cut' : one?.error !== undefined, one?.stop]),
+        .map((model) => [model?.status, model?.cut === true ? 'cut' : model?.error !== undefined, model?.stop]),
     ).toEqual([
       [429, true, undefined],
       [200, false, 'blocked: SAFETY'],
@@ -241,11 +241,10 @@ describe('recording a Gemini client', () => {
       [200, 'cut', undefined],
       [200, false, 'STOP'],
     ])
-    const said = (await sessionsOf(store)).flatMap((session) => session.view().toArray())
-    expect(said.filter(({ meta }) => meta?.['indelible'] !== undefined).map((one) => textOf(one as Message))).toEqual([
-      'half ',
-      'half ',
-    ])
+    const messages = (await sessionsOf(store)).flatMap((session) => session.view().toArray())
+    expect(
+      messages.filter(({ meta }) => meta?.['indelible'] !== undefined).map((one) => textOf(one as Message)),
+    ).toEqual(['half ', 'half '])
   })
 
   it('without alt=sse gets a list, recorded as far as it arrived', async () => {
@@ -308,17 +307,17 @@ describe('recording a Gemini client', () => {
   })
 
   it('reports unrecordable calls without the key in the URL', async () => {
-    const told: string[] = []
+    const output: string[] = []
     const recording = recordingFetch({
       store: memoryStore(),
       fetch: async () => Response.json({}),
-      onNotice: (notice) => told.push('url' in notice ? notice.url : ''),
+      onNotice: (notice) => output.push('url' in notice ? notice.url : ''),
     })
     await recording('https://example.com/v1beta/models/m:generateContent?key=secret', {
       method: 'POST',
       body: 'no',
     }).then((response) => response.text())
     await recording.settled()
-    expect(told).toEqual(['https://example.com/v1beta/models/m:generateContent'])
+    expect(output).toEqual(['https://example.com/v1beta/models/m:generateContent'])
   })
 })

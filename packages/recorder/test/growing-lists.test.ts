@@ -37,11 +37,11 @@ const ordered = ['{"a":1,"b":2}', '{"b":2,"a":1}', '{"a":1,"b":null}', '{"a":1,"
 const texts = [...leaves, ...inner, ...keyed, ...ordered, ...[...inner, ...ordered].map((text) => `[${text},0]`)]
 
 it('two values are the same if their texts are', () => {
-  for (const one of texts)
+  for (const text of texts)
     for (const other of texts) {
-      const [first, second] = [JSON.parse(one) as unknown, JSON.parse(other) as unknown]
-      expect([one, other, isSameJson(first, second)]).toEqual([
-        one,
+      const [first, second] = [JSON.parse(text) as unknown, JSON.parse(other) as unknown]
+      expect([text, other, isSameJson(first, second)]).toEqual([
+        text,
         other,
         JSON.stringify(first) === JSON.stringify(second),
       ])
@@ -51,8 +51,8 @@ it('two values are the same if their texts are', () => {
 it('any two values are the same if their texts are', () => {
   const value = fc.jsonValue({ maxDepth: 3 })
   fc.assert(
-    fc.property(value, value, (one, other) => {
-      const [first, second] = [JSON.stringify(one), JSON.stringify(other)]
+    fc.property(value, value, (a, b) => {
+      const [first, second] = [JSON.stringify(a), JSON.stringify(b)]
       expect(isSameJson(JSON.parse(first), JSON.parse(second))).toBe(first === second)
       expect(isSameJson(JSON.parse(first), JSON.parse(first))).toBe(true)
     }),

@@ -357,7 +357,7 @@ describe('an odd answer', () => {
     await call(made, JSON.stringify(request), body, { path, type: isStream ? 'text/event-stream' : 'application/json' })
     expect(made.notices).toEqual([])
     const session = await ok(openSession(made.store, made.recorder.summary().sessions[0] ?? ''))
-    const said = [...session.view()].slice(1).map(({ content }) =>
+    const output = [...session.view()].slice(1).map(({ content }) =>
       content
         .map((part) => {
           if (part.type === 'tool_call') return `${part.name}(${part.id})${part.arguments}`
@@ -370,7 +370,7 @@ describe('an odd answer', () => {
     const [note] = [...session.notes()].flatMap((one) => (one.type === 'receipt' ? [one] : []))
     const { stop, response, error, cut, choices } = (note && detailsOf(note, session)) ?? ({} as Partial<CallDetails>)
     const { usage, model } = note ?? {}
-    expect({ said, stop, response, error, cut, choices, usage, model }).toEqual({
+    expect({ said: output, stop, response, error, cut, choices, usage, model }).toEqual({
       said: [],
       model: 'asked',
       ...expected,
@@ -444,7 +444,7 @@ describe('a session that ends during recording', () => {
   it.each([
     ['answer', answerA, ['1', 'a']],
     ['error', '{"error":{"message":"overloaded"}}', ['1']],
-  ])('between a request and its %s: a fork has both, and the next call continues there', async (_, answer, said) => {
+  ])('between a request and its %s: a fork has both, and the next call continues there', async (_, answer, output) => {
     const { recorder, store, notices } = recording()
     const observed = recorder.observe({ method: 'POST', url: 'http://x/chat/completions', header: () => undefined })
     observed?.sent(asked(question('1')))
@@ -462,10 +462,10 @@ describe('a session that ends during recording', () => {
     const [fork = ''] = recorder.summary().sessions
     expect(fork).toContain(`${asking}.fork-`)
     const session = await ok(openSession(store, fork))
-    expect([...session.view()].map((one) => textOf(one as Message))).toEqual(said)
+    expect([...session.view()].map((one) => textOf(one as Message))).toEqual(output)
     expect([...session.notes()].map(({ type }) => type)).toEqual(['receipt'])
-    await call({ recorder, store, notices }, said.length === 1 ? asked(question('1')) : next, answerA)
-    expect((await ok(session.refresh())).messages).toHaveLength(said.length === 1 ? 1 : 2)
+    await call({ recorder, store, notices }, output.length === 1 ? asked(question('1')) : next, answerA)
+    expect((await ok(session.refresh())).messages).toHaveLength(output.length === 1 ? 1 : 2)
     expect(notices).toEqual([])
   })
 
@@ -513,19 +513,19 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
   [
     'is tried again for a conflict, a hundred times',
     100,
-    (store) => (id, given) => {
-      void store.append(id, { expected: given.expected, rows: [other] })
-      return store.append(id, given)
+    (store) => (id, append) => {
+      void store.append(id, { expected: append.expected, rows: [other] })
+      return store.append(id, append)
     },
   ],
-  ['is not tried again for another fault', 1, (store) => (_, given) => store.append('is not there', given)],
+  ['is not tried again for another fault', 1, (store) => (_, append) => store.append('is not there', append)],
 ])('an answer %s; then the loss is reported', async (_, tries, appendIn) => {
   const inner = memoryStore()
   let tried = 0
-  const append: Store['append'] = (id, given) => {
-    if (!given.rows.some(({ body }) => body.includes('"receipt"'))) return inner.append(id, given)
+  const append: Store['append'] = (id, append) => {
+    if (!append.rows.some(({ body }) => body.includes('"receipt"'))) return inner.append(id, append)
     tried += 1
-    return appendIn(inner)(id, given)
+    return appendIn(inner)(id, append)
   }
   const made = recording({ store: { ...inner, append } })
   await call(made, asked(question('1')), answerA)
@@ -535,9 +535,9 @@ it.each<readonly [string, number, (store: Store) => Store['append']]>([
 
 it('a call whose blocks can not be stored is reported, and leaves no receipt', async () => {
   const inner = memoryStore()
-  const append: Store['append'] = (id, given) =>
-    (given.blocks ?? []).length === 0
-      ? inner.append(id, given)
+  const append: Store['append'] = (id, append) =>
+    (append.blocks ?? []).length === 0
+      ? inner.append(id, append)
       : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('disk') }), 'append')
   const made = recording({ store: { ...inner, append } })
   await call(made, JSON.stringify({ model: 'm', tools: [{ name: 'a' }], messages: [question('1')] }), answerA)
@@ -785,7 +785,7 @@ describe('the proxy', () => {
   it.each(['client', 'provider'] as const)(
     'tunnels a WebSocket from its first byte until its %s ends',
     async (side) => {
-      let [heard, said] = ['', '']
+      let [heard, output] = ['', '']
       const ended = Promise.withResolvers<void>()
       const { proxy } = await proxyTo((provider) => {
         provider.write(`${switched}first`)
@@ -797,11 +797,11 @@ describe('the proxy', () => {
       })
       const client = connect(proxy.port, '127.0.0.1', () => client.write(`${upgrade}early`))
       client.on('data', (bytes) => {
-        if (said === '') client.write('late')
-        said += bytes.toString()
+        if (output === '') client.write('late')
+        output += bytes.toString()
       })
       await ended.promise
-      expect([heard, said]).toEqual(['earlylate', expect.stringMatching(/^HTTP\/1.1 101 [^]*\r\n\r\nfirst$/)])
+      expect([heard, output]).toEqual(['earlylate', expect.stringMatching(/^HTTP\/1.1 101 [^]*\r\n\r\nfirst$/)])
       await proxy.close()
     },
   )

@@ -41,15 +41,15 @@ it('each further place of a log is one update of its metadata', async () => {
 
 it('places that two processes add at once are all found, by them and by a third', async () => {
   const store = memoryStore()
-  const [one, other] = [new Places(store), new Places(store)]
+  const [a, b] = [new Places(store), new Places(store)]
   const keys = Array.from({ length: 300 }, (_, index) => `m:${index}` as const)
   await Promise.all(
     keys.map(async (key, index) => {
-      const places = index % 2 === 0 ? one : other
+      const places = index % 2 === 0 ? a : b
       orThrow(await places.add([[key, { session: `s${index % 7}`, len: index }]]))
     }),
   )
-  for (const places of [one, other, new Places(store)])
+  for (const places of [a, b, new Places(store)])
     for (const [index, key] of keys.entries())
       expect(orThrow(await places.find(key))).toEqual([{ session: `s${index % 7}`, len: index }])
 })

@@ -110,7 +110,7 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
       let messages: Wire[] = []
       let ids = 0
       const sent: (readonly Message[])[] = []
-      const heard: string[] = []
+      const output: string[] = []
       const exchanges: (readonly Message[])[] = []
       const call = async (leave?: number, by = fetch): Promise<Wire | undefined> => {
         const asked = decoded(messages)
@@ -141,7 +141,7 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
         const said = await call()
         if (said !== undefined) {
           messages = [...messages, said]
-          heard.push(JSON.stringify(decoded([said])[0]?.content))
+          output.push(JSON.stringify(decoded([said])[0]?.content))
         }
       }
       for (const step of script) {
@@ -182,7 +182,7 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
           next = { answer: { role: 'assistant', content: `twice ${step.words}` } }
           const [one, second] = await Promise.all([call(), call(undefined, other)])
           for (const said of [one, second])
-            if (said !== undefined) heard.push(JSON.stringify(decoded([said])[0]?.content))
+            if (said !== undefined) output.push(JSON.stringify(decoded([said])[0]?.content))
           if (one !== undefined) messages = [...messages, one]
         }
         if (step.do === 'compact' && messages.at(-1)?.role === 'assistant' && open === undefined) {
@@ -233,8 +233,8 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
             derived.push(JSON.stringify(await sentMessages(store, session, note)))
           }
       }
-      expect(derived.toSorted()).toEqual(sent.map((one) => JSON.stringify(one)).toSorted())
-      for (const one of heard) expect(recorded).toContain(one)
+      expect(derived.toSorted()).toEqual(sent.map((messages) => JSON.stringify(messages)).toSorted())
+      for (const one of output) expect(recorded).toContain(one)
       const leaving = new Set([
         'swap',
         'back',
@@ -249,7 +249,8 @@ it(`${runs} random clients: every call records what was sent, and no answer is l
       if (straight && sent.length > 0) expect(sessions).toHaveLength(1)
       // Each answer stands behind what it was an answer to. (A named conversation is one session, with retractions.)
       const records = sessions.map((session) => plain([...session.view()] as readonly Message[]))
-      if (!named) for (const one of exchanges) expect(records.some((record) => record.includes(plain(one)))).toBe(true)
+      if (!named)
+        for (const exchange of exchanges) expect(records.some((record) => record.includes(plain(exchange)))).toBe(true)
     }),
     { numRuns: runs },
   )

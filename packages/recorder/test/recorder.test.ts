@@ -428,9 +428,9 @@ describe('recording a Chat Completions client', () => {
     const blocks: string[] = []
     const watched: Store = {
       ...store,
-      append: (id, given) => {
-        blocks.push(...(given.blocks ?? []).map((bytes) => new TextDecoder().decode(bytes)))
-        return store.append(id, given)
+      append: (id, append) => {
+        blocks.push(...(append.blocks ?? []).map((bytes) => new TextDecoder().decode(bytes)))
+        return store.append(id, append)
       },
     }
     const fetch = recordingFetch({ ...options, store: watched, fetch: async () => Response.json(answer) })
@@ -597,7 +597,7 @@ describe('a recorded stream', () => {
     [
       'responses',
       { type: 'error', message: 'overloaded', code: 'server_error' },
-      (given: Answer) => [created, ...responsesEvents(given)],
+      (answer: Answer) => [created, ...responsesEvents(answer)],
     ],
   ] as const)(
     'with an error event is recorded as far as it came, marked, and the receipt says why (%s)',
@@ -620,7 +620,7 @@ describe('a recorded stream', () => {
   it.each([
     ['anthropic', anthropicEvents, [0, 4]],
     ['chat', chatEvents, [0, 2]],
-    ['responses', (given: Answer) => [created, ...responsesEvents(given)], [0, 5]],
+    ['responses', (answer: Answer) => [created, ...responsesEvents(answer)], [0, 5]],
     ['responses', responsesEvents, [-1]], // a compatible server that sends only the end
   ] as const)('cut by the provider within a text has all received pieces (%s)', async (api, all, [from, cut]) => {
     const events = all({ text: 'half of an answer', calls: [] })
@@ -769,7 +769,7 @@ describe('recording an Anthropic client', () => {
     'gets every recorded stream as without the recorder, and what is recorded is its final message',
     async () => {
       const names = readdirSync(shared('wire/anthropic-messages')).filter((name) => name.endsWith('.chunks.txt'))
-      for (const name of names.filter((one) => !one.includes('message-start'))) {
+      for (const name of names.filter((name) => !name.includes('message-start'))) {
         const all = readShared(`wire/anthropic-messages/${name}`)
           .split('\n')
           .filter((line) => line.trim() !== '')
@@ -1095,10 +1095,10 @@ it.each(['previous_response_id', 'conversation'])(
 
 it('a response that another recorder recorded is continued in its session', async () => {
   const store = memoryStore()
-  const [one, other] = [createRecorder({ store }), createRecorder({ store })]
-  await respond(one, 'one', 'r1')
-  await respond(other, 'two', 'r2', after('r1'))
-  await respond(one, 'three', 'r3', after('r2'))
+  const [a, b] = [createRecorder({ store }), createRecorder({ store })]
+  await respond(a, 'one', 'r1')
+  await respond(b, 'two', 'r2', after('r1'))
+  await respond(a, 'three', 'r3', after('r2'))
   expect((await sessionsOf(store)).map(texts)).toEqual([['one', 'to one', 'two', 'to two', 'three', 'to three']])
 })
 

@@ -193,8 +193,10 @@ const changed = (lists: readonly (readonly unknown[])[], change: Change): readon
     case 'replace':
       return last.with(Math.floor(change.at * last.length), change.element)
     case 'field':
-      return last.map((one, index) =>
-        index === Math.floor(change.at * last.length) && isObject(one) ? Object.assign({}, one, change.fields) : one,
+      return last.map((value, index) =>
+        index === Math.floor(change.at * last.length) && isObject(value)
+          ? Object.assign({}, value, change.fields)
+          : value,
       )
     case 'cut':
       return last.slice(0, Math.max(0, last.length - change.by))
@@ -246,7 +248,7 @@ describe.each(Object.entries(formats))('a growing list of %s', (_, { url, list, 
     const reader = new RequestReader(formsOf({}))
     const elements = fc
       .sample(element, { numRuns: 400, seed: 62 })
-      .filter((one) => typeof one === 'object' && one !== null && !('text' in one))
+      .filter((value) => typeof value === 'object' && value !== null && !('text' in value))
     let before: readonly Message[] = []
     for (let len = 20; len <= elements.length; len += 20) {
       const read = reader.parse(api, JSON.stringify({ model: 'm', [list]: elements.slice(0, len) }), request)

@@ -461,7 +461,7 @@ describe('the recorded form of a message', () => {
   it('has no secrets, and those of questions count when they are recorded', () => {
     const found: unknown[] = []
     const { asked, answered, count, beside } = formsOf({
-      redact: { ...secrets, onRedacted: (one) => found.push(one.rule) },
+      redact: { ...secrets, onRedacted: (redacted) => found.push(redacted.rule) },
     })
     const form = asked(said)
     expect([form.meta?.['indelible'], found]).toEqual([{ redacted: { own: 2 }, digest: identityOf(said) }, []])

@@ -91,14 +91,14 @@ it('sampling records each conversation completely or not at all, and a larger sh
       fc.array(conversation, { minLength: 1, maxLength: 8 }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       fc.double({ min: 0, max: 1, noNaN: true }),
-      async (conversations, one, other) => {
+      async (conversations, a, b) => {
         const whole = conversations.map(({ turns }, index) =>
           Array.from({ length: turns }, (_, turn) => `talk ${index} turn ${turn}`),
         )
         expect(await recorded(conversations, undefined)).toEqual(whole)
         expect(await recorded(conversations, 0)).toEqual(whole.map(() => []))
-        const less = await recorded(conversations, Math.min(one, other))
-        const more = await recorded(conversations, Math.max(one, other))
+        const less = await recorded(conversations, Math.min(a, b))
+        const more = await recorded(conversations, Math.max(a, b))
         for (const [index, all] of whole.entries()) {
           if (less[index]?.length !== 0) expect(less[index]).toEqual(all)
           if (more[index]?.length !== 0 || less[index]?.length !== 0) expect(more[index]).toEqual(all)

@@ -143,10 +143,10 @@ it(`${runs} answers of Chat Completions`, () => {
                 { type: 'text', text: content },
               ]
             : undefined
-        const reasoningDetails = details.map((one, index) => ({
+        const reasoningDetails = details.map((detail, index) => ({
           type: 'reasoning.text',
           index,
-          text: one,
+          text: detail,
           format: 'anthropic-claude-v1',
         }))
         const pictures = Array.from({ length: images }, (_, place) => ({
@@ -169,8 +169,8 @@ it(`${runs} answers of Chat Completions`, () => {
         const deltas: object[] = []
         if (server.blank) deltas.push({ role: 'assistant', content: '' })
         if (reasoning !== null) for (const piece of pieces(reasoning, at)) deltas.push({ reasoning_content: piece })
-        for (const { text: said, ...rest } of reasoningDetails)
-          for (const piece of pieces(said, at)) deltas.push({ reasoning_details: [{ ...rest, text: piece }] })
+        for (const { text: output, ...rest } of reasoningDetails)
+          for (const piece of pieces(output, at)) deltas.push({ reasoning_details: [{ ...rest, text: piece }] })
         if (parts !== undefined)
           deltas.push(
             { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }] }] },
@@ -276,33 +276,33 @@ it(`${runs} answers of Responses`, () => {
       (items, server, at, frame) => {
         const ids = server.ids !== 'always others' || server.index === 'none'
         // Without an index and an id, an event can only be about the last item.
-        const output = items.map((one, place): Fields => {
+        const output = items.map((item, place): Fields => {
           const id = `item_${place}`
-          if (one.type === 'message') {
-            const said = one.texts.map((part) => ({ type: 'output_text', text: part, annotations: [] }))
-            const refused = one.refusal === null ? [] : [{ type: 'refusal', refusal: one.refusal }]
+          if (item.type === 'message') {
+            const said = item.texts.map((part) => ({ type: 'output_text', text: part, annotations: [] }))
+            const refused = item.refusal === null ? [] : [{ type: 'refusal', refusal: item.refusal }]
             return { id, type: 'message', role: 'assistant', status: 'completed', content: [...said, ...refused] }
           }
-          if (one.type === 'reasoning')
+          if (item.type === 'reasoning')
             return {
-              ...{ id, type: 'reasoning', summary: one.summary.map((part) => ({ type: 'summary_text', text: part })) },
-              ...(one.content !== null && { content: [{ type: 'reasoning_text', text: one.content }] }),
+              ...{ id, type: 'reasoning', summary: item.summary.map((part) => ({ type: 'summary_text', text: part })) },
+              ...(item.content !== null && { content: [{ type: 'reasoning_text', text: item.content }] }),
             }
-          if (one.type === 'custom_tool_call')
+          if (item.type === 'custom_tool_call')
             return {
               id,
-              type: one.type,
+              type: item.type,
               call_id: `call_${place}`,
-              name: one.name,
-              input: one.input,
+              name: item.name,
+              input: item.input,
               status: 'completed',
             }
           return {
             id,
-            type: one.type,
+            type: item.type,
             call_id: `call_${place}`,
-            name: one.name,
-            arguments: JSON.stringify(one.input),
+            name: item.name,
+            arguments: JSON.stringify(item.input),
             status: 'completed',
           }
         })
@@ -401,8 +401,10 @@ it(`${runs} answers of Anthropic Messages`, () => {
       cuts,
       framing,
       (blocks, server, at, frame) => {
-        const content = blocks.map((one, place) =>
-          one.type === 'tool_use' ? { type: one.type, id: `toolu_${place}`, name: one.name, input: one.input } : one,
+        const content = blocks.map((block, place) =>
+          block.type === 'tool_use'
+            ? { type: block.type, id: `toolu_${place}`, name: block.name, input: block.input }
+            : block,
         )
         const usage = { input_tokens: 9, output_tokens: 5, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 }
         const reason = blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'

@@ -124,13 +124,13 @@ const checkCall = <T>(name: string, log: History<CallRecord>, call: Call<T>): vo
     throw new TypeError(
       `${name} takes a log, from createCallLog() or \`opened.log\` of openCallLog(…), found ${describe(log)}`,
     )
-  const given: unknown = call
-  if (typeof given !== 'object' || given === null)
-    throw new TypeError(`${name} takes a call with a methodName, found ${describe(given)}`)
+  const value: unknown = call
+  if (typeof value !== 'object' || value === null)
+    throw new TypeError(`${name} takes a call with a methodName, found ${describe(value)}`)
   const unknown = tryRead(() => Object.keys(call).find((field) => !Object.hasOwn(callNames, field)))
   if (unknown !== undefined) optionsOf<object>(name, { [unknown]: true }, callNames)
   if (tryRead(() => ownField(call, 'methodName'), unreadable) === undefined)
-    throw new TypeError(`${name} takes a call with a methodName, found ${describe(given)}`)
+    throw new TypeError(`${name} takes a call with a methodName, found ${describe(value)}`)
 }
 
 const callNames: OptionNames<Call> = {
@@ -173,9 +173,9 @@ interface BegunCall<T> extends StartedCall<T> {
   readonly stored: () => Promise<void>
 }
 
-const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
+const beginCall = <T>(log: History<CallRecord>, call: Call<T>, input: CallContext | undefined): BegunCall<T> => {
   const settings = settingsOf(log)
-  const parent = parentOf(call, given, settings)
+  const parent = parentOf(call, input, settings)
   const traceId = textFrom(() => ownField(call, 'traceId')) ?? parent?.traceId
   const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
@@ -261,11 +261,11 @@ const beginCall = <T>(log: History<CallRecord>, call: Call<T>, given: CallContex
 /** The parent of a call, read once: any object may have been passed. */
 const parentOf = (
   call: Call<never>,
-  given: CallContext | undefined,
+  context: CallContext | undefined,
   { scope }: Settings,
 ): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
   const parent =
-    given ?? tryRead(() => ownField(call, 'parent')) ?? tryRead(() => scope?.getStore() as CallContext | undefined)
+    context ?? tryRead(() => ownField(call, 'parent')) ?? tryRead(() => scope?.getStore() as CallContext | undefined)
   const callId = textFrom(() => parent?.callId)
   if (callId === undefined) return undefined
   const depth = tryRead(() => parent?.depth)
@@ -285,14 +285,14 @@ const idOf = (
   call: Call<never>,
   settings: Settings,
 ): { readonly callId: string; readonly retryOf?: string } => {
-  const given = tryRead(() => {
+  const id = tryRead(() => {
     const callId = ownField(call, 'callId')
     return callId === undefined ? undefined : String(callId).toWellFormed()
   })
-  if (given !== undefined) {
-    let callId = given
-    for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
-    return callId === given ? { callId } : { callId, retryOf: given }
+  if (id !== undefined) {
+    let callId = id
+    for (let count = 2; hasFailed(log, callId); count++) callId = `${id}#${count}`
+    return callId === id ? { callId } : { callId, retryOf: id }
   }
   let open = idsInProgress.get(log)
   if (open === undefined) idsInProgress.set(log, (open = new Set()))
@@ -391,8 +391,8 @@ const summarizeValue = <T>(value: T, call: Call<T>, thrown: (error: unknown) => 
   try {
     const summarize = ownField(call, 'summarize')
     if (summarize === undefined) return {}
-    const given: unknown = summarize(value)
-    return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
+    const summary: unknown = summarize(value)
+    return typeof summary === 'object' && summary !== null ? objectOf(encodeValue(summary).value) : {}
   } catch (error) {
     thrown(error)
     return { status: 'unknown', ok: false }

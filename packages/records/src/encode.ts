@@ -81,8 +81,8 @@ export const redactedText = '[redacted]'
  * @example
  * encodeValue({ big: 10n }).value // { big: '10n' }
  */
-export const encodeValue = (value: unknown, given: EncodeOptions = {}): EncodedValue => {
-  const options = optionsOf('encodeValue', given, { limits: true, redact: true, path: true })
+export const encodeValue = (value: unknown, input: EncodeOptions = {}): EncodedValue => {
+  const options = optionsOf('encodeValue', input, { limits: true, redact: true, path: true })
   const { redact } = options
   const redactor = redact === undefined || typeof redact === 'function' ? undefined : createRedactor(redact)
   const limits = limitsOf('encodeValue', options.limits)
@@ -136,12 +136,12 @@ interface Walk {
   readonly missing: Map<object, number>
 }
 
-const clampLimit = (given: number | undefined, otherwise: number, least: number, most: number): number =>
-  given === undefined || Number.isNaN(given) ? otherwise : Math.min(most, Math.max(least, Math.floor(given)))
+const clampLimit = (limit: number | undefined, otherwise: number, least: number, most: number): number =>
+  limit === undefined || Number.isNaN(limit) ? otherwise : Math.min(most, Math.max(least, Math.floor(limit)))
 
 /** Encodes the value at the current position; undefined if it is left out. `asked`: `toJSON` returned the value. */
-const encodeHere = (given: unknown, walk: Walk, asked = false): Json | undefined => {
-  const value = redactValue(given, walk)
+const encodeHere = (input: unknown, walk: Walk, isRequested = false): Json | undefined => {
+  const value = redactValue(input, walk)
   switch (typeof value) {
     case 'string':
       return text(value, walk)
@@ -156,7 +156,7 @@ const encodeHere = (given: unknown, walk: Walk, asked = false): Json | undefined
     case 'undefined':
       return undefined
     default:
-      return value === null ? countValue(null, walk) : encodeGuarded(value as object, walk, asked)
+      return value === null ? countValue(null, walk) : encodeGuarded(value as object, walk, isRequested)
   }
 }
 
@@ -180,12 +180,12 @@ const redactValue = (value: unknown, walk: Walk): unknown => {
 }
 
 /** Encodes an object or function, even if it throws when it is read. */
-const encodeGuarded = (value: object, walk: Walk, asked: boolean): Json | undefined => {
+const encodeGuarded = (value: object, walk: Walk, isRequested: boolean): Json | undefined => {
   const { level } = walk
   const depth = walk.ancestors.length
   const place = walk.path.length
   try {
-    return typeof value === 'function' ? text(functionText(value), walk) : object(value, walk, asked)
+    return typeof value === 'function' ? text(functionText(value), walk) : object(value, walk, isRequested)
   } catch (error) {
     walk.level = level
     walk.ancestors.length = depth
@@ -194,7 +194,7 @@ const encodeGuarded = (value: object, walk: Walk, asked: boolean): Json | undefi
   }
 }
 
-const object = (value: object, walk: Walk, asked: boolean): Json | undefined => {
+const object = (value: object, walk: Walk, isRequested: boolean): Json | undefined => {
   const ancestor = walk.ancestors.find((each) => each.value === value)
   if (ancestor !== undefined)
     return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
@@ -211,7 +211,7 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
     if (count !== undefined)
       return container(value, walk, () => encodeArray(count, nextOf(Set.prototype.values.call(value)), walk))
   }
-  if (!asked) {
+  if (!isRequested) {
     const { toJSON } = value as { readonly toJSON?: unknown }
     if (typeof toJSON === 'function') {
       const json: unknown = toJSON.call(value, String(walk.path.at(-1) ?? ''))
@@ -376,12 +376,12 @@ const text = (value: string, walk: Walk): string => {
 const fitText = (value: string, most: number): string => {
   if (value.length <= most) return value.toWellFormed()
   const note = (kept: number): string => `… (${value.length - kept} more)`
-  const room = most - note(0).length
-  const end = isHighSurrogate(value.charCodeAt(room - 1)) ? room - 1 : room
+  const space = most - note(0).length
+  const end = isHighSurrogate(value.charCodeAt(space - 1)) ? space - 1 : space
   return value.slice(0, end).toWellFormed() + note(end)
 }
 
-const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xdc00
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00
 
 /** The field name for a key. Two keys can become equal when cut or made well-formed. */
 const fieldName = (key: string, taken: object, walk: Walk): string => {
@@ -426,15 +426,15 @@ const leastKept = 64
 const noteRoom = 24
 
 /** The value cut at the end to at most `room` characters. Only called for larger values. */
-const shortenValue = (value: Json, room: number, walk: Walk, sizes: Map<object, number>): Json => {
-  if (typeof value === 'string') return fitText(value, room - 2)
+const shortenValue = (value: Json, space: number, walk: Walk, sizes: Map<object, number>): Json => {
+  if (typeof value === 'string') return fitText(value, space - 2)
   if (typeof value !== 'object' || value === null) return value
   const missing = walk.missing.get(value) ?? 0
   const isList = Array.isArray(value)
   const fields: readonly (readonly [string, Json])[] = Object.entries(value)
   const list: Json[] = []
   const result: { [key: string]: Json } = {}
-  let left = room - 2 - noteRoom
+  let left = space - 2 - noteRoom
   let kept = 0
   for (const [key, field] of fields) {
     const frame = isList ? 1 : key.length + 4

@@ -153,17 +153,17 @@ const plain = (read: () => unknown, reasons: Reasons): Json | undefined => {
 
 /** Renames the snake_case keys of older runtimes. If a key exists in both spellings, the camelCase one counts. */
 const inCamelCase = (
-  given: JsonObject,
+  fields: JsonObject,
   names: ReadonlyMap<string, string>,
   within: string,
   reasons: Reasons,
 ): JsonObject => {
   const renamed: string[] = []
   const result: [key: string, value: Json][] = []
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(fields)) {
     const name = names.get(key)
     if (name === undefined) result.push([key, value])
-    else if (Object.hasOwn(given, name)) reasons.push(`${within}${key} is left out, because ${name} is present`)
+    else if (Object.hasOwn(fields, name)) reasons.push(`${within}${key} is left out, because ${name} is present`)
     else {
       renamed.push(`${within}${key}`)
       result.push([name, value])
@@ -226,15 +226,15 @@ const isoText = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UT
 const zoneOf = (zone = 'Z'): string => (/^(?:z|utc)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d\d):?/, '$1:'))
 
 const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
-  const given = fields['speaker']
-  const known = speakers.find((speaker) => speaker === given)
+  const value = fields['speaker']
+  const known = speakers.find((speaker) => speaker === value)
   if (known !== undefined) return known
   // The default of `recordCall`: a call inside another one is a tool's.
   const depth = Number(fields['depth'] ?? 0)
   const speaker =
-    (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
+    (typeof value === 'string' ? synonyms.get(value.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
   reasons.push(
-    given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${describeValue(given)}: "${speaker}"`,
+    value === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${describeValue(value)}: "${speaker}"`,
   )
   return speaker
 }
@@ -256,12 +256,12 @@ const kwargsOf = (fields: JsonObject, reasons: Reasons): JsonObject => {
 }
 
 const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
-  const given = fields['outcomeSummary']
-  if (!isObject(given)) {
-    reasons.push(given === undefined ? 'outcomeSummary is missing' : `outcomeSummary was ${describeValue(given)}`)
+  const value = fields['outcomeSummary']
+  if (!isObject(value)) {
+    reasons.push(value === undefined ? 'outcomeSummary is missing' : `outcomeSummary was ${describeValue(value)}`)
     return { status: 'unknown', ok: false, errorType: null, retriable: false }
   }
-  const summary = inCamelCase(given, summaryKeys, 'outcomeSummary.', reasons)
+  const summary = inCamelCase(value, summaryKeys, 'outcomeSummary.', reasons)
   const { status: _, ok: __, errorType: ___, retriable: ____, valueClass: _____, ...others } = summary
   const summaryField = (field: string): JsonObject =>
     summary[field] === undefined ? {} : { [`outcomeSummary.${field}`]: summary[field] }

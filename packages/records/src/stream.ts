@@ -124,7 +124,7 @@ const watchEmitter = (stream: Emitter, ended: (outcome: Outcome) => void): Watch
   return { value: stream, stop }
 }
 
-type Step = (...given: unknown[]) => Promise<{ readonly done?: boolean; readonly value?: unknown }>
+type Step = (...args: unknown[]) => Promise<{ readonly done?: boolean; readonly value?: unknown }>
 
 /** The object stays the same; its methods are wrapped to report how they end. */
 const watchIterable = (
@@ -145,9 +145,9 @@ const watchIterable = (
     }
   }
   const watchStep = (name: string, step: Step): Step =>
-    async function (this: unknown, ...given) {
+    async function (this: unknown, ...args) {
       try {
-        const result = await raceAbort(name === 'next' ? signal : undefined, () => step.apply(this, given))
+        const result = await raceAbort(name === 'next' ? signal : undefined, () => step.apply(this, args))
         if (result.done === true) ended(name === 'next' ? { value: result.value ?? iterable } : stoppedOutcome())
         return result
       } catch (error) {

@@ -122,9 +122,9 @@ const loggedUse = (
 ): { readonly detected: boolean; readonly patterns: readonly Json[] } | undefined => {
   for (const [detected, patterns] of fieldNames) {
     const found = fields[patterns]
-    const given = fields[detected]
-    if (typeof given === 'boolean')
-      return { detected: given, patterns: Array.isArray(found) ? (found as readonly Json[]) : [] }
+    const value = fields[detected]
+    if (typeof value === 'boolean')
+      return { detected: value, patterns: Array.isArray(found) ? (found as readonly Json[]) : [] }
   }
   return undefined
 }

@@ -84,7 +84,7 @@ it('encoding leaves JSON unchanged if it fits', () => {
 it('no secret passes a redactor that refuses its text', () => {
   fc.assert(
     fc.property(anything, fc.constantFrom('s3cr3t', 'token-9'), (value, secret) => {
-      const redact = (given: unknown): unknown => (typeof given === 'string' && given.includes(secret) ? '***' : given)
+      const redact = (value: unknown): unknown => (typeof value === 'string' && value.includes(secret) ? '***' : value)
       const hidden = [
         value,
         {

@@ -26,10 +26,10 @@ const startCaller = (...words: readonly string[]): ChildProcess =>
 /** What a process says until it ends; `line` is told of each line. */
 const exitOf = (child: ChildProcess, line: (text: string) => void): Promise<NodeJS.Signals | null> =>
   new Promise((resolve, reject) => {
-    let said = ''
-    child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
+    let output = ''
+    child.stderr?.on('data', (text: Buffer) => (output += text.toString()))
     createInterface(child.stdout as NonNullable<typeof child.stdout>).on('line', line)
-    child.on('close', (code, signal) => (code === 0 || signal !== null ? resolve(signal) : reject(new Error(said))))
+    child.on('close', (code, signal) => (code === 0 || signal !== null ? resolve(signal) : reject(new Error(output))))
   })
 
 const recordsOf = async (path: string): Promise<readonly CallRecord[]> => {

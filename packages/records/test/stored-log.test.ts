@@ -120,8 +120,8 @@ describe('a durable call log', () => {
     the(await openCallLog({ store, id: 'calls', durable: true, ...(writer !== undefined && { writer }) })())
   it('stores the start before the body runs and the record before the call resolves', async () => {
     const real = memoryStore()
-    const append: Store['append'] = (id, given) =>
-      storeTask(async () => (await new Promise(setImmediate), real.append(id, given)()), 'store.append')
+    const append: Store['append'] = (id, append) =>
+      storeTask(async () => (await new Promise(setImmediate), real.append(id, append)()), 'store.append')
     const store = { ...real, append }
     const { log } = await durable(store)
     const kinds = async (): Promise<readonly string[]> => the(await store.read('calls')()).map(({ kind }) => kind)

@@ -57,9 +57,9 @@ export const appendCases: StoreCases = {
     mustEqual((await valueOrThrow(store.info('a'))).head, headOfRows(rows, store.hash))
   },
   'an entry and a note with the same text are different rows': async (store) => {
-    const one = await createLogWith(store, 'a', [entry('x')])
+    const log = await createLogWith(store, 'a', [entry('x')])
     const other = await createLogWith(store, 'b', [note('x')])
-    mustHold(one.head.root !== other.head.root, 'the roots differ')
+    mustHold(log.head.root !== other.head.root, 'the roots differ')
   },
   'any well-formed text comes back unchanged': async (store) => {
     const scattered = Array.from({ length: 300 }, (_, index) =>

@@ -7,14 +7,14 @@ import { add, bodiesOf, canErase, entry, createLogWith, note } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 /** Runs every operation, passing its arguments to `after` once the call has returned. Returns the answers. */
-const everything = async (store: Store, id: string, after: (given: unknown) => void): Promise<readonly unknown[]> => {
+const everything = async (store: Store, id: string, after: (value: unknown) => void): Promise<readonly unknown[]> => {
   const answers: unknown[] = []
   const call = async <Given extends object, T>(
-    given: Given,
-    operation: (given: Given) => Parameters<typeof valueOrThrow<T>>[0],
+    value: Given,
+    operation: (input: Given) => Parameters<typeof valueOrThrow<T>>[0],
   ): Promise<T> => {
-    const called = operation(given)
-    after(given)
+    const called = operation(value)
+    after(value)
     const answer = await valueOrThrow(called)
     answers.push(answer)
     return answer
@@ -23,25 +23,25 @@ const everything = async (store: Store, id: string, after: (given: unknown) => v
   const ids = [blockIdOf(bytes(100), store.hash)]
   const made = await call(
     { id, meta: { n: [1] }, rows: [{ ...entry('one'), blocks: [...ids] }], blocks: [block], encrypt: false as const },
-    (given) => store.create(given),
+    (value) => store.create(value),
   )
   const two = { ...entry('two'), blocks: [blockIdOf(bytes(60), store.hash)] }
-  await call({ expected: { ...made.head }, rows: [two, note('three')], blocks: [bytes(60)], operation: 'o' }, (given) =>
-    store.append(id, given),
+  await call({ expected: { ...made.head }, rows: [two, note('three')], blocks: [bytes(60)], operation: 'o' }, (value) =>
+    store.append(id, value),
   )
-  await call({ expected: 1, meta: { n: [2], of: id } }, (given) => store.update(id, given))
-  await call({ id: `${id} fork`, at: 2, meta: { of: id } }, (given) => store.fork(id, given))
-  await call({ from: 1, to: 3 }, (given) => store.read(id, given))
-  await call({ only: 'note' as const }, (given) => store.read(id, given))
-  await call([0, 2], (given) => store.nodes(id, given))
-  await call({ where: { of: id }, limit: 1, by: 'appended' as const }, (given) => store.list(given))
-  await call([bytes(50)], (given) => store.putBlocks(given))
-  await call([...ids], (given) => store.getBlocks(given))
-  await call([...ids], (given) => store.hasBlocks(given))
-  const { number } = await call({ holder: 'h', ttl: 60_000 }, (given) => store.lease(id, given))
-  await call({ number, ttl: 120_000 }, (given) => store.renew(id, given))
-  await call({ id: `${id} gone`, encrypt: false as const }, (given) => store.create(given))
-  await call({}, (given) => store.remove(`${id} gone`, given))
+  await call({ expected: 1, meta: { n: [2], of: id } }, (value) => store.update(id, value))
+  await call({ id: `${id} fork`, at: 2, meta: { of: id } }, (value) => store.fork(id, value))
+  await call({ from: 1, to: 3 }, (value) => store.read(id, value))
+  await call({ only: 'note' as const }, (value) => store.read(id, value))
+  await call([0, 2], (value) => store.nodes(id, value))
+  await call({ where: { of: id }, limit: 1, by: 'appended' as const }, (value) => store.list(value))
+  await call([bytes(50)], (value) => store.putBlocks(value))
+  await call([...ids], (value) => store.getBlocks(value))
+  await call([...ids], (value) => store.hasBlocks(value))
+  const { number } = await call({ holder: 'h', ttl: 60_000 }, (value) => store.lease(id, value))
+  await call({ number, ttl: 120_000 }, (value) => store.renew(id, value))
+  await call({ id: `${id} gone`, encrypt: false as const }, (value) => store.create(value))
+  await call({}, (value) => store.remove(`${id} gone`, value))
   answers.push(await valueOrThrow(store.read(id)), (await valueOrThrow(store.info(id))).meta)
   return answers
 }

@@ -83,17 +83,17 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
   'changing an argument directly after the call has no effect': async (store) => {
     const blocks = [bytes(100), bytes(5000, 1)]
     const expected = blocks.map((block) => blockIdOf(block, store.hash))
-    const given = [...blocks.map((block) => block.slice())]
-    const putting = store.putBlocks(given)
-    changeEverything(given)
+    const copies = [...blocks.map((block) => block.slice())]
+    const putting = store.putBlocks(copies)
+    changeEverything(copies)
     mustEqual(await valueOrThrow(putting), expected)
     const ids = [...expected]
     const reading = store.getBlocks(ids)
     changeEverything(ids)
     mustEqual(await valueOrThrow(reading), blocks)
-    const asked = [...expected]
-    const looking = store.hasBlocks(asked)
-    changeEverything(asked)
+    const wanted = [...expected]
+    const looking = store.hasBlocks(wanted)
+    changeEverything(wanted)
     mustEqual(await valueOrThrow(looking), [true, true])
   },
   'order is kept, ids may repeat, and a missing block is undefined': async (store) => {

@@ -90,12 +90,12 @@ const show = (value: unknown): string => {
 }
 
 /** Change everything in an argument that can be changed, deeply: its arrays, objects and bytes. */
-export const changeEverything = (given: unknown): void => {
-  if (typeof given !== 'object' || given === null || Object.isFrozen(given)) return
-  if (given instanceof Uint8Array) return void given.fill(255)
-  const prototype: unknown = Object.getPrototypeOf(given)
-  if (!Array.isArray(given) && prototype !== Object.prototype && prototype !== null) return
-  const members = given as { [name: string]: unknown }
+export const changeEverything = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  if (value instanceof Uint8Array) return void value.fill(255)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return
+  const members = value as { [name: string]: unknown }
   for (const name of Object.keys(members)) {
     const member = members[name]
     changeEverything(member)
@@ -104,6 +104,6 @@ export const changeEverything = (given: unknown): void => {
     else if (typeof member === 'boolean') members[name] = !member
     else if (typeof member === 'function') members[name] = () => 'wrecked'
   }
-  if (Array.isArray(given)) given.push('wrecked')
+  if (Array.isArray(value)) value.push('wrecked')
   else members['wrecked'] = 'wrecked'
 }

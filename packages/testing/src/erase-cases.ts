@@ -44,9 +44,9 @@ export const eraseCases: StoreCases = casesOfErasing({
       'the head',
     )
     mustEqual(await valueOrThrow(store.check()), [], 'what a check finds')
-    const [said] = await valueOrThrow(store.read(ledgerId))
+    const [content] = await valueOrThrow(store.read(ledgerId))
     const [{ log } = { log: '' }] = await valueOrThrow(store.identities('a'))
-    mustEqual(JSON.parse(said?.body ?? ''), {
+    mustEqual(JSON.parse(content?.body ?? ''), {
       type: 'erased',
       id: 'a',
       size: 3,
@@ -76,10 +76,10 @@ export const eraseCases: StoreCases = casesOfErasing({
     mustEqual((await valueOrThrow(store.info(ledgerId))).head.size, 1, 'the length of the ledger')
   },
   'a row is erased in every log that shares it, with the blocks that nothing else references': async (store) => {
-    const [one, two] = [new Uint8Array([1]), new Uint8Array([2])]
-    const ids = [one, two].map((bytes) => blockIdOf(bytes, store.hash))
+    const [first, two] = [new Uint8Array([1]), new Uint8Array([2])]
+    const ids = [first, two].map((bytes) => blockIdOf(bytes, store.hash))
     const rows = [entry('a'), { ...entry('b'), blocks: ids }, entry('c')]
-    await valueOrThrow(store.create({ id: 'a', rows, blocks: [one, two], encrypt: false }))
+    await valueOrThrow(store.create({ id: 'a', rows, blocks: [first, two], encrypt: false }))
     await valueOrThrow(
       store.create({ id: 'other', rows: [{ ...entry('x'), blocks: ids.slice(0, 1) }], encrypt: false }),
     )
@@ -137,7 +137,7 @@ export const eraseCases: StoreCases = casesOfErasing({
     const { rows, blocks } = await valueOrThrow(store.containing(['a boat']))
     const [sharing, identities] = [await store.sharing('fork'), await store.identities('fork')]
     for (const list of [rows, blocks, sharing, identities]) mustHold(Object.isFrozen(list), 'each list is frozen')
-    for (const one of [...rows, ...sharing, ...identities]) mustBeFrozen(one)
+    for (const result of [...rows, ...sharing, ...identities]) mustBeFrozen(result)
     mustEqual([rows.length, sharing.length, identities.length], [1, 1, 2], 'how many there are')
   },
   'a text in a block is found by the rows that reference it, or by the block where it was stored on its own': async (

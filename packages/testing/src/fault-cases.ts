@@ -131,10 +131,10 @@ const appendTo = async (world: World, scope: string, id: string, operation: bool
     (state) => (isLeft(found) ? undefined : { ...state, bodies: [...state.bodies, ...bodies] }),
     async (store) => {
       if (isLeft(found)) return found
-      const [one = '', other = '', last = ''] = bodies
+      const [a = '', b = '', last = ''] = bodies
       const rows: readonly Row[] = [
-        entry(one),
-        { ...note(other), blocks: [blockIdOf(shared, store.hash)] },
+        entry(a),
+        { ...note(b), blocks: [blockIdOf(shared, store.hash)] },
         { ...entry(last), blocks: [blockIdOf(block, store.hash)] },
       ]
       const expected = found.right.head

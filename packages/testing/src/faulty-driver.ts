@@ -14,29 +14,29 @@ import type { Faults } from './faults.ts'
 export const faultyDriver = (driver: StoreDriver, faults: Faults): StoreDriver => ({
   hash: driver.hash,
   ...present({ now: driver.now, scopes: driver.scopes, watch: driver.watch }),
-  create: (...given) => faults.later('create', () => driver.create(...given)),
-  info: (...given) => faults.later('info', () => driver.info(...given)),
-  list: (...given) => faults.later('list', () => driver.list(...given)),
-  update: (...given) => faults.later('update', () => driver.update(...given)),
-  append: (...given) => faults.later('append', () => driver.append(...given)),
-  read: (...given) => faults.later('read', () => driver.read(...given)),
-  nodes: (...given) => faults.later('nodes', () => driver.nodes(...given)),
-  fork: (...given) => faults.later('fork', () => driver.fork(...given)),
-  remove: (...given) => faults.later('remove', () => driver.remove(...given)),
-  lease: (...given) => faults.later('lease', () => driver.lease(...given)),
+  create: (...args) => faults.later('create', () => driver.create(...args)),
+  info: (...args) => faults.later('info', () => driver.info(...args)),
+  list: (...args) => faults.later('list', () => driver.list(...args)),
+  update: (...args) => faults.later('update', () => driver.update(...args)),
+  append: (...args) => faults.later('append', () => driver.append(...args)),
+  read: (...args) => faults.later('read', () => driver.read(...args)),
+  nodes: (...args) => faults.later('nodes', () => driver.nodes(...args)),
+  fork: (...args) => faults.later('fork', () => driver.fork(...args)),
+  remove: (...args) => faults.later('remove', () => driver.remove(...args)),
+  lease: (...args) => faults.later('lease', () => driver.lease(...args)),
   // Blocks stored on their own need not be atomic.
   putBlocks: (scope, blocks) =>
     faults.later('putBlocks', () => driver.putBlocks(scope, blocks), {
       tear: (share) => driver.putBlocks(scope, blocks.slice(0, Math.floor(share * blocks.length))),
     }),
-  getBlocks: (...given) => faults.later('getBlocks', () => driver.getBlocks(...given)),
-  hasBlocks: (...given) => faults.later('hasBlocks', () => driver.hasBlocks(...given)),
+  getBlocks: (...args) => faults.later('getBlocks', () => driver.getBlocks(...args)),
+  hasBlocks: (...args) => faults.later('hasBlocks', () => driver.hasBlocks(...args)),
   ...(driver.erasing !== undefined && { erasing: faultyErasing(driver.erasing, faults) }),
   close: () => driver.close(),
 })
 
 const faultyErasing = (erasing: ErasingDriver, faults: Faults): ErasingDriver => ({
-  erase: (...given) => faults.later('erase', () => erasing.erase(...given)),
-  sharing: (...given) => faults.later('sharing', () => erasing.sharing(...given)),
-  containing: (...given) => faults.later('containing', () => erasing.containing(...given)),
+  erase: (...args) => faults.later('erase', () => erasing.erase(...args)),
+  sharing: (...args) => faults.later('sharing', () => erasing.sharing(...args)),
+  containing: (...args) => faults.later('containing', () => erasing.containing(...args)),
 })

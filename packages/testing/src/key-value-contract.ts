@@ -168,17 +168,17 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
   },
   'write-once values belong to their scope, and are separate from blocks': async (store) => {
     if (!canPutIfAbsent(store)) return
-    const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
-    if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent has no once')
-    mustEqual(await valueOrThrow(one.put('n/1', bytes(3))), true)
-    mustEqual(await valueOrThrow(one.put('n/1', bytes(4))), false)
-    mustEqual(await valueOrThrow(other.put('n/1', bytes(5))), true)
-    mustEqual(await valueOrThrow(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
-    if (one.list !== undefined) mustEqual(await valueOrThrow(one.list('n/')), ['n/1'])
-    if (one.remove === undefined) return
-    await valueOrThrow(one.remove('n/'))
-    mustEqual(await valueOrThrow(one.get(['n/1'])), [undefined])
-    mustEqual(await valueOrThrow(other.get(['n/1'])), [bytes(5)])
+    const [a, b] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
+    if (a === undefined || b === undefined) throw new Error('a store with putIfAbsent has no once')
+    mustEqual(await valueOrThrow(a.put('n/1', bytes(3))), true)
+    mustEqual(await valueOrThrow(a.put('n/1', bytes(4))), false)
+    mustEqual(await valueOrThrow(b.put('n/1', bytes(5))), true)
+    mustEqual(await valueOrThrow(a.get(['n/1', 'n/2'])), [bytes(3), undefined])
+    if (a.list !== undefined) mustEqual(await valueOrThrow(a.list('n/')), ['n/1'])
+    if (a.remove === undefined) return
+    await valueOrThrow(a.remove('n/'))
+    mustEqual(await valueOrThrow(a.get(['n/1'])), [undefined])
+    mustEqual(await valueOrThrow(b.get(['n/1'])), [bytes(5)])
   },
   'a damaged block is missing until it is put again': async (store) => {
     const blocks = keyValueBlocks(store, { prefix: 'own' })

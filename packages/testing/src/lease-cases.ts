@@ -85,8 +85,8 @@ export const leaseCases: StoreCases = {
     const logs = (claim: LeaseClaim): EraseRequest['logs'] => [
       { id: 'a', expected: head, rows: [{ position: 0, stub: '"gone"' }], ...claim },
     ]
-    const asked = await store.sharing('none')()
-    const canErase = !isLeft(asked) || asked.left._tag !== 'CannotErase'
+    const answer = await store.sharing('none')()
+    const canErase = !isLeft(answer) || answer.left._tag !== 'CannotErase'
     const { number } = await valueOrThrow(store.lease('a', { holder: 'zombie', ttl: short }))
     const mine = { lease: { number } }
     await valueOrThrow(store.update('a', { expected: 1, meta: { by: 'its holder' }, ...mine }))

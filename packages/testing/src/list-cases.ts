@@ -224,7 +224,7 @@ export const listCases: StoreCases = {
     const bytes = new TextEncoder()
     const hex = (id: string): string =>
       Array.from(bytes.encode(id), (byte) => byte.toString(16).padStart(2, '0')).join('')
-    const ordered = ids.toSorted((one, other) => (hex(one) < hex(other) ? -1 : 1))
+    const ordered = ids.toSorted((a, b) => (hex(a) < hex(b) ? -1 : 1))
     mustEqual(await allPages(store, { by: 'id' }), ordered)
     mustEqual(await allPages(store, { by: 'id', limit: 1 }), ordered)
     const odd = ordered.filter((id) => ids.indexOf(id) % 2 === 1)

@@ -76,6 +76,6 @@ export const storeInScope = (store: Store, scope: string): Store => {
 }
 
 export const canErase = async (store: Store): Promise<boolean> => {
-  const asked = await store.sharing('none')()
-  return !isLeft(asked) || asked.left._tag !== 'CannotErase'
+  const answer = await store.sharing('none')()
+  return !isLeft(answer) || answer.left._tag !== 'CannotErase'
 }

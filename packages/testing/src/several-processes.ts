@@ -54,10 +54,10 @@ const runElsewhere = async ({ module, argument }: StoreModule, writer: number): 
     }
     await store.close()()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.on('data', (data: unknown) => void (said += String(data)))
+  let output = ''
+  child.stderr.on('data', (data: unknown) => void (output += String(data)))
   const status = await new Promise((resolve) => child.on('exit', resolve))
-  if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${said}`)
+  if (status !== 0) throw new Error(`writer ${writer} ended with ${String(status)}: ${output}`)
 }
 
 /** The store opens in a place where a crash left an unfinished setup, and stores rows. */

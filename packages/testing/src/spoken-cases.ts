@@ -36,11 +36,11 @@ export const spokenCases: StoreCases = {
   'a stored block can be passed again, by one log after another and by several at once': async (store) => {
     const block = bytes(70)
     const id = blockIdOf(block, store.hash)
-    const given = { rows: [rowWithBlocks('x', id)], blocks: [block] }
+    const input = { rows: [rowWithBlocks('x', id)], blocks: [block] }
     for (const name of ['a', 'b', 'c', 'd']) await createLogWith(store, name)
-    await add(store, 'a', given.rows, { blocks: given.blocks })
-    await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, given.rows, { blocks: given.blocks })))
-    for (const name of ['a', 'b', 'c', 'd']) mustEqual(await valueOrThrow(store.read(name)), storedRowsOf(given.rows))
+    await add(store, 'a', input.rows, { blocks: input.blocks })
+    await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, input.rows, { blocks: input.blocks })))
+    for (const name of ['a', 'b', 'c', 'd']) mustEqual(await valueOrThrow(store.read(name)), storedRowsOf(input.rows))
     mustEqual(await valueOrThrow(store.getBlocks([id])), [block])
   },
   'a row can reference a stored block, but not a missing one': async (store) => {

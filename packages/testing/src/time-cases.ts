@@ -17,9 +17,9 @@ const rows: readonly TimedRow[] = [
   withTime(entry(''), -8.64e15),
 ]
 
-const headAfter = async (store: Store, id: string, given: readonly TimedRow[]): Promise<Head> => {
+const headAfter = async (store: Store, id: string, rows: readonly TimedRow[]): Promise<Head> => {
   await valueOrThrow(store.create({ id, encrypt: false }))
-  return (await add(store, id, given)).head
+  return (await add(store, id, rows)).head
 }
 
 export const timeCases: StoreCases = {
@@ -139,9 +139,9 @@ export const timeCases: StoreCases = {
   'a log is created with its first rows and their blocks, or not at all': async (store) => {
     const bytes = new TextEncoder().encode('a block')
     const id = blockIdOf(bytes, store.hash)
-    const given = [...someRows(4), withTime({ ...entry('speaks'), blocks: [id] }, 7)]
+    const rows = [...someRows(4), withTime({ ...entry('speaks'), blocks: [id] }, 7)]
     mustEqual(
-      (await faultOf('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given, encrypt: false }))).ids,
+      (await faultOf('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: rows, encrypt: false }))).ids,
       [id],
     )
     await faultOf('UnusedBlock', store.create({ id: 'a', rows: someRows(1), blocks: [bytes], encrypt: false }))
@@ -152,11 +152,11 @@ export const timeCases: StoreCases = {
     )
     await faultOf('NoSuchLog', store.info('a'))
     const made = await valueOrThrow(
-      store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes], encrypt: false }),
+      store.create({ id: 'a', meta: { n: 1 }, rows: rows, blocks: [bytes], encrypt: false }),
     )
-    mustEqual([made.head, made.entries, made.appended, made.version], [headOfRows(given, store.hash), 4, 7, 1])
+    mustEqual([made.head, made.entries, made.appended, made.version], [headOfRows(rows, store.hash), 4, 7, 1])
     mustEqual(await valueOrThrow(store.info('a')), made)
-    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(given))
+    mustEqual(await valueOrThrow(store.read('a')), storedRowsOf(rows))
     mustEqual(await valueOrThrow(store.getBlocks([id])), [bytes])
     await faultOf('LogExists', store.create({ id: 'a', rows: someRows(2), encrypt: false }))
     await add(store, 'a', [entry('and on')])
@@ -170,12 +170,12 @@ export const timeCases: StoreCases = {
     mustEqual(await valueOrThrow(store.hasBlocks([id])), [false])
   },
   'a planned append equals an ordinary one': async (store) => {
-    const given = someRows(9).map((row, index) => withTime(row, index))
+    const rows = someRows(9).map((row, index) => withTime(row, index))
     await valueOrThrow(store.create({ id: 'a', encrypt: false }))
     let range = emptyRange
     for (const size of [1, 3, 5]) {
       const from = range.size
-      const plan = planAppend(range, headOf(range, store.hash), given.slice(from, from + size), store)
+      const plan = planAppend(range, headOf(range, store.hash), rows.slice(from, from + size), store)
       mustHold(plan._tag === 'Right', 'it can be planned')
       if (plan._tag === 'Left') return
       const { expected, rows: ready, grown, head } = plan.right
@@ -183,13 +183,13 @@ export const timeCases: StoreCases = {
       range = grown.range
       await faultOf('Conflict', store.append('a', { expected, rows: ready }))
     }
-    mustEqual((await valueOrThrow(store.info('a'))).head, headOfRows(given, store.hash))
+    mustEqual((await valueOrThrow(store.info('a'))).head, headOfRows(rows, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
     // Rows planned for another head are appended without the plan.
     const wrong = planAppend(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
     if (wrong._tag === 'Left') return mustHold(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)
-    mustEqual(head, headOfRows([...given, entry('x')], store.hash))
+    mustEqual(head, headOfRows([...rows, entry('x')], store.hash))
     mustEqual(head, headOf(grow(range, [wrong.right.rows[0]?.leaf as Uint8Array], store.hash).range, store.hash))
     await valueOrThrow(verifyLog(store, 'a'))
   },

@@ -21,9 +21,9 @@ const different: readonly unknown[] = [
 
 describe('mustEqual', () => {
   it('accepts only a copy as equal', () => {
-    for (const [index, one] of different.entries())
+    for (const [index, store] of different.entries())
       for (const [other, value] of different.map((each) => structuredClone(each)).entries()) {
-        const check = (): void => mustEqual(one, value, 'it')
+        const check = (): void => mustEqual(store, value, 'it')
         if (index === other) check()
         else expect(check, `${index} and ${other}`).toThrow(/^it is .*, expected/)
       }
@@ -47,7 +47,7 @@ it('a key-value store that keeps the bytes of its caller fails with that reason'
     mset: async (entries) => entries.forEach(([key, value]) => map.set(key, value)),
   }
   const name = 'a map: the bytes passed in and the bytes returned belong to the caller'
-  const keeping = keyValueContract('a map', async () => ({ store })).find((one) => one.name === name)
+  const keeping = keyValueContract('a map', async () => ({ store })).find((contractCase) => contractCase.name === name)
   await expect(keeping?.run()).rejects.toThrow('expected that mset and mget copy the bytes')
 })
 
@@ -236,7 +236,7 @@ it.each<readonly [broken: string, title: string, (store: Store) => Partial<Store
       [
         'knows no operations',
         title,
-        (store: Store) => ({ append: (id: string, given: Append) => store.append(id, without(given, 'operation')) }),
+        (store: Store) => ({ append: (id: string, append: Append) => store.append(id, without(append, 'operation')) }),
       ] as const,
   ),
   [

@@ -36,12 +36,12 @@ export const aiderConversations = (text: string): readonly Conversation[] => {
 const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Message[] => {
   const messages: Message[] = []
   let kind: 'user' | 'assistant' | 'aider' | undefined
-  let said: string[] = []
+  let content: string[] = []
   /** What Aider says since the last message; it is kept with the next one. */
   let beside: string[] = []
   const flush = (): void => {
-    const text = said.join('\n').trim()
-    if (kind === 'aider') beside = beside.concat(said)
+    const text = content.join('\n').trim()
+    if (kind === 'aider') beside = beside.concat(content)
     else if (kind !== undefined && text !== '') {
       messages.push({
         role: kind,
@@ -50,7 +50,7 @@ const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Mes
       })
       beside = []
     }
-    said = []
+    content = []
   }
   const hasEnds = lines.some((line) => /^####.* {2}$/.test(line))
   /** Until which line Aider says what it began to say. */
@@ -63,7 +63,7 @@ const messagesOf = (lines: readonly string[], origin: OriginDraft): readonly Mes
     if (next !== kind) flush()
     kind = next
     const words = isUser ? line.slice(5) : isAider ? line.replace(/^> ?/, '') : line
-    said.push(isUser || isAider ? words.replace(/ {2}$/, '') : words)
+    content.push(isUser || isAider ? words.replace(/ {2}$/, '') : words)
     const model = isAider ? /^(?:Main m|M)odel: (\S+)/.exec(words)?.[1] : undefined
     if (model !== undefined) origin.model(model)
   }

@@ -63,7 +63,7 @@ const thread = (value: JsonObject): Conversation => {
 }
 
 const ampMessages = (message: JsonObject, path: readonly (string | number)[]): readonly Message[] => {
-  const said: Part[] = []
+  const content: Part[] = []
   const results: Message[] = []
   arrayAt(message['content'], [...path, 'content']).forEach((item, index) => {
     const at = [...path, 'content', index]
@@ -88,14 +88,17 @@ const ampMessages = (message: JsonObject, path: readonly (string | number)[]): r
         )
       }
       default:
-        return said.push(readBlock(block, at))
+        return content.push(readBlock(block, at))
     }
   })
   const beside = fieldsBeside(message, ['role', 'content']) ?? {}
-  const own: Message = { role: message['role'] === 'assistant' ? 'assistant' : 'user', content: said as ResultPart[] }
-  return [...results, ...(said.length === 0 ? [] : [own])].map((one) =>
-    withOtherFields(one, 'amp', {
-      ...(ownField(ownField(one, 'meta') ?? {}, 'amp') as JsonObject | undefined),
+  const own: Message = {
+    role: message['role'] === 'assistant' ? 'assistant' : 'user',
+    content: content as ResultPart[],
+  }
+  return [...results, ...(content.length === 0 ? [] : [own])].map((message) =>
+    withOtherFields(message, 'amp', {
+      ...(ownField(ownField(message, 'meta') ?? {}, 'amp') as JsonObject | undefined),
       ...beside,
     }),
   )

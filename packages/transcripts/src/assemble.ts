@@ -99,11 +99,11 @@ const withLaterVersions = (events: readonly TranscriptEvent[]): readonly (Item |
       if (next.type !== 'message' || versions === undefined) continue
       later.delete(next.item)
       const [retraction, ...messages] = versions
-      for (const one of [...messages, retraction as Retraction].toReversed()) left.push(one)
+      for (const item of [...messages, retraction as Retraction].toReversed()) left.push(item)
     }
   }
   // What is left replaces items that could not be recorded.
-  for (const versions of later.values()) for (const one of versions) if (one.type !== 'retraction') ordered.push(one)
+  for (const versions of later.values()) for (const item of versions) if (item.type !== 'retraction') ordered.push(item)
   return ordered
 }
 

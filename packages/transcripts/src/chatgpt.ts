@@ -67,20 +67,20 @@ const chatGptMessages = (message: JsonObject): readonly Message[] => {
   const id = textIn(message, 'id')
   if (parts.length === 0) return []
   // A tool's output answers no call that has an id.
-  const one = {
+  const entry = {
     role: role === 'assistant' ? 'assistant' : role === 'system' ? 'system' : 'user',
     content: parts as ResultPart[],
     ...(id !== undefined && { id }),
   } as const
-  return [withOtherFields(one, 'chatgpt', beside)]
+  return [withOtherFields(entry, 'chatgpt', beside)]
 }
 
 const chatGptParts = (content: JsonObject): readonly Part[] => {
   const { parts, text, thoughts } = content
   if (Array.isArray(thoughts))
-    return (thoughts as readonly Json[]).map((one) => ({
+    return (thoughts as readonly Json[]).map((thought) => ({
       type: 'reasoning',
-      text: isObject(one) ? (textIn(one, 'content') ?? textIn(one, 'summary') ?? '') : String(one),
+      text: isObject(thought) ? (textIn(thought, 'content') ?? textIn(thought, 'summary') ?? '') : String(thought),
     }))
   if (typeof text === 'string') return text === '' ? [] : [textPart(text)]
   return (Array.isArray(parts) ? (parts as readonly Json[]) : []).flatMap((part): readonly Part[] => {

@@ -39,11 +39,11 @@ const readBlock = blockReader('claude-ai', {
 })
 
 const isWhole = ({ type, id, name, text, thinking }: JsonObject): boolean =>
-  type === 'tool_use' ? [id, name].every((one) => typeof one === 'string') : typeof (text ?? thinking) === 'string'
+  type === 'tool_use' ? [id, name].every((value) => typeof value === 'string') : typeof (text ?? thinking) === 'string'
 
 const claudeAiMessages = (message: JsonObject): readonly Message[] => {
   const blocks = Array.isArray(message['content']) ? (message['content'] as readonly Json[]) : []
-  const said: Part[] = []
+  const content: Part[] = []
   const results: Message[] = []
   for (const block of blocks) {
     if (!isObject(block)) continue
@@ -56,13 +56,13 @@ const claudeAiMessages = (message: JsonObject): readonly Message[] => {
           isError: block['is_error'] === true,
         }),
       )
-    else said.push(isWhole(block) ? readBlock(block, []) : { type: 'provider', provider: 'claude-ai', raw: block })
+    else content.push(isWhole(block) ? readBlock(block, []) : { type: 'provider', provider: 'claude-ai', raw: block })
   }
   const text = textIn(message, 'text')
-  if (blocks.length === 0 && text !== undefined && text !== '') said.push(textPart(text))
+  if (blocks.length === 0 && text !== undefined && text !== '') content.push(textPart(text))
   for (const attachment of Array.isArray(message['attachments']) ? (message['attachments'] as readonly Json[]) : []) {
     const words = isObject(attachment) ? textIn(attachment, 'extracted_content') : undefined
-    if (words !== undefined) said.push(textPart(words))
+    if (words !== undefined) content.push(textPart(words))
   }
   const beside = {
     ...fieldsBeside(message, ['content', 'text', 'uuid', 'created_at']),
@@ -71,10 +71,12 @@ const claudeAiMessages = (message: JsonObject): readonly Message[] => {
   const id = textIn(message, 'uuid')
   const own: Message = {
     role: message['sender'] === 'assistant' ? 'assistant' : 'user',
-    content: said as ResultPart[],
+    content: content as ResultPart[],
     ...(id !== undefined && { id }),
   }
-  return [...(said.length === 0 ? [] : [own]), ...results].map((one) => withOtherFields(one, 'claude-ai', beside))
+  return [...(content.length === 0 ? [] : [own]), ...results].map((message) =>
+    withOtherFields(message, 'claude-ai', beside),
+  )
 }
 
 const resultParts = (content: Json | undefined): readonly ResultPart[] => {

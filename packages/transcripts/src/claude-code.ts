@@ -135,9 +135,9 @@ class Reader implements LineReader {
       const piece = { entry, message: objectAt(entry['message'], ['message']), line, index }
       const decoded = answer([piece])
       if (isLeft(decoded)) throw unexpectedLine(decoded.left, 0)
-      const isLast = (one: Piece): boolean => one.index === index
+      const isLast = (piece: Piece): boolean => piece.index === index
       const pieces = this.#pieces.some(isLast) ? this.#pieces : this.#answer
-      const whole = pieces.some(isLast) ? pieces.map((one) => (isLast(one) ? piece : one)) : [piece]
+      const whole = pieces.some(isLast) ? pieces.map((other) => (isLast(other) ? piece : other)) : [piece]
       this.#flush()
       const items = this.#tree.items(index)
       if (whole.length === 1 && items !== undefined && this.#joined.has(items[0])) {
@@ -286,8 +286,8 @@ class Reader implements LineReader {
     this.#flush()
     const text = spokenIn(messages)
     const { message } = entry
-    const said = isObject(message) ? difference(message, { role: 'user', content: text }) : undefined
-    const beside = { ...fieldsBeside(entry, ['message']), ...(said && { message: said }) }
+    const rest = isObject(message) ? difference(message, { role: 'user', content: text }) : undefined
+    const beside = { ...fieldsBeside(entry, ['message']), ...(rest && { message: rest }) }
     this.#tree.hold(index, this.#sink.summary(line, { text, before: this.#sink.items, beside }))
   }
 
@@ -368,8 +368,8 @@ class Reader implements LineReader {
       entry === first.entry
         ? envelope
         : { ...pickFields(entry, lineFields), ...difference(envelope, first.entry, lineFields) }
-    const said = difference(message, last.message, ['content'])
-    return { ...own, ...(said && { message: said }) }
+    const rest = difference(message, last.message, ['content'])
+    return { ...own, ...(rest && { message: rest }) }
   }
 }
 

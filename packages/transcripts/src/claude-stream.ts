@@ -90,7 +90,7 @@ class Reader implements LineReader {
   #user(entry: JsonObject, message: JsonObject, line: number): void {
     const decoded = decodeRecorded([message])
     if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
-    for (const one of decoded.right.messages) this.#sink.message(line, withOtherFields(one, format, besideOf(entry)))
+    for (const turn of decoded.right.messages) this.#sink.message(line, withOtherFields(turn, format, besideOf(entry)))
   }
 
   #flush(): void {
@@ -101,8 +101,8 @@ class Reader implements LineReader {
     )) {
       const last = read.at(-1) as Piece
       const [own, ...others] = read.map(({ entry, message }) => {
-        const said = difference(message, last.message, ['content'])
-        return said === undefined ? besideOf(entry) : Object.assign({ message: said }, besideOf(entry))
+        const rest = difference(message, last.message, ['content'])
+        return rest === undefined ? besideOf(entry) : Object.assign({ message: rest }, besideOf(entry))
       })
       for (const message of messages) {
         countAnswer(this.#sink.origin, claudeStream, message)

@@ -78,7 +78,7 @@ const messagesOf = (message: JsonObject, path: Path): readonly Message[] => {
   const decoded = decodeRecorded([{ role, content: blocksOf(content) }])
   if (isLeft(decoded)) throw new Unexpected(path, `a message of Anthropic (${codecFaultText(decoded.left)})`, message)
   const beside = { ...fieldsBeside(message, ['role', 'content', 'ts']), ...(typeof ts === 'number' && { time: ts }) }
-  return decoded.right.messages.map((one) => withOtherFields(one, 'cline', beside))
+  return decoded.right.messages.map((decoded) => withOtherFields(decoded, 'cline', beside))
 }
 
 /** Blocks as Anthropic has them. Cline 3's results hold what its tools returned, which the model is sent as JSON. */

@@ -161,11 +161,11 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   // The fields outside the list that belong to the conversation, and those that the codec itself reads from a body.
   const beside = isItems ? [] : (ownField(fieldsBesideList, name) ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
-  const said = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
+  const fields = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
   const { origin, losses } = metadataOf(fieldsBeside(body, known), body)
   return {
     format: name,
-    decode: () => (beside.length > 0 ? decode(said) : atPath(at, decode(list))),
+    decode: () => (beside.length > 0 ? decode(fields) : atPath(at, decode(list))),
     origin,
     losses: [...losses, ...unsure],
   }

@@ -58,7 +58,7 @@ export const crush: LineFormat = entryLines({
 const knownRoles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'tool'])
 
 const messagesOf = (row: JsonObject, session: string | undefined): readonly Message[] => {
-  const said: Part[] = []
+  const content: Part[] = []
   const results: Message[] = []
   const others: Json[] = []
   for (const part of arrayAt(row['parts'], ['parts'])) {
@@ -70,12 +70,12 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
     }
     switch (isObject(part) ? part['type'] : undefined) {
       case 'text':
-        if (data['text'] !== '') said.push(textPart(stringAt(data['text'], ['parts', 'text'])))
+        if (data['text'] !== '') content.push(textPart(stringAt(data['text'], ['parts', 'text'])))
         keep({ text: data['text'] ?? null })
         break
       case 'reasoning': {
         const signature = textIn(data, 'signature')
-        said.push({
+        content.push({
           type: 'reasoning',
           text: stringAt(data['thinking'], ['parts', 'thinking']),
           ...(signature && { signature }),
@@ -84,7 +84,7 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
         break
       }
       case 'tool_call':
-        said.push(
+        content.push(
           callPart(stringAt(data['id'], ['parts', 'id']), stringAt(data['name'], ['parts', 'name']), data['input']),
         )
         keep({
@@ -111,14 +111,14 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
         })
         break
       case 'image_url':
-        said.push({ type: 'image', source: sourceOf(stringAt(data['url'], ['parts', 'url'])) })
+        content.push({ type: 'image', source: sourceOf(stringAt(data['url'], ['parts', 'url'])) })
         keep({ url: data['url'] ?? null })
         break
       case 'finish':
         others.push(part)
         break
       default:
-        said.push({ type: 'provider', provider: format, raw: part })
+        content.push({ type: 'provider', provider: format, raw: part })
     }
   }
   const created = row['created_at']
@@ -127,15 +127,15 @@ const messagesOf = (row: JsonObject, session: string | undefined): readonly Mess
       ...(knownRoles.has(row['role']) ? ['role'] : []),
       'parts',
       ...(row['session_id'] === session ? ['session_id'] : []),
-      ...(said.length > 0 || results.length === 0 ? ['id'] : []),
+      ...(content.length > 0 || results.length === 0 ? ['id'] : []),
     ]),
     ...(typeof created === 'number' && { time: created > 1e11 ? created : created * 1000 }),
     ...(others.length > 0 && { parts: others }),
   }
   const role = row['role'] === 'assistant' ? 'assistant' : row['role'] === 'system' ? 'system' : 'user'
   const id = textIn(row, 'id')
-  const own: Message = { role, content: said as ResultPart[], ...(id !== undefined && { id }) }
-  return [...results, ...(said.length === 0 && results.length > 0 ? [] : [own])].map((one) =>
-    withOtherFields(one, format, beside),
+  const own: Message = { role, content: content as ResultPart[], ...(id !== undefined && { id }) }
+  return [...results, ...(content.length === 0 && results.length > 0 ? [] : [own])].map((item) =>
+    withOtherFields(item, format, beside),
   )
 }

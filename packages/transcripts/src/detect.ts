@@ -44,9 +44,9 @@ export class Beginning {
       this.#isList = text.trimStart().startsWith('[')
     }
     this.#looked += 1
-    for (const one of entry === undefined ? [] : [entry, ...others]) {
-      this.format ??= lineFormats.find(({ matches }) => matches(one))
-      this.#entries.push(one)
+    for (const object of entry === undefined ? [] : [entry, ...others]) {
+      this.format ??= lineFormats.find(({ matches }) => matches(object))
+      this.#entries.push(object)
     }
     const isLast = this.#looked === mostLines
     // More than one line, and most of them entries: this can't be a single value.

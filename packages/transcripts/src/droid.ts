@@ -49,7 +49,7 @@ export const droid: LineFormat = entryLines({
         if (isLeft(decoded)) throw new Unexpected(['message'], `readable (${codecFaultText(decoded.left)})`, message)
         const others = fieldsBeside(message, ['role', 'content'])
         const beside = { ...fieldsBeside(entry, ['type', 'message']), ...(others && { message: others }) }
-        return decoded.right.messages.map((one) => withOtherFields(one, format, beside))
+        return decoded.right.messages.map((message) => withOtherFields(message, format, beside))
       }
       case 'compaction_state': {
         const { summaryText } = entry

@@ -169,17 +169,17 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin'], reader: CallRe
     (call, index) => readCall(objectAt(call, ['toolCalls', index]), index),
   )
   for (const { part } of calls) reader.call(part.id, part.name)
-  const said: Part[] = thoughts.map(readThought)
+  const content: Part[] = thoughts.map(readThought)
   for (const part of contentOf(entry)) {
     const call = callIn(part)
     if (call !== undefined && hasResult(call, calls)) origin.aside('call that is told with its message')
-    else said.push(call === undefined ? part : { ...call, id: reader.call(call.id || undefined, call.name) })
+    else content.push(call === undefined ? part : { ...call, id: reader.call(call.id || undefined, call.name) })
   }
   const known = ['type', 'content', 'thoughts', 'toolCalls', ...textsAmong(entry, 'id')]
   return [
     {
       role: 'assistant',
-      content: [...said, ...calls.map(({ part }) => part)],
+      content: [...content, ...calls.map(({ part }) => part)],
       ...idOf(entry),
       ...metaOf(format, fieldsBeside(entry, known)),
     },
@@ -209,13 +209,13 @@ const callIn = (part: ResultPart): ToolCallPart | undefined => {
  * session was resumed. If so, extra fields of this part, such as a signature, are added to the listed call.
  */
 const hasResult = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
-  const one = calls.find(
+  const match = calls.find(
     ({ part }) =>
       (call.id === '' || part.id === call.id) && part.name === call.name && part.arguments === call.arguments,
   )
-  if (one === undefined) return false
-  const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
-  if (beside !== undefined) one.part = { ...one.part, ...metaOf(format, { ...beside, ...own }) }
+  if (match === undefined) return false
+  const [beside, own] = [call, match.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
+  if (beside !== undefined) match.part = { ...match.part, ...metaOf(format, { ...beside, ...own }) }
   return true
 }
 
@@ -267,7 +267,7 @@ const readResult = (
   const timestamp = call['timestamp'] ?? entry['timestamp']
   const isError = status === 'error' || status === 'cancelled'
   const others = new Set(
-    calls.flatMap((one) => (one.part.id === id || (one.call['result'] ?? null) === null ? [] : [one.part.id])),
+    calls.flatMap((call) => (call.part.id === id || (call.call['result'] ?? null) === null ? [] : [call.part.id])),
   )
   const content = readParts(result, ['toolCalls', index, 'result']).flatMap((part) => {
     const answer = isObject(part) ? part['functionResponse'] : undefined

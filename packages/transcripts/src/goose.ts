@@ -63,13 +63,13 @@ const readHeader = (entry: JsonObject, { origin }: Sink): void => {
 
 /** The messages of one: results are messages of their own. */
 const messagesOf = (entry: JsonObject): readonly Message[] => {
-  const said: Part[] = []
+  const content: Part[] = []
   const results: Message[] = []
   arrayAt(entry['content'], ['content']).forEach((item, index) => {
     const path = ['content', index]
     const part = objectAt(item, path)
     if (part['type'] === 'toolResponse') results.push(readResult(part, path))
-    else said.push(readPart(part, path))
+    else content.push(readPart(part, path))
   })
   const seconds = entry['created'] ?? entry['created_timestamp']
   const created = typeof seconds === 'number' ? seconds * (seconds > 1e11 ? 1 : 1000) : undefined
@@ -78,9 +78,9 @@ const messagesOf = (entry: JsonObject): readonly Message[] => {
     ...(created !== undefined && { time: created }),
   }
   const messages: readonly Message[] =
-    said.length === 0 && results.length > 0
+    content.length === 0 && results.length > 0
       ? results
-      : [...results, { role: entry['role'] as 'user' | 'assistant', content: said as ResultPart[] }]
+      : [...results, { role: entry['role'] as 'user' | 'assistant', content: content as ResultPart[] }]
   return messages.map((message) => withOtherFields(message, format, beside))
 }
 

@@ -46,8 +46,8 @@ export const importTranscript = (
   checkStore('importTranscript', store)
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(`importTranscript expects a transcript from readTranscript, found ${describe(transcript)}`)
-  const given = optionsOf('importTranscript', options, optionNames)
-  const { redact, metadata, time, id = transcript.origin.id, ...rest } = given
+  const checked = optionsOf('importTranscript', options, optionNames)
+  const { redact, metadata, time, id = transcript.origin.id, ...rest } = checked
   if (time !== undefined && !(Number.isSafeInteger(time) && Math.abs(time) <= 8.64e15))
     throw new TypeError(`importTranscript: time: expected milliseconds since 1970, found ${describe(time)}`)
   const timed = withSourceTimes(redact === undefined ? transcript : redactTranscript(transcript, redact), time)

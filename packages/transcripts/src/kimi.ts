@@ -147,7 +147,7 @@ class Reader implements LineReader {
     const content = partsOf(message['content'])
     const calls = Array.isArray(message['toolCalls']) ? (message['toolCalls'] as readonly Json[]) : []
     const role = stringAt(message['role'], ['message', 'role'])
-    const one: Message =
+    const turn: Message =
       role === 'tool'
         ? resultMessage(stringAt(message['toolCallId'], ['message', 'toolCallId']), content as ResultPart[])
         : role === 'assistant'
@@ -159,7 +159,7 @@ class Reader implements LineReader {
               ],
             }
           : { role: role === 'system' ? 'system' : 'user', content: content as ResultPart[] }
-    this.#sink.message(line, withOtherFields(one, format, beside))
+    this.#sink.message(line, withOtherFields(turn, format, beside))
   }
 
   #event(event: JsonObject, entry: JsonObject, line: number): void {

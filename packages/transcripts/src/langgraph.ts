@@ -57,9 +57,9 @@ const readCheckpoint = (entry: JsonObject, line: number, sink: Sink): void => {
   arrayAt(messages, at).forEach((message, index) =>
     sink.attempt(line, () => {
       const wire = objectAt(message, [...at, index])
-      const said = readAtPath(() => readLangChainMessage(wire), [...at, index])
-      if (said.role === 'assistant') countUse(isObject(wire['kwargs']) ? wire['kwargs'] : wire, sink)
-      sink.message(line, said)
+      const decoded = readAtPath(() => readLangChainMessage(wire), [...at, index])
+      if (decoded.role === 'assistant') countUse(isObject(wire['kwargs']) ? wire['kwargs'] : wire, sink)
+      sink.message(line, decoded)
     }),
   )
 }
@@ -67,8 +67,8 @@ const readCheckpoint = (entry: JsonObject, line: number, sink: Sink): void => {
 const countUse = (fields: JsonObject, { origin }: Sink): void => {
   const used = objectIn(fields, 'usage_metadata')
   const { cache_read, cache_creation } = objectIn(used, 'input_token_details')
-  const said = objectIn(fields, 'response_metadata')
-  origin.model(said['model_name'] ?? said['model'])
+  const metadata = objectIn(fields, 'response_metadata')
+  origin.model(metadata['model_name'] ?? metadata['model'])
   if (count(used['input_tokens']) > 0)
     origin.usage({
       input: used['input_tokens'],

@@ -58,7 +58,7 @@ export const longestLine: number = 2 ** 29 - 24
 /** Splits chunks of any size into lines. Memory: the unfinished line and the chunk that ends it. */
 export const createSplitter = (longest: number = longestLine): Splitter => {
   let encoding: Encoding | undefined
-  let unit = 1
+  let width = 1
   let number = 1
   let lineStart = 0 // in bytes of the file
   let kept: Uint8Array[] = [] // chunks of the unfinished line
@@ -67,7 +67,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   const begin = (bytes: Uint8Array): Uint8Array => {
     const { encoding: found, mark } = encodingOf(bytes)
     encoding = found
-    unit = found === 'utf-8' ? 1 : 2
+    width = found === 'utf-8' ? 1 : 2
     lineStart = mark
     return bytes.subarray(mark)
   }
@@ -93,9 +93,9 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 
   /** Whether the line is only JSON whitespace. */
   const isBlank = (bytes: Uint8Array): boolean => {
-    for (let at = 0; at < bytes.length; at += unit) {
+    for (let at = 0; at < bytes.length; at += width) {
       const [low, high] =
-        unit === 1 ? [bytes[at], 0] : encoding === 'utf-16le' ? [bytes[at], bytes[at + 1]] : [bytes[at + 1], bytes[at]]
+        width === 1 ? [bytes[at], 0] : encoding === 'utf-16le' ? [bytes[at], bytes[at + 1]] : [bytes[at + 1], bytes[at]]
       if (high !== 0 || (low !== 32 && low !== 9 && low !== 13)) return false
     }
     return true
@@ -110,7 +110,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   /** The offset after a run of empty lines, which are counted at once. Only in UTF-8, and at the start of a line. */
   const skipFeeds = (bytes: Uint8Array, from: number): number => {
     let at = from
-    if (unit === 1 && size === 0) while (bytes[at] === 10) at += 1
+    if (width === 1 && size === 0) while (bytes[at] === 10) at += 1
     number += at - from
     lineStart += at - from
     return at
@@ -119,7 +119,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   /** The offset of the next line feed. In UTF-16 it is two bytes, one of them 0, aligned to two bytes. */
   const feedIn = (bytes: Uint8Array, from: number): number => {
     for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
-      if (unit === 1) return at
+      if (width === 1) return at
       const other = encoding === 'utf-16le' ? at + 1 : at - 1
       if (Math.min(at, other) % 2 === 0 && bytes[other] === 0) return Math.min(at, other)
     }
@@ -130,9 +130,9 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   function* split(bytes: Uint8Array): Generator<Line> {
     let from = skipFeeds(bytes, 0)
     for (let at = feedIn(bytes, from); at !== -1; at = feedIn(bytes, from)) {
-      const line = finish(bytes.subarray(from, at), unit)
+      const line = finish(bytes.subarray(from, at), width)
       if (line !== undefined) yield line
-      from = skipFeeds(bytes, at + unit)
+      from = skipFeeds(bytes, at + width)
     }
     keep(bytes.subarray(from))
   }
@@ -146,7 +146,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
       if (bytes.length < 4) return void (waiting = copyOf(bytes))
       bytes = begin(bytes)
     }
-    const odd = unit === 2 && bytes.length % 2 === 1
+    const odd = width === 2 && bytes.length % 2 === 1
     if (odd) waiting = copyOf(bytes.subarray(-1))
     yield* split(odd ? bytes.subarray(0, -1) : bytes)
   }

@@ -215,13 +215,13 @@ class Reader {
         ...(index === 0 ? { info, ...(others && { beside: others }) } : timeIn(at, value)),
         ...(aside.length > 0 && { parts: aside }),
       }
-      const said: Message = {
+      const message: Message = {
         role: roleOf(value),
         content,
         ...(index === 0 && { id: value['id'] as string }),
         ...(Object.keys(own).length > 0 && { meta: { [format]: own } }),
       }
-      this.#sink.message(line, said)
+      this.#sink.message(line, message)
       for (const result of results) this.#sink.message(line, result)
     })
   }
@@ -237,8 +237,8 @@ class Reader {
       const rest = part['type'] === 'text' ? fieldsBeside(part, ['type', 'text']) : part
       return rest === undefined ? [] : [rest]
     })
-    const said = { info: value, parts: others, ...(keepOtherFields && { beside: keepOtherFields }) }
-    this.#sink.summary(line, { text, before: this.#sink.items, beside: said })
+    const fields = { info: value, parts: others, ...(keepOtherFields && { beside: keepOtherFields }) }
+    this.#sink.summary(line, { text, before: this.#sink.items, beside: fields })
   }
 }
 

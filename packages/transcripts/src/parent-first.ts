@@ -77,16 +77,18 @@ export class ParentFirst {
 
   /** Read all entries that still wait, in the order of the file. */
   end(): void {
-    const held = [...this.#waiting].flatMap(([parent, entries]) => [...entries].map((one) => ({ parent, one })))
+    const held = [...this.#waiting].flatMap(([parent, entries]) =>
+      [...entries].map((entry) => ({ parent, one: entry })),
+    )
     held.sort((a, b) => a.one.line - b.one.line)
     // First those whose parent is missing: others follow them. What is left then is a circle of parents.
     for (const isCircle of [false, true])
-      for (const { parent, one } of held) {
+      for (const { parent, one: entry } of held) {
         const others = this.#waiting.get(parent)
-        if (others?.has(one) !== true || (!isCircle && this.#heldKeys.has(parent))) continue
-        others.delete(one)
+        if (others?.has(entry) !== true || (!isCircle && this.#heldKeys.has(parent))) continue
+        others.delete(entry)
         if (others.size === 0) this.#waiting.delete(parent)
-        this.#readWithChildren([one])
+        this.#readWithChildren([entry])
       }
   }
 

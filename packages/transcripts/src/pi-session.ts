@@ -225,8 +225,8 @@ const withEntry = (message: Message, entry: JsonObject | undefined): Message => 
   if (entry === undefined) return message
   const own = message.meta?.[format]
   // A field `entry` of the message itself moves under `message`.
-  const said = isObject(own) && 'entry' in own ? { message: own } : own
-  return { ...message, meta: { [format]: { ...(isObject(said) ? said : {}), entry } } }
+  const body = isObject(own) && 'entry' in own ? { message: own } : own
+  return { ...message, meta: { [format]: { ...(isObject(body) ? body : {}), entry } } }
 }
 
 const piMessage = (wire: JsonObject): Message => {

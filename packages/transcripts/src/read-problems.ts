@@ -33,17 +33,17 @@ type DecodedGroups<P> = readonly (readonly [placed: readonly P[], messages: read
 export const readTogether = <P extends EntryAtLine>(
   placed: readonly P[],
   decode: (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>,
-  damaged: (one: P, fault: TranscriptFault) => void,
+  damaged: (item: P, fault: TranscriptFault) => void,
 ): DecodedGroups<P> => {
   if (placed.length === 0) return []
   const decoded = decode(placed.map(({ entry }) => entry))
   if (!isLeft(decoded)) return [[placed, decoded.right.messages]]
-  const readable = placed.filter((one) => {
-    const alone = placed.length === 1 ? decoded : decode([one.entry])
-    if (isLeft(alone)) damaged(one, alone.left)
+  const readable = placed.filter((item) => {
+    const alone = placed.length === 1 ? decoded : decode([item.entry])
+    if (isLeft(alone)) damaged(item, alone.left)
     return !isLeft(alone)
   })
   return readable.length < placed.length
     ? readTogether(readable, decode, damaged)
-    : placed.flatMap((one) => readTogether([one], decode, damaged))
+    : placed.flatMap((item) => readTogether([item], decode, damaged))
 }

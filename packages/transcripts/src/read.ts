@@ -44,9 +44,9 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  const given = optionsOf('readTranscript', options, optionNames)
-  const opened = open(input, given)
-  return isLeft(opened) ? opened : opened.right(given.pick ?? 0)
+  const checked = optionsOf('readTranscript', options, optionNames)
+  const opened = open(input, checked)
+  return isLeft(opened) ? opened : opened.right(checked.pick ?? 0)
 }
 
 /** The conversations of one file. */

@@ -14,14 +14,14 @@ import type { PlacedNote, Transcript } from './transcript.ts'
 export const redactTranscript = (transcript: Transcript, redact: Redact): Transcript => {
   const redactor = createRedactor(redact)
   const { messages, notes, origin } = transcript
-  const { id, head, ...said } = origin
-  const clean = redactor.json(said as unknown as JsonObject) as unknown as typeof said // an origin is plain JSON
+  const { id, head, ...rest } = origin
+  const clean = redactor.json(rest as unknown as JsonObject) as unknown as typeof rest // an origin is plain JSON
   return Object.freeze({
     ...transcript,
     messages: Object.freeze(messages.map((message) => redactor.message(message))),
     notes: Object.freeze(notes.map((placed) => Object.freeze(withNote(placed, redactor.note(placed.note))))),
     origin: Object.freeze({
-      ...(isObject(clean) ? clean : said),
+      ...(isObject(clean) ? clean : rest),
       ...(id !== undefined && { id }),
       ...(head !== undefined && { head: { size: head.size } }),
     }),

@@ -29,9 +29,9 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  */
 export async function* readTranscriptStream(
   source: AsyncIterable<Uint8Array>,
-  given: TranscriptOptions = {},
+  settings: TranscriptOptions = {},
 ): AsyncGenerator<TranscriptEvent, void, undefined> {
-  const options = optionsOf('readTranscriptStream', given, { pick: true, strict: true, countedElsewhere: true })
+  const options = optionsOf('readTranscriptStream', settings, { pick: true, strict: true, countedElsewhere: true })
   const splitter = createSplitter()
   const beginning = new Beginning()
   let held: Uint8Array[] = [] // all bytes so far, until they are known to be lines

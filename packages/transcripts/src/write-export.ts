@@ -20,13 +20,13 @@ export function* exportLines({ id, metadata, erasable, rows, head }: RecordExpor
 /** A transcript as an export. From another format, its metadata names that format, and it has no root. */
 export const exportOf = (transcript: Transcript): RecordExport => {
   const { format, messages, notes, origin } = transcript
-  const { metadata, head: _, callIds: __, calls: ___, ...said } = origin
+  const { metadata, head: _, callIds: __, calls: ___, ...rest } = origin
   const calls = packedCallsOf(transcript)
   const head = ownField(origin, 'head')
   return {
     ...(format === 'indelible'
       ? { id: origin.id, metadata, erasable: ownField(origin, 'erasable') }
-      : { metadata: { from: { format, ...said, ...present({ calls }), metadata } as unknown as JsonObject } }), // an origin is plain JSON
+      : { metadata: { from: { format, ...rest, ...present({ calls }), metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
   }

@@ -146,12 +146,12 @@ it('stream-json: a line of an answer that can not be read is damage by itself, a
     ]),
   )
   expect(outline(messages)).toEqual(['assistant: I look.A cat.'])
-  expect(damage.map((one) => one.line)).toEqual([2])
+  expect(damage.map((damage) => damage.line)).toEqual([2])
 })
 
 it('Aider: what it says may have more lines than a call has arguments', () => {
-  const said = '> line\n'.repeat(200_000)
-  const { messages } = read(`# aider chat started at 2026-10-01 10:00:00\n\n${said}\n#### Look.\n\nA cat.\n`)
+  const output = '> line\n'.repeat(200_000)
+  const { messages } = read(`# aider chat started at 2026-10-01 10:00:00\n\n${output}\n#### Look.\n\nA cat.\n`)
   expect(outline(messages)).toEqual(['user: Look.', 'assistant: A cat.'])
   expect(JSON.stringify(messages).match(/line/g)).toHaveLength(200_000)
 })

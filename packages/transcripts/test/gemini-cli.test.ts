@@ -89,7 +89,7 @@ describe('a Gemini CLI session', () => {
       asks('m3', response),
       answers('m4', 'A cat.'),
     ]
-    const told = [
+    const output = [
       'user: <session_context>',
       'user: Look.',
       'assistant: I look. ▸ c1',
@@ -97,7 +97,7 @@ describe('a Gemini CLI session', () => {
       'assistant: A cat.',
     ]
     const fresh = read(lines(first))
-    expect(outline(fresh.messages)).toEqual(told)
+    expect(outline(fresh.messages)).toEqual(output)
     expect(isRight(settle(fresh.messages))).toBe(true)
     // As version 0.61 writes it when it was resumed: the call among the parts, its result twice.
     const functionCall = { id: 'c1', name: 'look', args: { at: 'c1' } }
@@ -110,7 +110,7 @@ describe('a Gemini CLI session', () => {
       answers('m4', '', { content: [{ text: 'A cat.' }] }),
     ]
     const resumed = read(lines([...first, header, { $set: { messages: all } }, asks('m5', [{ text: 'And now?' }])]))
-    expect(outline(resumed.messages)).toEqual([...told, 'user: And now?'])
+    expect(outline(resumed.messages)).toEqual([...output, 'user: And now?'])
     expect(isRight(settle(resumed.messages))).toBe(true)
   })
 

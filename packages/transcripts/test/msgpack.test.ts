@@ -51,8 +51,8 @@ it('any valid msgpack is accepted and read', () => {
     ),
   })).value
   fc.assert(
-    fc.property(value, (given) => {
-      checkItems(encode(given))
+    fc.property(value, (value) => {
+      checkItems(encode(value))
     }),
   )
   expect(readPython(encode({ a: [1, 'x', new Uint8Array(70_000)], b: 'y'.repeat(70_000) }))).toMatchObject({

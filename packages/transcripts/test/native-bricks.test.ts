@@ -23,7 +23,7 @@ const said = (messages: readonly Message[]): string =>
           : part.type === 'tool_call'
             ? `${part.name}(${part.arguments})`
             : part.type === 'tool_result'
-              ? `= ${part.content.map((one) => (one.type === 'text' ? one.text : one.type)).join()}`
+              ? `= ${part.content.map((resultPart) => (resultPart.type === 'text' ? resultPart.text : resultPart.type)).join()}`
               : part.type,
       ),
     )

@@ -56,11 +56,19 @@ const itemsOf = (messages: Iterable<Message>, losses: readonly Loss[] = []): rea
       if (part.type === 'tool_result') continue
       const reasons = lossesAt(position, 'content', index)
       if (part.type === 'tool_call') {
-        const [at, place, { content: said, isError = false }] = answers.get(part.id) ?? [0, 0, { content: [] } as never]
+        const [at, place, { content: parts, isError = false }] = answers.get(part.id) ?? [
+          0,
+          0,
+          { content: [] } as never,
+        ]
         const lost = (...path: readonly (string | number)[]): boolean =>
           lossesAt(at, 'content', place, ...path).length > 0
-        const text = said.flatMap((one) => (one.type === 'text' && one.text.trim() !== '' ? [one.text] : [])).join('\n')
-        const images = said.flatMap((one) => bytes(one) ?? [])
+        const text = parts
+          .flatMap((resultPart) =>
+            resultPart.type === 'text' && resultPart.text.trim() !== '' ? [resultPart.text] : [],
+          )
+          .join('\n')
+        const images = parts.flatMap((resultPart) => bytes(resultPart) ?? [])
         const lostAt = (name: string): boolean => lossesAt(position, 'content', index, name).length > 0
         items.push({
           who,
@@ -255,13 +263,13 @@ describe.each(nativePrograms)('a written session of %s', (program) => {
     const usual = place([user('hi')])
     expect(usual.every((step) => /^[\w. -]+$/.test(step) && !/^\.+$/.test(step))).toBe(true)
     const evil = '../../../../tmp/evil'
-    const said: Message = {
+    const message: Message = {
       ...user(evil),
       id: evil,
       name: evil,
       meta: { codex: { cwd: evil }, [program]: { sessionId: evil } },
     }
-    expect(place([said, assistant(toolCall(evil, evil, {}))])).toEqual(usual)
+    expect(place([message, assistant(toolCall(evil, evil, {}))])).toEqual(usual)
   })
 
   it('continues after 200 calls whose ids are all the same', () => {

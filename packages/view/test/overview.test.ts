@@ -117,8 +117,8 @@ it('the project is the folder that a file names, longer where others end alike',
   expect(workFolderOf({ metadata: { cwd: '/srv/app' } })).toBe('/srv/app')
   for (const none of [{}, { cwd: '/' }, { cwd: 5 }]) expect(folder(none)).toBeUndefined()
   const folders = ['/home/ann/shop/', '/home/ann/work/shop', 'C:\\notes', '/shop']
-  expect(folders.map((one) => projectIn(one))).toEqual(['shop', 'shop', 'notes', 'shop'])
-  expect(folders.map((one) => projectIn(one, folders))).toEqual(['ann/shop', 'work/shop', 'notes', 'shop'])
+  expect(folders.map((folder) => projectIn(folder))).toEqual(['shop', 'shop', 'notes', 'shop'])
+  expect(folders.map((folder) => projectIn(folder, folders))).toEqual(['ann/shop', 'work/shop', 'notes', 'shop'])
 })
 
 it('what calls cost is at least that of the counted ones where another was answered', () => {

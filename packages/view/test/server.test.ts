@@ -332,7 +332,7 @@ describe("the page's data", () => {
     const secret = `sk-proj-${'aB3'.repeat(16)}`
     await createSession(store, {
       id: 'selected',
-      messages: ['zeroth-said', 'first-said', `second-said ${secret}`, 'third-said'].map((said) => user(said)),
+      messages: ['zeroth-said', 'first-said', `second-said ${secret}`, 'third-said'].map((output) => user(output)),
     })
     const headers = { authorization: `Bearer ${key}` }
     const page = async (selection: object): Promise<readonly boolean[]> => {
@@ -341,8 +341,8 @@ describe("the page's data", () => {
         headers,
         body: JSON.stringify({ id: 'selected', ...selection }),
       })
-      return ['zeroth-said', 'first-said', 'second-said', 'third-said', secret].map((said) =>
-        body.toString().includes(Buffer.from(said).toString()),
+      return ['zeroth-said', 'first-said', 'second-said', 'third-said', secret].map((output) =>
+        body.toString().includes(Buffer.from(output).toString()),
       )
     }
     expect(await page({})).toEqual([true, true, true, true, true])

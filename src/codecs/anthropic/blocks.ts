@@ -85,9 +85,10 @@ const writeDocument = (part: FilePart, own: Written): Block | undefined => {
   const source = own.place.sourceOf(part)
   const { name } = part
   if (own.role === 'assistant' && !own.asFound) return own.place.lose(userOnlyReason)
-  const said = source.type === 'url' ? writeUrl(source, own) : writeBytes(source, own)
+  const written = source.type === 'url' ? writeUrl(source, own) : writeBytes(source, own)
   return (
-    said && restoreResidual({ type: 'document', source: said, ...(name !== undefined && { title: name }) }, own.kept)
+    written &&
+    restoreResidual({ type: 'document', source: written, ...(name !== undefined && { title: name }) }, own.kept)
   )
 }
 

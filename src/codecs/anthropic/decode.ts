@@ -267,8 +267,8 @@ const readDocument = (wire: JsonObject, from: JsonObject, { role, asFound }: Pla
     (source.type === 'url'
       ? !isFetched(source.url)
       : (!isText && source.mediaType !== 'application/pdf') || source.data === '')
-  const said = isText ? { type: 'text', media_type: 'text/plain', data: from['data'] } : writtenSource(source)
-  const written = { type: 'document', source: said, ...(name !== undefined && { title: name }) }
+  const document = isText ? { type: 'text', media_type: 'text/plain', data: from['data'] } : writtenSource(source)
+  const written = { type: 'document', source: document, ...(name !== undefined && { title: name }) }
   return filePart(source, name, keep(wire, written, asFound && broken && 'exact'))
 }
 
@@ -316,8 +316,8 @@ const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
 
 const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
   const callId = readIn(wire, 'tool_use_id', aString)
-  const given = wire['content']
-  const isContent = given !== undefined && given !== null
+  const input = wire['content']
+  const isContent = input !== undefined && input !== null
   const { parts, short }: Content = isContent
     ? readIn(wire, 'content', (content) => readContent(content, { role: 'result', asFound }))
     : { parts: [], short: false }

@@ -34,7 +34,7 @@ interface WrittenBlock {
 /** A wire message being written. */
 interface Turn {
   readonly role: Speaker
-  readonly said: WrittenBlock[]
+  readonly blocks: WrittenBlock[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
   /** Whether it has only results so far, so that more may follow. */
@@ -77,7 +77,7 @@ class Request {
     const [only, ...others] = this.#system
     if (only !== undefined)
       this.wire.system =
-        others.length === 0 ? contentOf(only) : this.#system.flatMap(({ said }) => said.map(({ block }) => block))
+        others.length === 0 ? contentOf(only) : this.#system.flatMap(({ blocks }) => blocks.map(({ block }) => block))
     for (const turn of this.#turns) {
       const message = { role: turn.role, content: contentOf(turn) }
       for (const kept of turn.kept) restoreResidual(message, kept)
@@ -88,33 +88,33 @@ class Request {
   /** Writes a message in its original form, unchecked. */
   #repeat(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const role = speakerOf(message)
-    const said = this.#say(message, () => role, writing)
+    const blocks = this.#say(message, () => role, writing)
     if (role === 'system' && !keepsMark(kept, 'message'))
-      this.#system.push({ role, said, kept: [kept], position: writing.position })
-    else if (role === 'user' && keepsMark(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(said)
-    else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
+      this.#system.push({ role, blocks, kept: [kept], position: writing.position })
+    else if (role === 'user' && keepsMark(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(blocks)
+    else this.#push({ role, blocks, kept: [kept], position: writing.position }, writing, true)
   }
 
   /** Writes results as the user and calls as the assistant, in any message. */
   #speak(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const own = speakerOf(message)
-    const said = this.#say(
+    const blocks = this.#say(
       message,
       ({ type }) => (type === 'tool_result' ? 'user' : type === 'tool_call' ? 'assistant' : own),
       writing,
     )
-    if (own !== 'assistant' && said.some(({ part }) => part.type === 'tool_call'))
+    if (own !== 'assistant' && blocks.some(({ part }) => part.type === 'tool_call'))
       writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     if (message.role === 'tool')
-      for (const { part, place } of said)
+      for (const { part, place } of blocks)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
           place.lose("is next to results: written as the user's")
     let first = true
-    for (const step of stepsOf(said, own))
+    for (const step of stepsOf(blocks, own))
       for (const [role, run] of inOrder(step, own)) {
         if (run.length === 0) continue
         if (role === 'user' && (first ? this.#joins(run, kept) : this.#turns.at(-1)?.role === 'user')) this.#join(run)
-        else this.#push({ role, said: run, kept: first ? [kept] : [], position: writing.position }, writing)
+        else this.#push({ role, blocks: run, kept: first ? [kept] : [], position: writing.position }, writing)
         first = false
       }
   }
@@ -132,19 +132,19 @@ class Request {
   #join(run: readonly WrittenBlock[]): void {
     const last = this.#turns.at(-1)
     if (last === undefined) return
-    for (const one of run) last.said.push(one)
+    for (const block of run) last.blocks.push(block)
     last.onlyResults &&= run.every(isResult)
   }
 
   #say(message: UnerasedMessage, speaker: (part: Part) => Speaker, writing: Writing): WrittenBlock[] {
-    const said: WrittenBlock[] = []
+    const blocks: WrittenBlock[] = []
     for (let index = 0; index < message.content.length; index++) {
       const part = message.content[index] as Part
       const place = writing.at('content', index)
       const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, place })
-      if (block !== undefined) said.push({ block, part, place })
+      if (block !== undefined) blocks.push({ block, part, place })
     }
-    return said
+    return blocks
   }
 
   #push(turn: Turn, writing: Writing, found = false): void {
@@ -158,7 +158,9 @@ class Request {
     if (this.#turns.length === 0 && turn.role === 'assistant' && !found) {
       this.#turns.push({
         role: 'user',
-        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, place: writing.at() }],
+        blocks: [
+          { block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, place: writing.at() },
+        ],
         kept: [],
         position: turn.position,
       })
@@ -167,7 +169,7 @@ class Request {
         `an Anthropic conversation must start with the user: ${JSON.stringify(opening)} is inserted before it`,
       )
     }
-    turn.onlyResults = turn.said.length > 0 && turn.said.every(isResult)
+    turn.onlyResults = turn.blocks.length > 0 && turn.blocks.every(isResult)
     this.#turns.push(turn)
   }
 
@@ -194,17 +196,17 @@ class Request {
     if (before === 'user' || before === 'assistant')
       this.#turns.push({
         role: before === 'user' ? 'system' : 'user',
-        said: this.#waiting.flatMap(({ said }) => said),
+        blocks: this.#waiting.flatMap(({ blocks }) => blocks),
         kept: before === 'user' ? this.#waiting.flatMap(({ kept }) => kept) : [],
         position: first.position,
       })
-    else for (const one of this.#waiting) this.#system.push(one)
+    else for (const entry of this.#waiting) this.#system.push(entry)
     this.#waiting = []
   }
 
   #trimEnd(writing: Writing): void {
     const turn = this.#turns.at(-1)
-    const last = turn?.said.at(-1)
+    const last = turn?.blocks.at(-1)
     const text = last && ownField(last.block, 'text')
     if (turn?.role !== 'assistant' || last === undefined || typeof text !== 'string' || !endsInSpace(text)) return
     if (this.#exact && isMarked(last.part, 'exact')) return
@@ -237,10 +239,10 @@ const knownFields = (message: Message, writing: Writing): Kept | undefined => {
 /** The shortest possible text. */
 const opening = '(start)'
 
-const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>
+const contentOf = ({ blocks, kept: [kept] }: Turn): string | Block[] =>
   asContent(
-    said.map(({ block }) => block),
-    keepsMark(kept, 'parts') || said.length === 0,
+    blocks.map(({ block }) => block),
+    keepsMark(kept, 'parts') || blocks.length === 0,
   )
 
 const speakerOf = ({ role }: Message): Speaker =>
@@ -257,12 +259,12 @@ interface Step {
   readonly misplaced: WrittenBlock[]
 }
 
-const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] => {
+const stepsOf = (blocks: readonly WrittenBlock[], own: Speaker): readonly Step[] => {
   const steps: Step[] = []
   let step: Step | undefined
   const open = new Set<string>()
-  for (const one of said) {
-    const { part } = one
+  for (const block of blocks) {
+    const { part } = block
     if (
       step === undefined ||
       (part.type !== 'tool_result' &&
@@ -275,14 +277,14 @@ const stepsOf = (said: readonly WrittenBlock[], own: Speaker): readonly Step[] =
     }
     if (part.type === 'tool_result') {
       if (step.calls.length + step.results.length === 0) for (const other of step.others) step.misplaced.push(other)
-      step.results.push(one)
+      step.results.push(block)
       open.delete(part.callId)
     } else if (part.type === 'tool_call' && (own !== 'assistant' || isTurnCall(part))) {
-      step.calls.push(one)
+      step.calls.push(block)
       open.add(part.id)
     } else {
-      if (step.calls.length > 0) step.misplaced.push(one)
-      step.others.push(one)
+      if (step.calls.length > 0) step.misplaced.push(block)
+      step.others.push(block)
     }
   }
   return steps

@@ -73,8 +73,8 @@ export class JoinedMessage {
     if (isObject(usage)) message['usage'] = mergeCounts(message['usage'], usage)
   }
 
-  #begin(given: unknown, fields: Fields): JoinedBlock {
-    const index = this.#blocks.indexOr(given)
+  #begin(value: unknown, fields: Fields): JoinedBlock {
+    const index = this.#blocks.indexOr(value)
     const here = this.#blocks.at(index)
     // The same start again.
     if (here !== undefined && here.fields['id'] !== undefined && here.fields['id'] === fields['id']) return here

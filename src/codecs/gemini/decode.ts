@@ -76,8 +76,8 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
   const [first, ...others] = body['candidates'] === undefined ? [] : readIn(body, 'candidates', aList)
   if (first === undefined) return []
   const candidate = anObject(first)
-  const said = candidate['content'] === undefined ? {} : readIn(candidate, 'content', anObject)
-  const content = readEach(aList(said['parts'] ?? []), (part) =>
+  const jsonObject = candidate['content'] === undefined ? {} : readIn(candidate, 'content', anObject)
+  const content = readEach(aList(jsonObject['parts'] ?? []), (part) =>
     readPart(part, { role: 'model', calls, isAnswer: true }),
   )
   const id = body['responseId'] === undefined ? undefined : readIn(body, 'responseId', aString)
@@ -86,7 +86,7 @@ const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] =
     ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
     ...(others.length > 0 && { candidates: others }),
   }
-  const kept = keep(said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  const kept = keep(jsonObject, jsonObject['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
   return [messageOf('assistant', content, withResponse(kept, responseMeta, rest), id)]
 }
 
@@ -114,8 +114,8 @@ const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
 const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
   const at = snake && 'snake'
   if (isObject(wire) && !isBareContent(wire)) {
-    const { parts, one, fields } = readParts(wire, place, {})
-    return messageOf('system', parts, fields(marksText(at, one, isExact(parts))))
+    const { parts, isSingle, fields } = readParts(wire, place, {})
+    return messageOf('system', parts, fields(marksText(at, isSingle, isExact(parts))))
   }
   const list = Array.isArray(wire) ? aList(wire) : [wire]
   const parts = readEach(list, (part) => readPart(part, place))
@@ -203,11 +203,11 @@ const readContent = (
   const previous = messages.at(-1)
   if (isModel && previous?.role !== 'assistant') calls.turn()
   const place: Place = { role: isModel ? 'model' : 'user', calls }
-  const { parts, one, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
+  const { parts, isSingle, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
   const alone = only && 'only'
   const empty = parts.length === 0 && 'exact'
   if (!isModel)
-    return pushUser(messages, parts, { keep: fields, mark, as: marksText(one, alone, empty), asFound: true })
+    return pushUser(messages, parts, { keep: fields, mark, as: marksText(isSingle, alone, empty), asFound: true })
   const answers = parts.some(({ type }) => type === 'tool_result')
   if (previous?.role === 'assistant' && afterPlain && isPlainTurn(wire) && !answers) {
     const [first, ...rest] = parts as readonly [Part, ...Part[]]
@@ -218,7 +218,7 @@ const readContent = (
     return
   }
   const broken = previous === undefined || answers
-  const as = marksText(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))
+  const as = marksText(isSingle, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))
   messages.push(messageOf('assistant', parts, fields(as)))
 }
 
@@ -228,25 +228,25 @@ const roles: ReadonlySet<string> = new Set(['user', 'model', 'function'])
 interface Read {
   readonly parts: readonly Part[]
   /** The form of the list. */
-  readonly one: GeminiMark | false
+  readonly isSingle: GeminiMark | false
   /** The form of the content, as `meta`. */
   readonly fields: (as: string | undefined) => KeptMeta
 }
 
 const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read => {
   const list = wire['parts']
-  const one = isObject(list) || typeof list === 'string'
-  if (!one && list !== undefined && list !== null && !Array.isArray(list))
+  const isSingle = isObject(list) || typeof list === 'string'
+  if (!isSingle && list !== undefined && list !== null && !Array.isArray(list))
     throw new Unexpected(['parts'], 'an array of parts', list)
-  const isRead = one || Array.isArray(list)
+  const isRead = isSingle || Array.isArray(list)
   const parts = isRead
     ? readIn(wire, 'parts', (found) =>
-        one ? [readPart(found as Json, place)] : readEach(aList(found), (part) => readPart(part, place)),
+        isSingle ? [readPart(found as Json, place)] : readEach(aList(found), (part) => readPart(part, place)),
       )
     : []
   return {
     parts,
-    one: one && 'one',
+    isSingle: isSingle && 'one',
     fields: (as) => keep(wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
   }
 }

@@ -105,14 +105,14 @@ class Request {
   /** Writes a model message. Results in it become user turns, and what follows them a new model turn. */
   #answer(message: UnerasedMessage, kept: Kept | undefined, writing: Writing): void {
     const open = new Set<string>()
-    let said: Part[] = []
+    let parts: Part[] = []
     let results: Part[] = []
     let first = true
     const flush = (): void => {
-      if (said.length > 0) this.#push(message, 'model', said, first ? kept : undefined, writing)
+      if (parts.length > 0) this.#push(message, 'model', parts, first ? kept : undefined, writing)
       if (results.length > 0) this.#push(message, 'user', results, undefined, writing)
       first = false
-      ;[said, results] = [[], []]
+      ;[parts, results] = [[], []]
     }
     message.content.forEach((part, index) => {
       const starts = isMarked(residualOf(format, part), 'apart') && index > 0
@@ -122,7 +122,7 @@ class Request {
         results.push(part)
       } else {
         if (part.type === 'tool_call') open.add(part.id)
-        said.push(part)
+        parts.push(part)
       }
     })
     flush()
@@ -164,9 +164,9 @@ class Request {
     for (const part of content) {
       const unsigned = part.type === 'tool_call' && residualOf(format, part)?.fields?.['thoughtSignature'] === undefined
       const place = writing.at('content', places.get(part) ?? 0)
-      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, place })
+      const written = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, place })
       if (part.type === 'tool_call') sign = false // only the first call of a turn carries the signature
-      if (one !== undefined) parts.push(one)
+      if (written !== undefined) parts.push(written)
     }
     if (parts.length === 0 && !exact) return
     const onlyResults = content.length > 0 && content.every(({ type }) => type === 'tool_result')
@@ -179,7 +179,7 @@ class Request {
     }
     const last = this.#turns.at(-1)
     if (last?.role === role && this.#joins(last, turn, content)) {
-      for (const one of parts) last.parts.push(one)
+      for (const part of parts) last.parts.push(part)
       last.onlyResults &&= onlyResults
     } else this.#turns.push(turn)
   }

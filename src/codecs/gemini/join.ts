@@ -28,7 +28,7 @@ export class JoinedResponse {
   /** The response so far; undefined before the first chunk. */
   get response(): Fields | undefined {
     if (!this.#seen) return undefined
-    const candidates = [...this.#candidates.values()].map((one) => one.whole)
+    const candidates = [...this.#candidates.values()].map((candidate) => candidate.whole)
     return {
       ...this.#rest,
       ...(candidates.length > 0 && { candidates }),

@@ -97,10 +97,10 @@ const readCall = (
   const { id, name, args } = call
   if (typeof name !== 'string' || !(isObject(args) || args === undefined || args === null) || !isId(id))
     return undefined
-  const given = args ?? {}
+  const fields = args ?? {}
   const known = calls.call(id === null || id === '' ? undefined : id, name)
   const as = marksText(snake, (role !== 'model' || !fitsName(name)) && 'exact')
-  return callPart(known, name, textOfJson(given), keep(part, { functionCall: writtenCall(known, name, given) }, as))
+  return callPart(known, name, textOfJson(fields), keep(part, { functionCall: writtenCall(known, name, fields) }, as))
 }
 
 const isId = (id: Json | undefined): id is string | null | undefined =>
@@ -122,7 +122,7 @@ const readResponse = (
   if (typeof name !== 'string' || !isId(id) || !(isObject(response) || response === undefined || response === null))
     return undefined
   const media = Array.isArray(parts) && parts.length > 0 ? readEach(aList(parts), readAnswer) : []
-  const said = isObject(response) ? readOutput(response) : undefined
+  const output = isObject(response) ? readOutput(response) : undefined
   const callId = calls.result(id === null || id === '' ? undefined : id, name)
   // The part's content keeps the result itself; only its form is kept here.
   const bare = {
@@ -136,14 +136,14 @@ const readResponse = (
     },
   }
   const written = { functionResponse: { ...idOf(callId), name, response: placeholderResult } }
-  const content: readonly ResultPart[] = [...(said === undefined ? [] : [said.text]), ...media]
+  const content: readonly ResultPart[] = [...(output === undefined ? [] : [output.text]), ...media]
   const as = marksText(
     snake,
-    said?.field === 'result' && 'result',
-    said?.field === undefined && said !== undefined && 'json',
+    output?.field === 'result' && 'result',
+    output?.field === undefined && output !== undefined && 'json',
     (role !== 'user' || !fitsName(name)) && 'exact',
   )
-  return resultPart(callId, content, keep(bare, written, as), name, said?.field === 'error' || undefined)
+  return resultPart(callId, content, keep(bare, written, as), name, output?.field === 'error' || undefined)
 }
 
 /** Replaces a result when only its presence matters. */

@@ -130,19 +130,21 @@ const readMessage = (wire: JsonObject, legacy: LegacyCalls): Message => {
 const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: LegacyCalls): Message => {
   const isLegacy = wire['role'] === 'function'
   const name = isLegacy || typeof wire['name'] === 'string' ? readIn(wire, 'name', aString) : undefined
-  const { callId, asked } = isLegacy
+  const { callId, asked: isRequested } = isLegacy
     ? legacy.answer(name ?? '')
     : { callId: readIn(wire, 'tool_call_id', aString), asked: true }
   const usual: JsonObject = isLegacy
     ? { role: 'function', name: name ?? '', content: written ?? '' }
     : { role: 'tool', tool_call_id: callId, content: written ?? '' }
   const skip = written === undefined && parts.length > 0 ? ['content'] : []
-  return messageOf('tool', [resultPart(callId, parts, keep(wire, usual, answerMark(callId, asked, as), skip), name)])
+  return messageOf('tool', [
+    resultPart(callId, parts, keep(wire, usual, answerMark(callId, isRequested, as), skip), name),
+  ])
 }
 
 /** The mark for a result's original form: to a function that was not called, with an invalid id, as parts. */
-const answerMark = (callId: string, asked: boolean, as: 'parts' | undefined): string | undefined => {
-  const kind = asked ? (fitsCallId(callId, longestCallId) ? undefined : 'tool') : 'function'
+const answerMark = (callId: string, isRequested: boolean, as: 'parts' | undefined): string | undefined => {
+  const kind = isRequested ? (fitsCallId(callId, longestCallId) ? undefined : 'tool') : 'function'
   return kind === undefined || as === undefined ? (kind ?? as) : `${kind} ${as}`
 }
 
@@ -265,13 +267,13 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
   // Some servers call a function without its name: no tool can be run for it.
   if ((called['name'] ?? '') === '') return freeze({ ...raw(wire), ...mark('tool_call') })
   const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
-  const given = called['arguments']
-  const usual = { type: 'function', id, function: { name, ...(isPresent(given) && { arguments: given }) } }
+  const init = called['arguments']
+  const usual = { type: 'function', id, function: { name, ...(isPresent(init) && { arguments: init }) } }
   // Some servers leave them out where there are none.
-  if (!isPresent(given)) return callPart(id, name, '', keep(wire, usual, 'bare'))
+  if (!isPresent(init)) return callPart(id, name, '', keep(wire, usual, 'bare'))
   // Some servers send the parsed object and expect it back.
-  const asObject = isObject(given)
-  const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
+  const asObject = isObject(init)
+  const args = asObject ? JSON.stringify(init) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
   const as = asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function'
   return callPart(id, name, args, keep(wire, usual, as))
 }

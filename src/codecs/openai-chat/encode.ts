@@ -91,12 +91,12 @@ const writeResult = (part: ToolResultPart, place: Place, { ids, legacy }: Calls)
   if (part.isError === true) place.lose('chat cannot mark a result as an error; only the text shows it', 'isError')
   const content = answersOf(part, place, (answer, at) => writeContent(answer, 'tool', at))
   const kept = residualOf(format, part)
-  const said = contentOf(content, kept?.as?.endsWith('parts') === true, '')
+  const text = contentOf(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
   return restoreResidual<MutableObject>(
     called === undefined
-      ? { role: 'tool', tool_call_id: ids.of(part.callId, kept?.as?.startsWith('tool') === true), content: said }
-      : { role: 'function', name: called, content: said },
+      ? { role: 'tool', tool_call_id: ids.of(part.callId, kept?.as?.startsWith('tool') === true), content: text }
+      : { role: 'function', name: called, content: text },
     kept,
   )
 }

@@ -123,7 +123,7 @@ export class JoinedCalls {
   /** The calls so far, in the order of their indexes. */
   get calls(): readonly Fields[] {
     const named = this.#calls.filter(({ fields }) => Object.keys(fields).length > 0)
-    return named.toSorted((one, other) => one.place - other.place).map(({ fields }) => wholeCall(fields))
+    return named.toSorted((a, b) => a.place - b.place).map(({ fields }) => wholeCall(fields))
   }
 
   get legacy(): unknown {

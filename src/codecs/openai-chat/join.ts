@@ -110,9 +110,9 @@ class JoinedChoice {
     return message
   }
 
-  *#grow(field: string, given: unknown): Generator<ChatGrowth> {
+  *#grow(field: string, input: unknown): Generator<ChatGrowth> {
     const message = this.#message
-    const value = field === 'content' && typeof given !== 'object' ? String(given) : given
+    const value = field === 'content' && typeof input !== 'object' ? String(input) : input
     const before = ownField(message, field)
     if (field === 'content' && (Array.isArray(before) || typeof value === 'object')) {
       const parts = (Array.isArray(before) ? before : textParts(before)) as Fields[]
@@ -196,8 +196,8 @@ class ListItems {
     return named === undefined ? unnamed : this.#laterOf(named, unnamed)
   }
 
-  #laterOf(one: Fields, other: Fields): Fields {
-    return (this.#positions.get(one) as number) > (this.#positions.get(other) as number) ? one : other
+  #laterOf(a: Fields, b: Fields): Fields {
+    return (this.#positions.get(a) as number) > (this.#positions.get(b) as number) ? a : b
   }
 }
 

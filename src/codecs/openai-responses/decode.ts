@@ -45,7 +45,7 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
   const [field] = listOf(wire) ?? []
   if (!isObject(wire) || typeof field !== 'string')
     throw new Unexpected([], 'a list of items, or a body with output or input', wire)
-  const said = readIn(wire, field, (list) => {
+  const messages = readIn(wire, field, (list) => {
     if (typeof list !== 'string' && !Array.isArray(list)) throw new Unexpected([], 'a string or a list of items', list)
     return readBody(list, beside)
   })
@@ -54,8 +54,8 @@ const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
     ...lossesForUnread(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'),
   )
   // A response repeats the request's instructions, which are not part of its output.
-  if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
-  return [messageOf('system', [textPart(readIn(wire, 'instructions', aString))]), ...said]
+  if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return messages
+  return [messageOf('system', [textPart(readIn(wire, 'instructions', aString))]), ...messages]
 }
 
 /** Reads items that are already frozen JSON. Throws Unexpected. */
@@ -146,17 +146,18 @@ const pairs = (wire: JsonObject, id: string): boolean => {
 }
 
 const readMessage = (wire: JsonObject, reading: Reading): void => {
-  const said = contentOf(wire)
+  const content = contentOf(wire)
   const role = speakers.get(wire['role'])
-  if (role !== undefined) return reading.add(readSpoken(role, wire, said))
+  if (role !== undefined) return reading.add(readSpoken(role, wire, content))
   if (wire['role'] !== 'assistant' && wire['type'] === undefined)
     throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
-  for (const part of wire['role'] === 'assistant' ? readSaid(wire, said) : [raw(wire)]) reading.say(part)
+  for (const part of wire['role'] === 'assistant' ? readSaid(wire, content) : [raw(wire)]) reading.say(part)
 }
 
-const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
-  if (typeof said === 'string') return messageOf(role, [textPart(said)], keep(wire, items.messageItem(role, said)))
-  const { parts, as } = readIn(wire, 'content', () => readParts(said, true))
+const readSpoken = (role: Role, wire: JsonObject, content: string | readonly Json[]): Message => {
+  if (typeof content === 'string')
+    return messageOf(role, [textPart(content)], keep(wire, items.messageItem(role, content)))
+  const { parts, as } = readIn(wire, 'content', () => readParts(content, true))
   return messageOf(role, parts, keep(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']))
 }
 
@@ -218,15 +219,17 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
 }
 
 const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
-  const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
+  const action = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
   if (
     ownField(kind, 'asText') !== true &&
-    (asked === undefined || (ownField(kind, 'name') !== 'tool_search' && typeof asked !== 'object') || asked === null)
+    (action === undefined ||
+      (ownField(kind, 'name') !== 'tool_search' && typeof action !== 'object') ||
+      action === null)
   )
     return undefined
   const id = aString(wire[kind.id])
   const name = ownField(kind, 'name') ?? readIn(wire, 'name', aString)
-  const args = ownField(kind, 'asText') === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  const args = ownField(kind, 'asText') === true ? readIn(wire, kind.asks, aString) : JSON.stringify(action)
   const { environment } = wire
   reading.calls.set(id, {
     kind,
@@ -236,7 +239,7 @@ const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallP
   if (kind.call === 'local_shell_call' && typeof wire['id'] === 'string') reading.localShell.set(wire['id'], id)
   // Mark ids and names that encoding would change.
   const as = kind !== functionCall || !fitsCallId(id, longestCallId) || !fitsName(name) ? kind.call : undefined
-  return callPart(id, name, args, keep(wire, items.callItem(kind, id, name, asked), as))
+  return callPart(id, name, args, keep(wire, items.callItem(kind, id, name, action), as))
 }
 
 const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolResultPart => {

@@ -101,7 +101,7 @@ class AssistantItems {
       this.close()
       return void this.#wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
     }
-    const spoken =
+    const answer =
       part.type === 'provider'
         ? mutableCopy(part.raw)
         : isText
@@ -111,7 +111,7 @@ class AssistantItems {
     const written = withKept(
       {
         ...(opens && { item: { type: 'message', role: 'assistant' } }),
-        ...(part.type !== 'provider' && { part: spoken as MutableObject }),
+        ...(part.type !== 'provider' && { part: answer as MutableObject }),
       },
       kept,
     )
@@ -128,7 +128,7 @@ class AssistantItems {
       this.#open = []
       this.#wire.push({ ...item, content: this.#open })
     }
-    this.#open.push(part.type === 'provider' ? spoken : written.part)
+    this.#open.push(part.type === 'provider' ? answer : written.part)
   }
 
   close(): void {
@@ -196,15 +196,15 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, place: Place): Muta
   const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
   const asItIs = kept?.as === kind.call
-  const asked = ownField(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
+  const input = ownField(kind, 'asText') === true ? part.arguments : jsonIn(part.arguments)
   const changed =
     ownField(kind, 'asText') !== true &&
-    (ownField(kind, 'name') === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
+    (ownField(kind, 'name') === 'tool_search' ? input === undefined : typeof input !== 'object' || input === null)
   if (changed) place.lose(`is not valid input for a ${kind.call}: written as a function call`, 'arguments')
   const { id, name } = ids.ofCall(part, asItIs && !changed, place)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
-    : restoreResidual(items.callItem(kind, id, name, asked), kept)
+    : restoreResidual(items.callItem(kind, id, name, input), kept)
   made.set(part.id, { kind: changed ? functionCall : kind, changed, caller: kept?.fields?.['caller'] })
   return item
 }

@@ -48,13 +48,13 @@ export const reasoningItem = ({
 })
 
 /** `asked` is text, or JSON for kinds that require it. */
-export const callItem = (kind: CallKind, id: string, name: string, asked: unknown): MutableObject => ({
+export const callItem = (kind: CallKind, id: string, name: string, input: unknown): MutableObject => ({
   type: kind.call,
   [kind.id]: id,
   ...(ownField(kind, 'name') === undefined && { name }),
   ...(kind.call === 'tool_search_call' && { execution: 'client' }),
   // A computer call has one action, or several with later models.
-  [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
+  [kind.call === 'computer_call' && Array.isArray(input) ? 'actions' : kind.asks]: input,
 })
 
 /**

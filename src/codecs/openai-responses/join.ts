@@ -117,9 +117,8 @@ const namesOf = (fields: Fields): readonly string[] =>
     typeof fields[field] === 'string' ? [`${String(fields['type'])} ${field} ${fields[field]}`] : [],
   )
 
-const isSame = (one: Fields, other: Fields): boolean =>
-  one['type'] === other['type'] &&
-  idFields.some((field) => typeof other[field] === 'string' && one[field] === other[field])
+const isSame = (a: Fields, b: Fields): boolean =>
+  a['type'] === b['type'] && idFields.some((field) => typeof b[field] === 'string' && a[field] === b[field])
 
 /** A change of an item by an event. */
 interface Growing {

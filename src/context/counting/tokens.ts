@@ -85,12 +85,12 @@ export const textTokens = (text: string): number => {
   // Avoids function calls per character or word: a compaction counts tens of thousands of them.
   for (let index = 0; index < length;) {
     const from = index
-    const unit = text.charCodeAt(index)
-    const kind = unit < 0x80 ? (classes[unit] as Class) : Class.other
+    const code = text.charCodeAt(index)
+    const kind = code < 0x80 ? (classes[code] as Class) : Class.other
     switch (kind) {
       case Class.letter: {
-        let capitals = unit < 0x61
-        let consonants = vowels[unit] === 1 ? 0 : 1
+        let capitals = code < 0x61
+        let consonants = vowels[code] === 1 ? 0 : 1
         let beyondThird = 0
         for (index += 1; index < length; index += 1) {
           const next = text.charCodeAt(index)
@@ -123,13 +123,13 @@ export const textTokens = (text: string): number => {
         if (before !== Class.sign) sum += weight.lineEnd
         break
       case Class.space:
-        for (index += 1; index < length && text.charCodeAt(index) === unit;) index += 1
-        if (unit !== 0x20) sum += weight.control * (index - from)
+        for (index += 1; index < length && text.charCodeAt(index) === code;) index += 1
+        if (code !== 0x20) sum += weight.control * (index - from)
         else if (index - from > 1) sum += weight.spaces * (1 + ((index - from) >> 4))
         break
       default:
         index += 1
-        sum += beyondAscii(unit)
+        sum += beyondAscii(code)
     }
     before = kind
   }
@@ -159,16 +159,16 @@ const weight = {
 const Class = { start: 0, letter: 1, digit: 2, sign: 3, lineEnd: 4, space: 5, other: 6 } as const
 type Class = (typeof Class)[keyof typeof Class]
 
-const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
-  const sign = String.fromCharCode(unit)
+const classes = Uint8Array.from({ length: 0x80 }, (_, code): Class => {
+  const sign = String.fromCharCode(code)
   if (/[A-Za-z]/.test(sign)) return Class.letter
   if (/[0-9]/.test(sign)) return Class.digit
   if (/[\n\r]/.test(sign)) return Class.lineEnd
-  return unit <= 0x20 || unit === 0x7f ? Class.space : Class.sign
+  return code <= 0x20 || code === 0x7f ? Class.space : Class.sign
 })
 
 /** `a e i o u y`: a run of more than three letters without any of them rarely belongs to one word. */
-const vowels = Uint8Array.from({ length: 0x80 }, (_, unit) => (/[aeiouy]/i.test(String.fromCharCode(unit)) ? 1 : 0))
+const vowels = Uint8Array.from({ length: 0x80 }, (_, code) => (/[aeiouy]/i.test(String.fromCharCode(code)) ? 1 : 0))
 
 /** The weight of a word by its number of letters. Each letter beyond the table adds `letter15`. */
 const wordWeights: readonly number[] = Array.from(
@@ -181,12 +181,12 @@ const wordWeights: readonly number[] = Array.from(
 )
 
 /** Weights of UTF-16 units: two-byte letters, Chinese and Japanese, Korean, symbols, surrogates, others. */
-const beyondAscii = (unit: number): number => {
-  if (unit < 0x800) return 34
-  if (unit >= 0x3040 && unit <= 0x9fff) return 76
-  if (unit >= 0xac00 && unit <= 0xd7af) return 63
-  if (unit >= 0x2000 && unit <= 0x2fff) return 130
-  return unit >= 0xd800 && unit <= 0xdfff ? 150 : 41
+const beyondAscii = (code: number): number => {
+  if (code < 0x800) return 34
+  if (code >= 0x3040 && code <= 0x9fff) return 76
+  if (code >= 0xac00 && code <= 0xd7af) return 63
+  if (code >= 0x2000 && code <= 0x2fff) return 130
+  return code >= 0xd800 && code <= 0xdfff ? 150 : 41
 }
 
 const tokensOfMessage = ({ content }: Message, count: Tokenizer): number => {

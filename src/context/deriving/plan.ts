@@ -140,8 +140,8 @@ export const roomOf = ({ budget, reserved }: Pick<Planning, 'budget' | 'reserved
   factor === 1 ? budget : Math.max(0, Math.floor((budget + reserved) / factor) - reserved)
 
 /** How many tokens an epoch grows: less in a smaller room. */
-const growthOf = (budget: number, room = budget): number =>
-  Math.min(budget * shape.growth, shape.mostGrowth) * (budget === 0 ? 1 : room / budget)
+const growthOf = (budget: number, space = budget): number =>
+  Math.min(budget * shape.growth, shape.mostGrowth) * (budget === 0 ? 1 : space / budget)
 
 /** The most tokens of the ranges that an epoch starts with, for the first three attempts of {@link epochFrom}. */
 interface MostOfRanges {
@@ -155,8 +155,8 @@ interface MostOfRanges {
 }
 
 /** @param recent the tokens of the newest messages */
-const mostOfRanges = (room: number, growth: number, recent: number): MostOfRanges => {
-  const goal = room - growth - recent // so that the epoch can grow
+const mostOfRanges = (space: number, growth: number, recent: number): MostOfRanges => {
+  const goal = space - growth - recent // so that the epoch can grow
   return {
     stay: goal,
     chosen: goal + growth * shape.chosen,
@@ -166,7 +166,7 @@ const mostOfRanges = (room: number, growth: number, recent: number): MostOfRange
 }
 
 /** Whether rules take so much that they are outlined in any epoch. */
-const areOutlined = (rules: number, room: number): boolean => rules > room * shape.rules
+const areOutlined = (rules: number, space: number): boolean => rules > space * shape.rules
 
 const tokensOfRanges = (ranges: readonly RenderedRange[]): number => {
   let tokens = 0
@@ -252,21 +252,21 @@ export const epochFrom = (
   const position = view.positionAt(start) as number
   const facts = factsAt(planning, start, position)
   const factor = factorAt(notes, position, budget + reserved)
-  const room = roomOf(planning, factor)
-  const growth = growthOf(budget, room)
+  const space = roomOf(planning, factor)
+  const growth = growthOf(budget, space)
   const next = { rewrite: before.rewrite, number: before.number + 1, start, factor }
 
   const recentAt = recentFrom(planning, start)
   const end = before.ranges.at(-1)?.to ?? 0
   const recent: Shown[] = []
   for (const group of groupsIn(view, Math.max(end, recentAt), start)) recent.push(...shownNew(planning, group))
-  const most = mostOfRanges(room, growth, tokensIn(recent, count))
+  const most = mostOfRanges(space, growth, tokensIn(recent, count))
   let rules = 0
   for (const index of facts.rules) rules += count(view.at(index) as Message)
   const usual = {
-    outlinesRules: areOutlined(rules, room),
-    question: room * shape.largest,
-    kept: room * shape.largest,
+    outlinesRules: areOutlined(rules, space),
+    question: space * shape.largest,
+    kept: space * shape.largest,
   }
 
   if (before.ranges.length > 0 && !hasNewSummary(planning, facts, before.ranges, recentAt)) {
@@ -285,17 +285,17 @@ export const epochFrom = (
   const anew = renderRange(planning, facts, older, { ...usual, range: most.chosen, lines: budget * shape.lines })
   if (anew.tokens <= most.accepted) return newEpoch(planning, { ...next, ranges: [anew] }, recent)
 
-  const largest = room * shape.largestBare
+  const largest = space * shape.largestBare
   const tight = renderRange(planning, facts, older, { ...noLines, question: largest, kept: largest })
   if (tight.tokens <= most.acceptedBare) return newEpoch(planning, { ...next, ranges: [tight] }, recent)
 
   const cutRecent: Shown[] = []
   for (const group of groupsIn(view, recentAt, start))
-    cutRecent.push(...cutGroup(planning, group, facts, leastOfGroup(room)))
+    cutRecent.push(...cutGroup(planning, group, facts, leastOfGroup(space)))
   const limits = facts.keepLevels.size > 0 ? [{ ...leastLimits, kept: largest }, leastLimits] : [leastLimits]
   for (const limit of limits) {
     const squeezed = renderRange(planning, facts, older, limit)
-    if (squeezed.tokens + tokensIn(cutRecent, count) <= room)
+    if (squeezed.tokens + tokensIn(cutRecent, count) <= space)
       return newEpoch(planning, { ...next, ranges: [squeezed] }, cutRecent)
   }
 
@@ -304,7 +304,7 @@ export const epochFrom = (
   let shown: readonly Shown[] = []
   for (const limit of limits) {
     const all = renderRange(planning, facts, whole, limit)
-    if (all.tokens <= room) return newEpoch(planning, { ...next, ranges: [all] }, [])
+    if (all.tokens <= space) return newEpoch(planning, { ...next, ranges: [all] }, [])
     needed = all.tokens
     shown = all.shown
   }
@@ -361,29 +361,29 @@ const isBelow = (planning: Planning, floor: Floor, start: number): boolean => {
   const { full, ranges, outlined, whole } = floor
   const position = view.positionAt(start) as number
   if (position > floor.until) return false
-  const room = roomOf(planning, factorAt(notes, position, budget + reserved))
-  const most = mostOfRanges(room, growthOf(budget, room), 0)
+  const space = roomOf(planning, factorAt(notes, position, budget + reserved))
+  const most = mostOfRanges(space, growthOf(budget, space), 0)
   const older = outlined.anew.marked
   const least = position > floor.leastUntil ? older : floor.least.marked
-  if (least <= room || older <= most.acceptedBare) return false
+  if (least <= space || older <= most.acceptedBare) return false
   const exceeds = ({ anew, added }: RulesBefore): boolean =>
     isAbove(anew, most.accepted, most.chosen) &&
     (ranges === undefined || isAbove(added, most.stay - ranges, most.stay - ranges))
-  if (!exceeds(outlined) || (!areOutlined(full, room) && !exceeds(whole))) return false
+  if (!exceeds(outlined) || (!areOutlined(full, space) && !exceeds(whole))) return false
   // The newest messages that are not cut.
   let taken = older
-  for (let from = recentFrom(planning, start); taken <= room && from < start;) {
+  for (let from = recentFrom(planning, start); taken <= space && from < start;) {
     const { shown, to } = groupAt(view, from)
     const tokens = tokensIn(shown, count)
-    if (tokens <= leastOfGroup(room)) taken += tokens
+    if (tokens <= leastOfGroup(space)) taken += tokens
     from = to
   }
-  return taken > room
+  return taken > space
 }
 
 /** What a group of the newest messages may take in the least epoch. */
-const leastOfGroup = (room: number): number =>
-  Math.max(shape.leastRecentTokens, room * shape.largest * shape.leastRecent)
+const leastOfGroup = (space: number): number =>
+  Math.max(shape.leastRecentTokens, space * shape.largest * shape.leastRecent)
 
 /** Whether rules take more than a limit, if a range that may take so many tokens has no lines. */
 const isAbove = ({ rules, marked, expected }: RuleTokens, limit: number, range: number): boolean =>
@@ -415,13 +415,13 @@ const newEpoch = (
   recent: readonly Shown[],
 ): Epoch => {
   const { ranges, start, factor } = plan
-  const room = roomOf(planning, factor)
+  const space = roomOf(planning, factor)
   const epoch: Epoch = {
     ...plan,
     shown: [],
     sums: [0],
     ids: new Map(),
-    high: room,
+    high: space,
     next: start,
     mendedAt: Infinity,
     last: start === 0 ? undefined : planning.view.at(start - 1),
@@ -429,7 +429,7 @@ const newEpoch = (
   for (const { shown } of ranges) addShown(planning, epoch, shown)
   addShown(planning, epoch, recent)
   if (ranges.length === 0) return epoch
-  return { ...epoch, high: Math.min(room, (epoch.sums.at(-1) as number) + growthOf(planning.budget, room)) }
+  return { ...epoch, high: Math.min(space, (epoch.sums.at(-1) as number) + growthOf(planning.budget, space)) }
 }
 
 /** Adds messages to an epoch, with call ids of their own. */

@@ -83,11 +83,11 @@ export const renderRange = (
   const blocks = mustStay(record, facts, range, limits)
   let fixed = markerTokens * (1 + blocks.length)
   for (const { shown } of blocks) fixed += tokensIn(shown, count)
-  let room = Math.min(limits.lines, limits.range - fixed)
-  if (room > 0)
+  let left = Math.min(limits.lines, limits.range - fixed)
+  if (left > 0)
     for (const block of summariesIn(record, facts, range, blocks)) {
-      room -= count(user(block.text))
-      if (room >= 0) blocks.push(block)
+      left -= count(user(block.text))
+      if (left >= 0) blocks.push(block)
     }
   blocks.sort(byStart)
 
@@ -107,7 +107,7 @@ export const renderRange = (
     groups.push(group)
     lines.push(lineOf(group))
   }
-  const selected = selectLines(lines, room)
+  const selected = selectLines(lines, left)
 
   const shown: Shown[] = []
   let from = range.from
@@ -286,21 +286,21 @@ export const cutGroup = (
   record: RecordToRender,
   group: Group,
   facts: Pick<Facts, 'kinds'>,
-  room: number,
+  space: number,
 ): readonly Shown[] => {
   const full = tokensIn(group.shown, record.count)
-  if (full <= room) return group.shown
+  if (full <= space) return group.shown
   const lengths: number[] = []
   for (const { message, source } of group.shown)
     if (source.type === 'clone' && !isSigned(message)) lengths.push(...message.content.map(textLength))
   // Of the characters of its texts so many may stay, if all texts took the same number of tokens.
-  let goal = (lengths.reduce((all, length) => all + length, 0) * room) / full
+  let goal = (lengths.reduce((all, length) => all + length, 0) * space) / full
   let cut = group.shown
   for (let round = 0; round < mostRounds; round++) {
     cut = cutTexts(record, group, facts, Math.max(shortest, longestWithin(lengths, goal)))
     const tokens = tokensIn(cut, record.count)
-    if (tokens <= room || goal < shortest) break
-    goal *= Math.min(0.95, room / tokens)
+    if (tokens <= space || goal < shortest) break
+    goal *= Math.min(0.95, space / tokens)
   }
   return cut
 }

@@ -76,16 +76,16 @@ export interface Recalled extends RecalledEntry {
  */
 export const recall = (
   view: View<Message>,
-  asked: RecallRequest,
-  given: RecallOptions = {},
+  recallRequest: RecallRequest,
+  input: RecallOptions = {},
 ): Either<RecallFault, readonly Recalled[]> => {
-  const [request, options] = [optionsOf('recall', asked), optionsOf('recall', given, optionNames)]
+  const [request, options] = [optionsOf('recall', recallRequest), optionsOf('recall', input, optionNames)]
   const { limit = 5, around = 1, search = lexicalSearch() } = options
   amount('limit', limit, { unit: 'results', whole: true })
   amount('around', around, { unit: 'messages', whole: true })
   checkView('recall', view)
   if (hasField(request, 'position') ? typeof request.position !== 'number' : typeof request.query !== 'string')
-    throw new TypeError(`recall expects { position: number } or { query: string }, found ${describe(asked)}`)
+    throw new TypeError(`recall expects { position: number } or { query: string }, found ${describe(recallRequest)}`)
   if (typeof search?.search !== 'function')
     throw new TypeError(`recall: \`search\` is ${describe(search)}; expected a search, such as lexicalSearch()`)
   try {
@@ -134,21 +134,23 @@ const allowedMatches = (
   if (found.length === 0) return left({ _tag: 'NoMatch', request, length: endOf(view) })
   const answers = found.filter(isAllowed)
   if (answers.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
-  const given = new Set(answers.map(({ position }) => position))
+  const offered = new Set(answers.map(({ position }) => position))
   const pairedEntries = (position: number): readonly RecalledEntry[] => {
     const entries: RecalledEntry[] = []
     const index = view.before(position)
     const last = Math.min(view.length - 1, index + around)
     for (let pairedEntries = Math.max(0, index - around); pairedEntries <= last; pairedEntries++) {
       const other = view.positionAt(pairedEntries) as number
-      const entry = given.has(other) ? undefined : at(other)
+      const entry = offered.has(other) ? undefined : at(other)
       if (entry === undefined || !isAllowed(entry)) continue
-      given.add(other)
+      offered.add(other)
       entries.push(Object.freeze(entry))
     }
     return Object.freeze(entries)
   }
-  return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: pairedEntries(one.position) }))))
+  return right(
+    Object.freeze(answers.map((answer) => Object.freeze({ ...answer, around: pairedEntries(answer.position) }))),
+  )
 }
 
 /** Options of a recall tool. It keeps its search between calls. */

@@ -107,11 +107,11 @@ const shortResult = 80
 /** The paths and names in a text that are not in the arguments, without duplicates, in order. */
 const namesIn = (whole: string, json: string): string => {
   const found = new Set<string>()
-  let room = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
+  let left = Math.min(mostNames, Math.max(leastNames, whole.length / charactersForName))
   for (const [name] of sliceWhole(whole, 0, scannedForNames).matchAll(nameLike)) {
     if (name.length < 6 || name.length > 80 || found.has(name) || json.includes(name)) continue
-    room -= name.length + 1
-    if (room < 0) break
+    left -= name.length + 1
+    if (left < 0) break
     found.add(name)
   }
   return [...found].join(' ')

@@ -61,11 +61,11 @@ export const outline = (text: string, limit: number, elided: Elision, filled = f
   if (folded.length <= limit) return folded
   const lines = folded.split('\n')
   const chosen = new Map<number, string>()
-  let room = limit
+  let left = limit
   const take = (index: number, line: string): void => {
-    if (chosen.has(index) || line.length + 1 > room) return
+    if (chosen.has(index) || line.length + 1 > left) return
     chosen.set(index, line)
-    room -= line.length + 1
+    left -= line.length + 1
   }
   const opens = (index: number): boolean => index === 0 || lines[index - 1] === ''
   const first = lines.findIndex((line) => line !== '')
@@ -83,12 +83,12 @@ export const outline = (text: string, limit: number, elided: Elision, filled = f
  * A call's arguments with long strings cut. JSON stays JSON, and an object stays an object. Other
  * text is cut to head and tail.
  */
-export const shortArguments = (given: string, longest: number): string => {
-  if (given.length <= longest) return given
+export const shortArguments = (text: string, longest: number): string => {
+  if (text.length <= longest) return text
   try {
-    return JSON.stringify(shortValue(JSON.parse(given), longest, 0))
+    return JSON.stringify(shortValue(JSON.parse(text), longest, 0))
   } catch {
-    return headAndTail(given, longest, elidedCharacters) // a model's arguments may be invalid JSON
+    return headAndTail(text, longest, elidedCharacters) // a model's arguments may be invalid JSON
   }
 }
 
@@ -110,9 +110,9 @@ const markRepeated = (lines: string[], line: string | undefined, times: number):
 
 /** The nearest index at or before `index` that does not split a surrogate pair. */
 const wholeBefore = (text: string, index: number): number => {
-  const unit = text.charCodeAt(index)
+  const code = text.charCodeAt(index)
   const before = text.charCodeAt(index - 1)
-  return unit >= 0xdc00 && unit <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? index - 1 : index
+  return code >= 0xdc00 && code <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? index - 1 : index
 }
 
 const firstSentence = (line: string): string => /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line

@@ -54,8 +54,8 @@ export interface BackgroundSummaries {
  * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
  * summaries.offer(session.view(), session.notes())
  */
-export const summariesInBackground = (given: BackgroundOptions): BackgroundSummaries => {
-  const options = prepareOptionsOf('summariesInBackground', given, optionNames)
+export const summariesInBackground = (input: BackgroundOptions): BackgroundSummaries => {
+  const options = prepareOptionsOf('summariesInBackground', input, optionNames)
   const { summarizer, append, onFault } = options
   checkSummarizer(summarizer)
   if (typeof append !== 'function')

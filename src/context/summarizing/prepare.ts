@@ -87,7 +87,7 @@ export const prepareSummaries = (
   view: View<Message>,
   notes: Sequence<Note>,
   summarizer: Summarizer = extractive,
-  given: PrepareOptions = {},
+  input: PrepareOptions = {},
 ): Task<SummaryFault, readonly SummaryNote[]> => {
   checkView('prepareSummaries', view)
   checkArgument(
@@ -96,7 +96,7 @@ export const prepareSummaries = (
     'notes',
     notes,
   )
-  const options = prepareOptionsOf('prepareSummaries', given, prepareNames)
+  const options = prepareOptionsOf('prepareSummaries', input, prepareNames)
   checkSummarizer(summarizer)
   return summaryTask(async () => {
     const { done, failed } = await summarizeRanges(view, notes, summarizer, options)
@@ -115,10 +115,10 @@ export const prepareNames: OptionNames<PrepareOptions> = {
 /** Checked options. Throws a TypeError for an unknown or invalid one. */
 export const prepareOptionsOf = <Options extends PrepareOptions>(
   call: string,
-  given: Options,
+  input: Options,
   names: OptionNames<Options>,
 ): Options => {
-  const options = optionsOf(call, given, names)
+  const options = optionsOf(call, input, names)
   for (const name of ['chunkTokens', 'maxTokens', 'keepTokens'] as const)
     if (options[name] !== undefined) amount(`${call}: ${name}`, options[name], { unit: 'tokens' })
   return options

@@ -41,10 +41,10 @@ export interface AnthropicOptions extends AdapterOptions {
  * A Messages API model. The results of a step become one message, as the API requires.
  *
  * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
- * @param given the model and the maximum tokens of an answer
+ * @param input the model and the maximum tokens of an answer
  */
-export const anthropicModel = (client: Anthropic, given: AnthropicOptions): Model => {
-  const options = adapterOptionsOf('anthropicModel', given, { ...adapterNames, maxTokens: true, cache: true })
+export const anthropicModel = (client: Anthropic, input: AnthropicOptions): Model => {
+  const options = adapterOptionsOf('anthropicModel', input, { ...adapterNames, maxTokens: true, cache: true })
   return Object.freeze<Model>({
     name: options.name ?? options.model,
     results: 'together',

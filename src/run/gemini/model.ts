@@ -35,11 +35,11 @@ export interface GeminiOptions extends AdapterOptions {
  * A Gemini model, on the Gemini API or Vertex AI, depending on the client.
  *
  * @param client Google's own: `new GoogleGenAI({ apiKey })`
- * @param given the model, its name in receipts, and `onLosses`
+ * @param input the model, its name in receipts, and `onLosses`
  * @returns the model. The parameters of a request become `config` fields
  */
-export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model => {
-  const options = adapterOptionsOf('geminiModel', given, { ...adapterNames, skipSignatures: true })
+export const geminiModel = (client: GoogleGenAI, input: GeminiOptions): Model => {
+  const options = adapterOptionsOf('geminiModel', input, { ...adapterNames, skipSignatures: true })
   return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {
@@ -55,7 +55,7 @@ export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model =>
         parametersJsonSchema: parameters,
         ...present({ description }),
       }))
-      const asked = {
+      const wanted = {
         model,
         contents,
         config: {
@@ -67,7 +67,7 @@ export const geminiModel = (client: GoogleGenAI, given: GeminiOptions): Model =>
         },
       } as GenerateContentParameters // the provider checks the caller's `parameters`
       const answer = new GeminiAnswer(request)
-      for await (const chunk of await client.models.generateContentStream(asked))
+      for await (const chunk of await client.models.generateContentStream(wanted))
         yield* answer.take(JSON.parse(JSON.stringify({ ...chunk, sdkHttpResponse: undefined })) as Fresh)
       yield* answer.finish()
     },
@@ -85,7 +85,7 @@ class GeminiAnswer {
   /** The number of complete blocks. */
   #ended = 0
   /** The length of the open block's emitted text; undefined before its start. */
-  #told: number | undefined
+  #reported: number | undefined
 
   constructor(request: ModelRequest) {
     this.#request = request
@@ -130,13 +130,13 @@ class GeminiAnswer {
   *#grow(part: Fresh, block: 'text' | 'reasoning'): Generator<ModelEvent> {
     const index = this.#ended
     const text = String(part['text'])
-    if (this.#told === undefined) {
+    if (this.#reported === undefined) {
       if (text === '') return
       yield { type: 'block_start', index, block }
-      this.#told = 0
+      this.#reported = 0
     }
-    const news = text.slice(this.#told)
-    this.#told = text.length
+    const news = text.slice(this.#reported)
+    this.#reported = text.length
     if (news === '') return
     yield deltaOf(block, index, news)
   }
@@ -148,7 +148,7 @@ class GeminiAnswer {
     const part = this.#message().content[index] as Part
     const block = typeOf(wire)
     if (block === 'text' || block === 'reasoning') yield* this.#grow(wire, block)
-    if (this.#told === undefined) {
+    if (this.#reported === undefined) {
       const call = part.type === 'tool_call' ? { callId: part.id, name: part.name } : {}
       yield { type: 'block_start', index, block, ...call }
       if (part.type === 'tool_call') yield deltaOf('tool_call', index, part.arguments)
@@ -157,7 +157,7 @@ class GeminiAnswer {
       yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
     yield { type: 'block_end', index, block, part }
     this.#ended++
-    this.#told = undefined
+    this.#reported = undefined
   }
 
   /** The answer so far, with its grounding. Cached, because many parts can end with one chunk. */

@@ -42,8 +42,8 @@ export const decide = (inputs: readonly Input[], { id, denies }: RequestedInput)
     return isQueued ? { type: 'leave' } : { type: 'queue' }
   }
   // A failed input that is asked again keeps its place.
-  const asked = inputs.map((input): Input => (input === own && !isQueued ? { ...own, state: 'queued' } : input))
-  const first = nextOf(asked)
+  const wanted = inputs.map((input): Input => (input === own && !isQueued ? { ...own, state: 'queued' } : input))
+  const first = nextOf(wanted)
   if (first === undefined || first.id === id) return { type: 'take', known: own }
   return id === undefined || own !== undefined ? { type: 'answer', input: first } : { type: 'queue' }
 }

@@ -107,6 +107,6 @@ export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: In
 
 /** Whether an input has the same content as a message. True if its content was erased. */
 export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
-  const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
-  return said === undefined || isErased(said) || jsonEqual(said, message)
+  const content = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
+  return content === undefined || isErased(content) || jsonEqual(content, message)
 }

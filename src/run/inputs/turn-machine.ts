@@ -325,9 +325,9 @@ const fail = (state: TurnState, fault: StartFault): Decided => [
   { type: 'fail', fault },
 ]
 
-const note = (state: TurnState, given: Omit<InputNote, 'type'>): Decided => [
+const note = (state: TurnState, fields: Omit<InputNote, 'type'>): Decided => [
   state,
-  { type: 'note', note: { type: 'input', ...given } },
+  { type: 'note', note: { type: 'input', ...fields } },
 ]
 
 const answer = (state: TurnState, input: Input): Decided => [

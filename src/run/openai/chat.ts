@@ -18,10 +18,10 @@ import type { FinishReason } from '../response.ts'
  * A Chat Completions model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
- * @param given the model, its name in receipts, and `onLosses`
+ * @param input the model, its name in receipts, and `onLosses`
  */
-export const openaiChatModel = (client: OpenAI, given: AdapterOptions): Model => {
-  const options = adapterOptionsOf('openaiChatModel', given, adapterNames)
+export const openaiChatModel = (client: OpenAI, input: AdapterOptions): Model => {
+  const options = adapterOptionsOf('openaiChatModel', input, adapterNames)
   return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {

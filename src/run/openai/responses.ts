@@ -28,10 +28,10 @@ import type { FinishReason } from '../response.ts'
  * A Responses API model.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
- * @param given the model, its name in receipts, and `onLosses`
+ * @param input the model, its name in receipts, and `onLosses`
  */
-export const openaiResponsesModel = (client: OpenAI, given: AdapterOptions): Model => {
-  const options = adapterOptionsOf('openaiResponsesModel', given, adapterNames)
+export const openaiResponsesModel = (client: OpenAI, input: AdapterOptions): Model => {
+  const options = adapterOptionsOf('openaiResponsesModel', input, adapterNames)
   return Object.freeze<Model>({
     name: options.name ?? options.model,
     async *stream(request, signal) {
@@ -123,10 +123,10 @@ class ResponsesAnswer {
         )
       case 'response.content_part.done': {
         if (event.part.type === 'reasoning_text') return
-        const said: Part =
+        const part: Part =
           event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
         const block = yield* this.#at(`${event.output_index}/${event.content_index}`, event.part)
-        return yield { type: 'block_end', ...block, part: said }
+        return yield { type: 'block_end', ...block, part: part }
       }
       case 'response.output_item.done':
         if (event.item.type !== 'message') {
@@ -167,8 +167,8 @@ class ResponsesAnswer {
 /** The message of an error event, directly or in an `error` object; both occur. */
 const failureOf = (event: object): string => {
   const { message, error } = event as { readonly message?: unknown; readonly error?: { readonly message?: unknown } }
-  const said = message ?? error?.message
-  return typeof said === 'string' ? said : 'the stream reported an error'
+  const text = message ?? error?.message
+  return typeof text === 'string' ? text : 'the stream reported an error'
 }
 
 const blocks: { readonly [type: string]: BlockType } = {

@@ -21,8 +21,8 @@ import {
 import { fail, need, untilFault, type SignalLike, type Steps, type Task } from '../../task/index.ts'
 import { busyOf, sessionSteps, sessionTask, type EraseSessionFault } from '../fault.ts'
 import { remindedPosition, stepsIn, type EndedStep, type NotePlace } from '../record/journal.ts'
-import { messagesBefore, metadataOf, noteOf, rowOf, type Mirror } from '../record/mirror.ts'
-import { readMirror, type ReadRecord } from '../record/read.ts'
+import { messagesBefore, metadataOf, noteOf, rowOf, type LoadedRecord } from '../record/loaded-record.ts'
+import { loadRecord, type ReadRecord } from '../record/read.ts'
 import { ownKeyOf } from '../../store/internal.ts'
 import { stamp } from '../record/rows.ts'
 import { receiptOf, type ErasureReceipt } from './receipt.ts'
@@ -74,11 +74,11 @@ export function eraseMessages(
     const [id, what, options] = rest as StoreArguments
     return sessionSteps(prepareErase(of as Store, id, what, options), 'eraseMessages')
   }
-  const { store, mirror, open } = made
-  if (open === undefined && !mirror.sealed)
+  const { store, record, open } = made
+  if (open === undefined && !record.sealed)
     throw new TypeError(`eraseMessages takes a session that is open or sealed, found one that was opened to read`)
   const [what, options] = rest as SessionArguments
-  const erasing = prepareErase(open?.leases.store ?? store, mirror.id, what, options, mirror.redactor)
+  const erasing = prepareErase(open?.leases.store ?? store, record.id, what, options, record.redactor)
   return open === undefined
     ? sessionSteps(erasing, 'eraseMessages')
     : sessionTask(() => open.writer.alone(() => untilFault(erasing)), 'eraseMessages')
@@ -103,7 +103,7 @@ const prepareErase = (
     digests,
     cleanLater = false,
   } = optionsOf('eraseMessages', options, optionNames)
-  const asked = {
+  const request = {
     ...requestFrom('eraseMessages', what),
     respectLease,
     signal,
@@ -112,7 +112,7 @@ const prepareErase = (
   }
   const clean = (text: string | undefined): string | undefined =>
     typeof text === 'string' && redactor !== undefined ? redactor.text(text) : text
-  return () => erase(store, id, asked, present({ reason: clean(reason), by: clean(by) }))
+  return () => erase(store, id, request, present({ reason: clean(reason), by: clean(by) }))
 }
 
 /** Checks and copies the positions, or the object that selects rows. Throws TypeError. */
@@ -126,7 +126,7 @@ const requestFrom = (
   for (const list of [messages, inputs])
     if (list !== undefined && !isArray(list))
       throw new TypeError(`${call} takes lists of messages and inputs, found ${describe(list)}`)
-  const other = inputs?.find((one) => typeof one !== 'string')
+  const other = inputs?.find((input) => typeof input !== 'string')
   if (other !== undefined) throw new TypeError(`${call} takes the ids of inputs, found ${describe(other)}`)
   if (all !== undefined && all !== true)
     throw new TypeError(`${call} takes \`all: true\`, or no \`all\`, found ${describe(all)}`)
@@ -143,7 +143,7 @@ const requestFrom = (
 }
 
 const sortedPositions = (positions: readonly number[]): readonly number[] =>
-  [...new Set(positions)].toSorted((one, other) => one - other)
+  [...new Set(positions)].toSorted((a, b) => a - b)
 
 /** The rows that a caller wants erased. */
 interface ErasureRequest {
@@ -163,11 +163,11 @@ const attempts = 50
 async function* erase(
   store: Store,
   id: string,
-  asked: ErasureRequest,
+  request: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
   for (let attempt = 1; ; attempt++) {
-    const done = await untilFault(() => eraseOnce(store, id, asked, because))
+    const done = await untilFault(() => eraseOnce(store, id, request, because))
     if (!isLeft(done) || !isOutdated(done.left, id) || attempt === attempts) return yield* need(done)
   }
 }
@@ -175,20 +175,20 @@ async function* erase(
 async function* eraseOnce(
   store: Store,
   id: string,
-  asked: ErasureRequest,
+  request: ErasureRequest,
   because: ActionReason,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const untilErased = withSignal(store, asked.signal) // once rows are erased, the rest is done
-  const opened = yield* need(readMirror(untilErased, id))
-  const { len } = opened.mirror.history
-  const beyond = asked.positions.find((at) => !(isCount(at) && at < len))
+  const untilErased = withSignal(store, request.signal) // once rows are erased, the rest is done
+  const opened = yield* need(loadRecord(untilErased, id))
+  const { len } = opened.record.history
+  const beyond = request.positions.find((at) => !(isCount(at) && at < len))
   if (beyond !== undefined) return yield* fail({ _tag: 'BeyondEnd', id, at: beyond, size: len })
-  const { logs, rows, subject, noted, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, asked)
+  const { logs, rows, subject, noted, sharing, queued, ofMetadata } = yield* planOf(untilErased, opened, request)
   if (ofMetadata) {
-    yield* keepMetadata(untilErased, opened, asked)
-    return yield* eraseOnce(store, id, asked, because)
+    yield* keepMetadata(untilErased, opened, request)
+    return yield* eraseOnce(store, id, request, because)
   }
-  const done = await untilErased.erase({ logs, ...because, cleanLater: asked.cleanLater })()
+  const done = await untilErased.erase({ logs, ...because, cleanLater: request.cleanLater })()
   const erased = isLeft(done) ? yield* fail(busyOf(done.left)) : done.right
   for (const inputs of queued) {
     const positions = yield* withdraw(store, inputs, opened.info.erasable === true)
@@ -196,7 +196,7 @@ async function* eraseOnce(
       yield* erase(
         store,
         inputs.log,
-        { ...asked, positions, inputs: [], all: false, files: false, signal: undefined },
+        { ...request, positions, inputs: [], all: false, files: false, signal: undefined },
         because,
       )
   }
@@ -213,14 +213,14 @@ async function* eraseOnce(
 /** Appends the whole metadata, so that earlier notes, of which it would be made, can be erased. */
 async function* keepMetadata(
   store: Store,
-  { mirror, log, info }: ReadRecord,
+  { record, log, info }: ReadRecord,
   { respectLease }: Pick<ErasureRequest, 'respectLease'>,
 ): Steps<EraseSessionFault, void> {
-  const note: Note = { type: 'metadata', value: metadataOf(mirror) }
+  const note: Note = { type: 'metadata', value: metadataOf(record) }
   const rows = yield* need(stamp([{ kind: 'note', body: JSON.stringify(note) }], store, info.erasable === true))
-  const ready = store.encryption?.rows(mirror.id, { expected: mirror.head, rows, blocks: [] })
-  const append = ready === undefined ? { expected: mirror.head, rows } : yield* need(ready)
-  const { id, head: expected } = mirror
+  const ready = store.encryption?.rows(record.id, { expected: record.head, rows, blocks: [] })
+  const append = ready === undefined ? { expected: record.head, rows } : yield* need(ready)
+  const { id, head: expected } = record
   const kept = await store.append(id, { ...append, expected, ownKey: ownKeyOf(log) ?? null, respectLease })()
   if (isLeft(kept)) yield* fail(busyOf(kept.left) as EraseSessionFault) // no operation and no blocks, so none of their faults
 }
@@ -244,33 +244,33 @@ interface Plan {
   readonly ofMetadata: boolean
 }
 
-async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureRequest): Steps<EraseSessionFault, Plan> {
-  const { id, head, noteRows } = mirror
-  const view = mirror.history.view()
+async function* planOf(store: Store, { record }: ReadRecord, request: ErasureRequest): Steps<EraseSessionFault, Plan> {
+  const { id, head, noteRows } = record
+  const view = record.history.view()
   const messages: readonly Message[] = [...view]
-  const notes = [...mirror.notes.view()]
-  const inputs = inputsOf(notes, asked)
-  const other = asked.inputs.find((input) => !inputs.has(input))
+  const notes = [...record.notes.view()]
+  const inputs = inputsOf(notes, request)
+  const other = request.inputs.find((input) => !inputs.has(input))
   if (other !== undefined) return yield* fail({ _tag: 'NoSuchInput', id, input: other })
-  const positions = asked.all
+  const positions = request.all
     ? messages.map((_, at) => at)
-    : withReminders(messages, [...asked.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
+    : withReminders(messages, [...request.positions, ...[...inputs.values()].flatMap(({ at }) => at)])
   const steps = stepsIn(
     notes.map((note, index) => ({ note, len: (noteRows[index] as number) - index })),
     messages,
   )
   const answered = new Set(positions)
-  const ended = asked.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
-  const said = new Map([...inputs].map(([input, { content }]) => [input, content]))
-  const subject = await inSlices(subjectOf(view, positions, { ended, inputs: said, files: asked.files }))
+  const ended = request.all ? steps.ended : steps.ended.filter((step) => isErasedWith(step, messages, answered))
+  const contents = new Map([...inputs].map(([input, { content }]) => [input, content]))
+  const subject = await inSlices(subjectOf(view, positions, { ended, inputs: contents, files: request.files }))
   const rows: RowsToErase['rows'][number][] = []
   const slices = new Slices()
   for (const at of positions) {
-    const stub = yield* stubOf(store, mirror, at)
-    rows.push({ position: rowOf(mirror, at), stub, ...present({ digests: asked.digests?.get(at) }) })
+    const stub = yield* stubOf(store, record, at)
+    rows.push({ position: rowOf(record, at), stub, ...present({ digests: request.digests?.get(at) }) })
     await slices.next()
   }
-  const found = asked.all
+  const found = request.all
     ? notes.flatMap((note, index) => (hasContent(note) ? [index] : []))
     : await inSlices(copiesIn(notes, subject, steps.open))
   const latest = notes.findLastIndex(({ type }) => type === 'metadata') // the metadata now stays, as in the store's description
@@ -279,41 +279,41 @@ async function* planOf(store: Store, { mirror }: ReadRecord, asked: ErasureReque
   const ofMetadata = latest !== -1 && !isKept(notes[latest] as Note) && found.some(isMetadata)
   for (const index of repeats) {
     const position = noteRows[index] as number // a row for each note
-    if (!mirror.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
+    if (!record.erased.has(position)) rows.push({ position, stub: noteStub(notes[index] as Note) })
   }
-  const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: asked.respectLease }]
+  const logs: RowsToErase[] = [{ id, expected: head, rows, respectLease: request.respectLease }]
   const notesAt = (indexes: readonly number[]): readonly Note[] => indexes.map((index) => notes[index] as Note)
   const queued: QueuedInputs[] = [{ log: id, head, ids: queuedIn(notes, notesAt(repeats)) }]
   const first = rows.reduce((least, { position }) => Math.min(least, position), Infinity)
-  const sharing = (yield* need(store.sharing(id))).filter((one) => one.rows > first)
-  for (const one of sharing) {
-    const shared = messages.slice(0, messagesBefore(mirror, one.rows))
+  const sharing = (yield* need(store.sharing(id))).filter((session) => session.rows > first)
+  for (const session of sharing) {
+    const shared = messages.slice(0, messagesBefore(record, session.rows))
     const {
       head: expected,
       found,
       reminders,
       messages: all,
-    } = yield* rowsBehind(store, one.id, one.rows, shared, answered)
-    const given = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
-    const there = { ...subject, steps: new Set([...subject.steps, ...given.map(({ step: { step } }) => step)]) }
+    } = yield* rowsBehind(store, session.id, session.rows, shared, answered)
+    const steps = stepsIn(found, all).ended.filter((step) => isErasedWith(step, all, answered))
+    const there = { ...subject, steps: new Set([...subject.steps, ...steps.map(({ step: { step } }) => step)]) }
     const noted = found.map(({ note }) => note)
     const copies = (await inSlices(copiesIn(noted, there, new Set()))).map(
       (index) => found[index] as (typeof found)[number],
     )
     const own = copies.map(({ position, note }) => ({ position, stub: noteStub(note) }))
-    logs.push({ id: one.id, expected, rows: [...own, ...reminders] })
-    const isShared = (index: number): boolean => (noteRows[index] as number) < one.rows
+    logs.push({ id: session.id, expected, rows: [...own, ...reminders] })
+    const isShared = (index: number): boolean => (noteRows[index] as number) < session.rows
     const inBoth = notes.filter((_, index) => isShared(index))
     const erased = [...notesAt(repeats.filter(isShared)), ...copies.map(({ note }) => note)]
-    queued.push({ log: one.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
+    queued.push({ log: session.id, head: expected, ids: queuedIn([...inBoth, ...noted], erased) })
   }
-  const before = asked.all ? mirror.erased.keys() : []
+  const before = request.all ? record.erased.keys() : []
   return {
     logs,
     rows: [...rows.map(({ position }) => position), ...before],
     subject,
-    noted: asked.all ? ownTextsOfNotes(notes) : [],
-    sharing: sharing.map((one) => one.id),
+    noted: request.all ? ownTextsOfNotes(notes) : [],
+    sharing: sharing.map((session) => session.id),
     queued: queued.filter(({ ids }) => ids.length > 0),
     ofMetadata,
   }
@@ -325,27 +325,27 @@ const isKept = (note: Note): boolean =>
 
 /** The positions, and those of the reminders that quote a message at one of them. */
 const withReminders = (messages: readonly Message[], positions: readonly number[]): readonly number[] => {
-  const asked = new Set(positions)
+  const wanted = new Set(positions)
   return sortedPositions([
     ...positions,
-    ...messages.flatMap((message, at) => (asked.has(remindedPosition(message) ?? -1) ? [at] : [])),
+    ...messages.flatMap((message, at) => (wanted.has(remindedPosition(message) ?? -1) ? [at] : [])),
   ])
 }
 
 /** The requested inputs: the positions of their messages, and their contents. */
 const inputsOf = (
   notes: readonly Note[],
-  asked: ErasureRequest,
+  request: ErasureRequest,
 ): ReadonlyMap<string, { readonly at: readonly number[]; readonly content: readonly unknown[] }> => {
-  const wanted = new Set(asked.inputs)
+  const wanted = new Set(request.inputs)
   const found = new Map<string, { readonly at: number[]; readonly content: unknown[] }>()
   for (const note of notes) {
-    if (note.type !== 'input' || !(asked.all || wanted.has(note.id))) continue
-    const one = found.get(note.id) ?? { at: [], content: [] }
-    found.set(note.id, one)
-    if (note.state === 'taken' && note.at !== undefined) one.at.push(note.at)
+    if (note.type !== 'input' || !(request.all || wanted.has(note.id))) continue
+    const entry = found.get(note.id) ?? { at: [], content: [] }
+    found.set(note.id, entry)
+    if (note.state === 'taken' && note.at !== undefined) entry.at.push(note.at)
     const content = note.message?.['content']
-    if (isArray(content)) for (const part of content as readonly unknown[]) one.content.push(part)
+    if (isArray(content)) for (const part of content as readonly unknown[]) entry.content.push(part)
   }
   return found
 }
@@ -365,10 +365,10 @@ const answeredPosition = (messages: readonly Partial<Message>[], len: number): n
 }
 
 /** The stub that replaces a message. It keeps the page kind of the append. */
-async function* stubOf(store: Store, mirror: Mirror, at: number): Steps<EraseSessionFault, string> {
-  const position = rowOf(mirror, at)
-  const [row] = (yield* need(store.read(mirror.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
-  return yield* stubFor(mirror.id, position, row.body, mirror.history.view().at(at) as Message)
+async function* stubOf(store: Store, record: LoadedRecord, at: number): Steps<EraseSessionFault, string> {
+  const position = rowOf(record, at)
+  const [row] = (yield* need(store.read(record.id, { from: position, to: position + 1 }))) as readonly [StoredRow]
+  return yield* stubFor(record.id, position, row.body, record.history.view().at(at) as Message)
 }
 
 async function* stubFor(

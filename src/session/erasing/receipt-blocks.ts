@@ -4,7 +4,7 @@ import type { Note } from '../../notes/internal.ts'
 import { isBlockId, type BlockId } from '../../proof/internal.ts'
 import type { Store } from '../../store/index.ts'
 import { need, type Steps } from '../../task/index.ts'
-import type { Mirror } from '../record/mirror.ts'
+import type { LoadedRecord } from '../record/loaded-record.ts'
 import type { AppendFault, BlockFault } from '../../store/internal.ts'
 
 /** A receipt's instructions, and all strings in its details that have the form of a block id, each once. */
@@ -50,7 +50,7 @@ export async function* bringBlocks(
 export async function* bringReceiptBlocks(
   from: Store,
   to: Store,
-  { notes }: Mirror,
+  { notes }: LoadedRecord,
 ): Steps<AppendFault | BlockFault, void> {
   const named = [...new Set([...notes.view()].flatMap((note) => blocksNamedBy(note as Note)))]
   for (let start = 0; start < named.length; start += rowsAtOnce)

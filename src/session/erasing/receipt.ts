@@ -108,31 +108,31 @@ interface ErasureSubject {
 
 export async function* receiptOf(
   store: Store,
-  { mirror, info }: ReadRecord,
+  { record, info }: ReadRecord,
   { positions, inputs, rows, texts, sharing, erased }: ErasureSubject,
 ): Steps<EraseSessionFault, ErasureReceipt> {
-  const { id } = mirror
-  const { erasures, head = mirror.head } = yield* need(ledgerContent(store))
+  const { id } = record
+  const { erasures, head = record.head } = yield* need(ledgerContent(store))
   const identities = yield* need(store.identities(id))
   const wanted = new Set(rows)
   // The rows may have been erased through another log that shares them and that no longer exists.
-  const own = erasures.filter((one) =>
-    one.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
+  const own = erasures.filter((erasure) =>
+    erasure.rows.some(({ log, row }) => wanted.has(row) && log === identityAt(identities, row)),
   )
-  const ids = new Set([id, ...sharing, ...own.map((one) => one.id)])
+  const ids = new Set([id, ...sharing, ...own.map((erasure) => erasure.id)])
   const together = erasedTogether(erasures, own, ids)
   const proofs: ErasureProof[] = []
   for (const { row } of together) {
     proofs.push(yield* proofOf(store, row, head.size))
   }
-  const remains = yield* remainsOf(store, { mirror, info, texts, sharing, erased, rows: wanted })
+  const remains = yield* remainsOf(store, { record, info, texts, sharing, erased, rows: wanted })
   return freezeResult({
     indelible: 'erasure',
     version: 1,
-    session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
+    session: own.some((erasure) => erasure.id === id) ? id : (own[0]?.id ?? id),
     messages: positions,
     ...(inputs.length > 0 && { inputs }),
-    rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
+    rows: together.flatMap((erasure) => erasure.rows.map((row) => ({ session: erasure.id, ...row }))),
     sharing,
     ledger: head,
     proofs,
@@ -156,19 +156,19 @@ const erasedTogether = (
   const isOwn = new Set(own)
   const ends = new Map<Erasure, number>()
   const next = new Map<string, number>()
-  for (const one of erasures.toReversed()) {
-    if (isOwn.has(one)) ends.set(one, next.get(one.id) ?? Infinity)
-    next.set(one.id, one.row)
+  for (const erasure of erasures.toReversed()) {
+    if (isOwn.has(erasure)) ends.set(erasure, next.get(erasure.id) ?? Infinity)
+    next.set(erasure.id, erasure.row)
   }
   const keyOfErasure = (erasure: Erasure): string => {
     const { at, by, reason } = ownFields(erasure)
     return JSON.stringify([at, by, reason])
   }
   const reach = new Map<string, number>() // how far an erasure with this time, person and reason reaches
-  return erasures.filter((one) => {
-    const key = keyOfErasure(one)
-    const isSame = isOwn.has(one) || (ids.has(one.id) && one.row < (reach.get(key) ?? -1))
-    if (isOwn.has(one)) reach.set(key, Math.max(reach.get(key) ?? -1, ends.get(one) as number))
+  return erasures.filter((erasure) => {
+    const key = keyOfErasure(erasure)
+    const isSame = isOwn.has(erasure) || (ids.has(erasure.id) && erasure.row < (reach.get(key) ?? -1))
+    if (isOwn.has(erasure)) reach.set(key, Math.max(reach.get(key) ?? -1, ends.get(erasure) as number))
     return isSame
   })
 }
@@ -187,13 +187,13 @@ export async function* proofOf(store: Store, row: number, size: number): Steps<L
 }
 
 interface ReceiptErasure
-  extends Pick<ErasureSubject, 'texts' | 'sharing' | 'erased'>, Pick<ReadRecord, 'mirror' | 'info'> {
+  extends Pick<ErasureSubject, 'texts' | 'sharing' | 'erased'>, Pick<ReadRecord, 'record' | 'info'> {
   readonly rows: ReadonlySet<number>
 }
 
 async function* remainsOf(
   store: Store,
-  { mirror, info, texts, sharing, erased, rows }: ReceiptErasure,
+  { record, info, texts, sharing, erased, rows }: ReceiptErasure,
 ): Steps<EraseSessionFault, readonly RemainingData[]> {
   const remains: RemainingData[] = []
   const same = new Map<string, RowPlace>()
@@ -227,8 +227,8 @@ async function* remainsOf(
   )
   if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = [...rows].reduce((least, row) => Math.min(least, row), Infinity)
-  const receipts = [...mirror.notes.view()].flatMap((note, index) => {
-    const row = mirror.noteRows[index] as number // a row for each note
+  const receipts = [...record.notes.view()].flatMap((note, index) => {
+    const row = record.noteRows[index] as number // a row for each note
     return note.type === 'receipt' && row > first && !rows.has(row) ? [row] : []
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
@@ -290,8 +290,8 @@ async function* dataBesideRows(
       const { id, head } = log
       const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
       const values = textsOf(meta)
-      const said = [id, ...namesIn(meta), ...values]
-      if (texts.length > 0 && (said.some(isTextIn) || values.some(isTitle)))
+      const names = [id, ...namesIn(meta), ...values]
+      if (texts.length > 0 && (names.some(isTextIn) || values.some(isTitle)))
         found.push({ what: 'metadata', session: id })
       if (!isEncryptedLog(log) || head.size === 0) continue
       const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
@@ -326,7 +326,7 @@ async function* namesWith(
 
 /** Finds values that are the beginning of a text, as in a title that a program made of a message: on one line, shortened. */
 const titleFinder = (texts: readonly string[]): ((value: string) => boolean) => {
-  const sorted = texts.map(oneSpaced).toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  const sorted = texts.map(oneSpaced).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   return (value) => {
     const title = oneSpaced(value).replace(/ ?(?:…|\.{3})$/, '')
     if (title.length < longEnough) return false
@@ -362,26 +362,26 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
   const { ledger, session } = receipt
   const other = headMismatch(head, ledger)
   if (other !== undefined) return badProof(other)
-  const twice = receipt.proofs.find(({ row }, index) => receipt.proofs.findIndex((one) => one.row === row) < index)
+  const twice = receipt.proofs.find(({ row }, index) => receipt.proofs.findIndex((proof) => proof.row === row) < index)
   if (twice !== undefined) return badProof(`it has row ${twice.row} of the ledger twice`)
   const proven: ErasureReceipt['rows'][number][] = []
-  const said: ProvenErasure['said'][number][] = []
+  const facts: ProvenErasure['said'][number][] = []
   for (const proof of receipt.proofs) {
     const { at } = proof
     const read = erasureFromProof(proof, ledger)
     if (isLeft(read)) return badProof(read.left)
     const { id, rows, reason, by } = read.right
-    for (const one of rows) proven.push({ session: id, ...one })
-    said.push({ id, at, ...present({ reason, by }) })
+    for (const row of rows) proven.push({ session: id, ...row })
+    facts.push({ id, at, ...present({ reason, by }) })
   }
-  if (!said.some(({ id }) => id === session)) return badProof(`no proof covers the session ${JSON.stringify(session)}`)
+  if (!facts.some(({ id }) => id === session)) return badProof(`no proof covers the session ${JSON.stringify(session)}`)
   const keys = new Set(proven.map(keyOf))
   const missing = receipt.rows.find((row) => !keys.has(keyOf(row)))
   if (missing !== undefined) return badProof(`the ledger does not record that row ${missing.row} was erased`)
   const messages = new Set(proven.flatMap(({ kind, index }) => (kind === 'entry' ? [index] : [])))
   const unsaid = receipt.messages.find((index) => !messages.has(index))
   if (unsaid !== undefined) return badProof(`the ledger does not record that message ${unsaid} was erased`)
-  return right(freezeResult({ session, rows: proven, said, ledger }))
+  return right(freezeResult({ session, rows: proven, said: facts, ledger }))
 }
 
 export const badProof = (reason: string): Either<SessionFaultOf<'BadProof'>, never> =>

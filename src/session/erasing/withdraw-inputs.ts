@@ -7,7 +7,7 @@ import type { InputNote, Note } from '../../notes/internal.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { fail, need, type Steps } from '../../task/index.ts'
 import type { EraseSessionFault } from '../fault.ts'
-import { readMirror } from '../record/read.ts'
+import { loadRecord } from '../record/read.ts'
 import { stamp } from '../record/rows.ts'
 
 /** The ids of queued inputs of one log. */
@@ -44,14 +44,14 @@ export async function* withdraw(
     const answer = await store.append(log, { expected, rows: yield* need(stamp(rows, store, erasable)) })()
     if (!isLeft(answer) || answer.left._tag === 'NoKey') break // the receipt lists a session without its key as unread
     if (answer.left._tag !== 'Conflict') yield* fail(answer.left as EraseSessionFault) // the rows are valid, and have no operation
-    const { mirror } = yield* need(readMirror(store, log))
-    const moved = [...mirror.notes.view()].flatMap((found) =>
+    const { record } = yield* need(loadRecord(store, log))
+    const moved = [...record.notes.view()].flatMap((found) =>
       found.type === 'input' && found.state !== 'queued' && rest.includes(found.id) ? [found] : [],
     )
     for (const { at } of moved) if (at !== undefined) taken.push(at)
     const over = new Set(moved.map(({ id }) => id))
     rest = rest.filter((id) => !over.has(id))
-    expected = mirror.head
+    expected = record.head
   }
   return taken
 }

@@ -29,9 +29,9 @@ interface RowsToAppend {
  *
  * @returns the new head; or `Conflict` if the session has grown, `LogExists` if it exists already
  */
-export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<ImportFault, Head> =>
+export const appendRows = (store: Store, id: string, input: RowsToAppend): Task<ImportFault, Head> =>
   sessionSteps(async function* () {
-    const { head, metadata, rows, blocks } = given
+    const { head, metadata, rows, blocks } = input
     if (head !== undefined) {
       const log = yield* need(store.info(id))
       const info = yield* need(sessionInfo(log))
@@ -45,13 +45,13 @@ export const appendRows = (store: Store, id: string, given: RowsToAppend): Task<
     const meta = yield* need(storedMeta(metadata ?? {}))
     const encoded = []
     for (const [index, row] of rows.entries()) {
-      const one = encodedOf(row, store, index)
-      if (isLeft(one)) return yield* fail(one.left)
-      encoded.push(one.right)
+      const result = encodedOf(row, store, index)
+      if (isLeft(result)) return yield* fail(result.left)
+      encoded.push(result.right)
     }
     const first = {
       rows: encoded.map(({ row }) => row),
-      blocks: [...encoded.flatMap((one) => one.blocks), ...blocks.values()],
+      blocks: [...encoded.flatMap((item) => item.blocks), ...blocks.values()],
     }
     return (yield* need(store.create({ id, meta, ...first, terms: termsOf, encrypt: true }))).head
   }, 'appendRows')

@@ -26,10 +26,10 @@ import {
   type SessionFaultOf,
 } from '../fault.ts'
 import { isPartialOf, partialMeta, sessionInfo, type SessionInfo } from '../record/metadata.ts'
-import type { Mirror } from '../record/mirror.ts'
+import type { LoadedRecord } from '../record/loaded-record.ts'
 import { erasedEncryptedRowsIn, storeEncrypted, type RowAtPosition } from './copy-encrypted.ts'
 import { randomId } from '../opening/open.ts'
-import { findLog, readMirror, type ReadRecord } from '../record/read.ts'
+import { findLog, loadRecord, type ReadRecord } from '../record/read.ts'
 import { bringReceiptBlocks } from '../erasing/receipt-blocks.ts'
 import { importPrefix, publish, storeImported } from './import.ts'
 import { eraseThere, holdThere, erasedRowsIn, recordErasures } from './carry-erasures.ts'
@@ -81,7 +81,7 @@ export const copySession = (
     const own = ownStore(to)
     const plain = yield* plainSource(from, own, id)
     if (plain !== undefined) {
-      yield* need(refuseUndone(from, id, plain.mirror.erased))
+      yield* need(refuseUndone(from, id, plain.record.erased))
       return yield* copyIntoKeys(from, own, plain, progress)
     }
     const { head, meta, erased, check, store, ...between } = yield* sourceOf(from, own, id, progress)
@@ -114,8 +114,8 @@ export const copySession = (
 async function* copyReceiptBlocks(from: Store, to: Store, id: string): Steps<ImportFault, void> {
   if (from.encryption === undefined || to.encryption === undefined) return
   if (!isEncryptedLog(yield* need(from.info(id)))) return
-  const opened = await readMirror(from, id)
-  if (!isLeft(opened)) yield* bringReceiptBlocks(from, to, opened.right.mirror)
+  const opened = await loadRecord(from, id)
+  if (!isLeft(opened)) yield* bringReceiptBlocks(from, to, opened.right.record)
   else if (opened.left._tag !== 'NoKey') yield opened.left
 }
 
@@ -125,7 +125,7 @@ async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessi
   const found = yield* need(from.info(id))
   if (isEncryptedLog(found)) return
   const there = yield* findLog(to, id)
-  return there !== undefined && !isEncryptedLog(there) ? undefined : yield* need(readMirror(from, id))
+  return there !== undefined && !isEncryptedLog(there) ? undefined : yield* need(loadRecord(from, id))
 }
 
 /**
@@ -135,12 +135,12 @@ async function* plainSource(from: Store, to: Store, id: string): Steps<ReadSessi
 async function* copyIntoKeys(
   from: Store,
   to: Store,
-  { mirror, log }: ReadRecord,
+  { record, log }: ReadRecord,
   progress: ImportOptions['progress'],
 ): Steps<ImportFault, SessionInfo> {
-  const { id, head } = mirror
-  const erased = await erasedRowsIn(rowsOf(mirror), to)
-  const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+  const { id, head } = record
+  const erased = await erasedRowsIn(rowsOf(record), to)
+  const rows = { [Symbol.iterator]: () => rowsOf(record) }
   const imported = { id, head, rows, erased, reasons: () => reasonsIn(from), progress, from }
   const found = yield* findLog(to, id)
   if (found === undefined) {
@@ -155,11 +155,11 @@ async function* copyIntoKeys(
     }
   }
   const start = found.head
-  const same = yield* isBeginning(to, id, start, mirror)
+  const same = yield* isBeginning(to, id, start, record)
   if (!same) return yield* fail({ _tag: 'Diverged', id, expected: head, actual: start })
   const rest = {
     ...imported,
-    rows: skipFirst(rowsOf(mirror), start.size),
+    rows: skipFirst(rowsOf(record), start.size),
     erased: erased.filter(({ position }) => position >= start.size),
   }
   const stored = start.size === head.size ? start : yield* storeImported(to, id, start, rest)
@@ -170,8 +170,8 @@ async function* copyIntoKeys(
 }
 
 /** Whether an encrypted copy's rows are the record's first rows. A row erased on either side counts as equal. */
-async function* isBeginning(to: Store, id: string, { size }: Head, mirror: Mirror): Steps<LogFault, boolean> {
-  const rows = rowsOf(mirror)
+async function* isBeginning(to: Store, id: string, { size }: Head, record: LoadedRecord): Steps<LogFault, boolean> {
+  const rows = rowsOf(record)
   for (let position = 0; position < size;) {
     const read = yield* need(to.read(id, { from: position, to: Math.min(position + sliceRows, size) }))
     for (const row of read) {
@@ -219,16 +219,16 @@ async function* sourceOf(
     const check = async function* (): Steps<never, void> {} // the stored form is copied
     return { ...bare, head, meta, erased: yield* erasedEncryptedRowsIn(bare.from, found), check, store }
   }
-  const { mirror, log } = yield* need(readMirror(from, id))
-  const { head } = mirror
-  const rows = (start: Head): Iterable<TimedExport> => skipFirst(rowsOf(mirror), start.size)
+  const { record, log } = yield* need(loadRecord(from, id))
+  const { head } = record
+  const rows = (start: Head): Iterable<TimedExport> => skipFirst(rowsOf(record), start.size)
   const check = async function* (begun: LogInfo): Steps<ImportFault, void> {
     if (isPartialOf(begun, 'copy')) return
     const root = yield* rootWith(to, id, begun.head, rows(begun.head))
     if (root !== head.root) yield otherHead(id, head, root)
   }
   const store = (start: Head): ReturnType<Source['store']> => storeRows(to, id, start, rows(start), { progress, from })
-  const erased = await erasedRowsIn(rowsOf(mirror), to)
+  const erased = await erasedRowsIn(rowsOf(record), to)
   return { from, to, head, meta: log.meta, erased, check, store }
 }
 

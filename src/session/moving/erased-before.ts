@@ -16,7 +16,9 @@ export type Reasons = ReadonlyMap<string, Erasure>
 /** The erasures of a store's ledger. */
 export async function* reasonsIn(store: Store): Steps<ImportFault, Reasons> {
   const content = yield* need(contentOf(store))
-  return new Map(content.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const)))
+  return new Map(
+    content.erasures.flatMap((erasure) => erasure.rows.map(({ row, leaf }) => [`${row} ${leaf}`, erasure] as const)),
+  )
 }
 
 /** Fails at a row that has a text although a row with its leaf was erased at this position of a log. */

@@ -10,7 +10,7 @@ import type { Store } from '../../store/index.ts'
 import { refuseUndone, withSignal } from '../../store/internal.ts'
 import type { Task } from '../../task/index.ts'
 import { sessionTask, type ReadSessionFault } from '../fault.ts'
-import { metadataOf, rowsIn, type DamagedRow, type Mirror } from '../record/mirror.ts'
+import { metadataOf, rowsIn, type DamagedRow, type LoadedRecord } from '../record/loaded-record.ts'
 import { readReadable, type ReadRecord } from '../record/read.ts'
 import type { ImportOptions, TimedExport } from './store-rows.ts'
 
@@ -26,39 +26,39 @@ export interface ExportedSession extends RecordExport {
  *
  * Cost    that of opening the session, and O(new rows of the ledger)
  *
- * @param given the store that has it
+ * @param base the store that has it
  * @param id the id of the session
  * @param options a signal that ends the export with `Cancelled`
  * @returns the rows (an iterable: `JSON.stringify` writes none), the metadata and the head (without its root if rows are damaged); or `NoSuchLog`
  */
 export const exportSession = (
-  given: Store,
+  base: Store,
   id: string,
   options: Pick<ImportOptions, 'signal'> = {},
 ): Task<ReadSessionFault, ExportedSession> => {
-  checkStore('exportSession', given)
+  checkStore('exportSession', base)
   const { signal } = optionsOf('exportSession', options, { signal: true })
-  const store = withSignal(given, signal)
+  const store = withSignal(base, signal)
   const exported = pipe(
     () => readReadable(store, id),
     TE.chainFirstW(
-      ({ mirror }) =>
+      ({ record }) =>
         () =>
-          refuseUndone(store, id, mirror.erased),
+          refuseUndone(store, id, record.erased),
     ),
     TE.map((opened) => exportOf(id, opened)),
   )
   return sessionTask(exported, 'exportSession')
 }
 
-const exportOf = (id: string, { mirror, info }: ReadRecord): ExportedSession => {
+const exportOf = (id: string, { record, info }: ReadRecord): ExportedSession => {
   const { erasable } = info
-  const metadata = metadataOf(mirror)
-  const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(mirror) })
-  const { size, root } = mirror.head
+  const metadata = metadataOf(record)
+  const rows = Object.freeze({ [Symbol.iterator]: () => rowsOf(record) })
+  const { size, root } = record.head
   // The stored root covers the encrypted or damaged rows, not the exported ones.
-  const head = Object.freeze(info.encrypted || mirror.damaged.length > 0 ? { size } : { size, root })
-  const damaged = Object.freeze([...mirror.damaged])
+  const head = Object.freeze(info.encrypted || record.damaged.length > 0 ? { size } : { size, root })
+  const damaged = Object.freeze([...record.damaged])
   return Object.freeze({ id, metadata, rows, head, erasable, ...(damaged.length > 0 && { damaged }) })
 }
 
@@ -68,11 +68,11 @@ const withoutKeys = (note: Note): Note =>
     ? { ...note, blocks: note.blocks.map(({ id }) => ({ id })) }
     : note
 
-export function* rowsOf(mirror: Mirror): Generator<TimedExport> {
-  for (const found of rowsIn(mirror, 0, mirror.head.size)) {
+export function* rowsOf(record: LoadedRecord): Generator<TimedExport> {
+  for (const found of rowsIn(record, 0, record.head.size)) {
     const { row, at } = found
-    const salt = mirror.salts.get(row)
-    const erased = mirror.erased.get(row)
+    const salt = record.salts.get(row)
+    const erased = record.erased.get(row)
     const moment = { at, ...present({ salt, erased }) }
     if (found.kind === 'note') yield { note: withoutKeys(found.note), ...moment }
     else yield { message: found.message as Message, page: found.page, ...moment }

@@ -34,25 +34,25 @@ import type { Reasons } from './erased-before.ts'
  *
  * Cost    O(record), in pieces, and O(new rows of the ledger)
  *
- * @param given the destination store
+ * @param base the destination store
  * @param record the record, as `exportSession` returns it. Its rows are read at once; don't change
  * their messages meanwhile
  * @param options the id, a callback for progress, and a signal that ends the import; nothing of it is kept then
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`, `InvalidRow`
  */
 export const importRecord = (
-  given: Store,
+  base: Store,
   record: RecordExport,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
-  checkStore('importRecord', given)
+  checkStore('importRecord', base)
   if (
     !isObject(record) ||
     typeof (record.rows as Partial<typeof record.rows> | undefined)?.[Symbol.iterator] !== 'function'
   )
     throw new TypeError(`importRecord takes a record from exportSession, found ${describe(record)}`)
   const { id, progress, signal } = optionsOf('importRecord', options, optionNames)
-  const store = ownStore(withSignal(given, signal))
+  const store = ownStore(withSignal(base, signal))
   const { head } = record
   const rows = [...record.rows] // an iterable may yield its rows only once
   return sessionSteps(async function* () {

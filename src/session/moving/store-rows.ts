@@ -77,7 +77,7 @@ export async function* storeRows(
   rows: Iterable<TimedExport>,
   options: StoringOptions,
 ): Steps<ImportFault, Head> {
-  const { progress, from, stubs = [], blocks: given = new Map<BlockId, Uint8Array>() } = ownFields(options)
+  const { progress, from, stubs = [], blocks: blocksById = new Map<BlockId, Uint8Array>() } = ownFields(options)
   const erased = yield* reasonsIn(store)
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
@@ -85,7 +85,7 @@ export async function* storeRows(
   let waiting: TimedEncoded[] = []
   let text = 0
   const flush = async function* (): Steps<ImportFault, void> {
-    const files = await keptBlocks(store, waiting, from, given)
+    const files = await keptBlocks(store, waiting, from, blocksById)
     if (isLeft(files)) return yield* fail(files.left)
     const { found, lost, bytes } = files.right
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without `from`, the destination store must have them
@@ -139,7 +139,7 @@ const keptBlocks = async (
   store: Store,
   rows: readonly TimedEncoded[],
   from: Store | undefined,
-  given: ReadonlyMap<BlockId, Uint8Array>,
+  blocksById: ReadonlyMap<BlockId, Uint8Array>,
 ): Promise<
   Either<
     ImportFault,
@@ -147,9 +147,9 @@ const keptBlocks = async (
   >
 > => {
   const named = [...new Set(rows.flatMap(({ row }) => (row.kind === 'note' ? blocksOfNote(row) : [])))]
-  const other = named.filter((id) => !given.has(id))
-  const bytes = named.flatMap((id) => given.get(id) ?? [])
-  const found = new Set(named.filter((id) => given.has(id)))
+  const other = named.filter((id) => !blocksById.has(id))
+  const bytes = named.flatMap((id) => blocksById.get(id) ?? [])
+  const found = new Set(named.filter((id) => blocksById.has(id)))
   // A store with keys has no block by the id of its content.
   const there = other.length === 0 || store.encryption !== undefined ? right([]) : await store.hasBlocks(other)()
   if (isLeft(there)) return there
@@ -208,11 +208,11 @@ type TimedEncoded = EncodedRow & {
 
 /** @param index names a message in a fault */
 export const encodedOf = (
-  given: TimedExport,
+  entry: TimedExport,
   { hash }: Store,
   index: number,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidNote'>, TimedEncoded> => {
-  const row = ownFields(given)
+  const row = ownFields(entry)
   const { at, salt, erased } = row
   const moment = { at, ...present({ salt, erased }) }
   const isNote = hasField(row, 'note')
@@ -236,12 +236,12 @@ const encodedNote = (note: Note): Either<SessionFaultOf<'InvalidNote'>, EncodedR
 }
 
 const encodedMessage = (
-  given: Message,
+  input: Message,
   page: PageKind,
   erased: boolean,
   hash: Store['hash'],
 ): Either<MessageFault, EncodedRow> => {
-  const decoded = decodeMessage(given)
+  const decoded = decodeMessage(input)
   if (isLeft(decoded)) return decoded
   if (!isPageKind(page))
     return left({

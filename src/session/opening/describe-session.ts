@@ -9,7 +9,7 @@ import { callCallback } from '../../task/index.ts'
 import { busyOf, type UpdateSessionFault } from '../fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, withoutOwnKeys, type SessionInfo } from '../record/metadata.ts'
 import { applyRecipe, metadataNote } from '../record/metadata-notes.ts'
-import { metadataOf, type Mirror } from '../record/mirror.ts'
+import { metadataOf, type LoadedRecord } from '../record/loaded-record.ts'
 import { rowsOfNote } from '../record/rows.ts'
 import type { Step, StepRows } from '../record/step.ts'
 import type { LeaseRespect, MetadataDraft } from '../session.ts'
@@ -21,7 +21,7 @@ type Recipe = (metadata: MetadataDraft) => JsonObject | void
 
 export class SessionMetadata {
   readonly #written: WrittenStore
-  readonly #mirror: Mirror
+  readonly #record: LoadedRecord
   readonly #writer: Writer
   readonly #ownKey: string | null
   readonly #kept: Pick<SessionInfo, 'forkedFrom' | 'erasable'>
@@ -31,10 +31,10 @@ export class SessionMetadata {
   #last: Promise<unknown> | undefined
   #updates: readonly Promise<unknown>[] = []
 
-  constructor(written: WrittenStore, log: LogInfo, info: SessionInfo, mirror: Mirror, writer: Writer) {
+  constructor(written: WrittenStore, log: LogInfo, info: SessionInfo, record: LoadedRecord, writer: Writer) {
     this.#written = written
     this.#kept = { forkedFrom: info.forkedFrom, erasable: info.erasable }
-    this.#mirror = mirror
+    this.#record = record
     this.#writer = writer
     this.#version = log.version
     this.#ownKey = ownKeyOf(log) ?? null
@@ -73,7 +73,7 @@ export class SessionMetadata {
     const appended = await this.#writer.append(step)
     if (problem !== undefined) return left(problem)
     if (isLeft(appended)) return appended
-    const metadata = metadataOf(this.#mirror)
+    const metadata = metadataOf(this.#record)
     const described = (this.#last ?? Promise.resolve()).then(() => this.#describe())
     this.#last = described.catch(() => undefined)
     const answer = await described
@@ -82,8 +82,8 @@ export class SessionMetadata {
 
   /** The rows of a change: one note, or none if nothing changes. */
   #rowsOf(recipe: Recipe): Either<UpdateSessionFault, StepRows> {
-    const { redactor, metadata: entries, inherited } = this.#mirror
-    const before = metadataOf(this.#mirror)
+    const { redactor, metadata: entries, inherited } = this.#record
+    const before = metadataOf(this.#record)
     const changed = callCallback('update', () => applyRecipe(before, recipe))
     if (isLeft(changed)) return changed
     const redacted = redactedMeta(redactor, changed.right.value as JsonObject)
@@ -94,19 +94,19 @@ export class SessionMetadata {
     const patches = redactor === undefined ? changed.right.patches : undefined // they have what was redacted
     const note = decodeNote(metadataNote(entries, inherited, before, value, patches))
     if (isLeft(note)) return left({ _tag: 'InvalidNote', reason: noteFaultText(note.left) })
-    return right(rowsOfNote(this.#mirror, note.right))
+    return right(rowsOfNote(this.#record, note.right))
   }
 
   #stored(metadata: JsonObject): ReturnType<typeof storedMeta> {
     const { forkedFrom, erasable } = this.#kept
-    return storedMeta(metadata, forkedFrom, erasable, this.#mirror.inherited)
+    return storedMeta(metadata, forkedFrom, erasable, this.#record.inherited)
   }
 
   /** Brings the store's description up to date. A crash before it leaves an older one, until the next update. */
   async #describe(): Promise<Either<UpdateSessionFault, void>> {
-    const { id } = this.#mirror
+    const { id } = this.#record
     for (;;) {
-      const metadata = metadataOf(this.#mirror)
+      const metadata = metadataOf(this.#record)
       const meta = this.#stored(metadata)
       if (isLeft(meta)) return meta
       const expected = this.#version

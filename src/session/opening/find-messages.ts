@@ -5,8 +5,8 @@ import type { Store } from '../../store/index.ts'
 import { cancelled, charactersOf, Slices, withSignal } from '../../store/internal.ts'
 import { fail, need, type SignalLike, type Task } from '../../task/index.ts'
 import { sessionSteps, type ReadSessionFault } from '../fault.ts'
-import { rowsIn } from '../record/mirror.ts'
-import { readMirror } from '../record/read.ts'
+import { rowsIn } from '../record/loaded-record.ts'
+import { loadRecord } from '../record/read.ts'
 import { textsOf } from '../record/note-copies.ts'
 import { checkStore } from '../record/store-of.ts'
 
@@ -44,10 +44,10 @@ export const findMessages = (
   const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
   return sessionSteps(async function* () {
-    const { mirror } = yield* need(readMirror(withSignal(store, signal), id))
+    const { record } = yield* need(loadRecord(withSignal(store, signal), id))
     const found: number[] = []
     const slices = new Slices()
-    for (const row of rowsIn(mirror, 0, mirror.head.size)) {
+    for (const row of rowsIn(record, 0, record.head.size)) {
       let characters = 0
       if (row.kind === 'entry' && (before === undefined || row.at < before) && !isErased(row.message)) {
         const texts = pattern === undefined ? [] : textsIn(row.message as Message)

@@ -1,7 +1,7 @@
 /** Follows a session: yields its rows as they are committed, until it is sealed. */
 import { followLog, type Store, type StoredRow } from '../../store/index.ts'
 import { isRight } from '../../json/index.ts'
-import { noteOf } from '../record/mirror.ts'
+import { noteOf } from '../record/loaded-record.ts'
 import type { SessionReader } from '../session.ts'
 import { storeOfSession } from '../record/store-of.ts'
 import type { FollowOptions } from '../../store/internal.ts'

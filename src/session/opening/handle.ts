@@ -10,25 +10,32 @@ import { SessionMetadata } from './describe-session.ts'
 import { sessionTask, type RefreshFault, type SessionFault } from '../fault.ts'
 import { Leases } from '../writing/lease.ts'
 import { inheritedRows, redactedName, type ForkPoint, type SessionInfo } from '../record/metadata.ts'
-import { conversationOf, currentMoment, metadataOf, momentAt, type MissedRows, type Mirror } from '../record/mirror.ts'
+import {
+  conversationOf,
+  currentMoment,
+  metadataOf,
+  momentAt,
+  type MissedRows,
+  type LoadedRecord,
+} from '../record/loaded-record.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from '../session.ts'
 import { handleOf, type Reading } from '../record/store-of.ts'
 import { SessionHistory } from '../writing/session-history.ts'
 import { Writer } from '../writing/writer.ts'
 
-/** The open handle for a mirror. `log` is the store's description of the log, `info` the session's. */
-export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): Session => {
-  const leases = new Leases(store, mirror)
-  const writer = new Writer(leases, mirror, ownKeyOf(log) ?? null)
-  const appending = new Appending(store, mirror, writer)
+/** The open handle for a record in memory. `log` is the store's description of the log, `info` the session's. */
+export const sessionOf = (store: Store, record: LoadedRecord, log: LogInfo, info: SessionInfo): Session => {
+  const leases = new Leases(store, record)
+  const writer = new Writer(leases, record, ownKeyOf(log) ?? null)
+  const appending = new Appending(store, record, writer)
   let made: SessionHistory | undefined
-  const history = (): SessionHistory => (made ??= new SessionHistory(store, mirror, writer))
-  mirror.erasable = info.erasable === true
-  mirror.encrypted = ownKeyOf(log) !== undefined
-  const described = new SessionMetadata(leases, log, info, mirror, writer)
-  mirror.described = info.metadata
-  mirror.inherited = inheritedRows(log)
-  const reader = readerOf(mirror, info.forkedFrom)
+  const history = (): SessionHistory => (made ??= new SessionHistory(store, record, writer))
+  record.erasable = info.erasable === true
+  record.encrypted = ownKeyOf(log) !== undefined
+  const described = new SessionMetadata(leases, log, info, record, writer)
+  record.described = info.metadata
+  record.inherited = inheritedRows(log)
+  const reader = readerOf(record, info.forkedFrom)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     await writer.close()
@@ -36,7 +43,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     await described.idle()
     await leases.close()
   }
-  return handleOf<Session>({ store, mirror, open: { leases, writer, appending } }, reader, {
+  return handleOf<Session>({ store, record, open: { leases, writer, appending } }, reader, {
     state: 'open',
     append: (messages, options) =>
       writingMethod('session.append', options, appendOptions, (checked) => appending.append(messages, checked)),
@@ -59,22 +66,26 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sess
     flush: () => sessionTask(() => history().flush(), 'session.flush'),
     lease: (options) => {
       const lease = optionsOf('session.lease', options, leaseOptions)
-      const holder = redactedName(mirror.redactor, lease.holder)
+      const holder = redactedName(record.redactor, lease.holder)
       return leases.take(ownFields({ ...lease, holder }), (head) => writer.refresh(head))
     },
-    refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
+    refresh: () => sessionTask(() => refresh(writer, store, record), 'session.refresh'),
     seal: (options) =>
       writingMethod('session.seal', options, leaseRespect, async (checked) => {
         const sealed = await appending.seal(checked)
-        return isLeft(sealed) ? sealed : right(sealedHandle(store, mirror, reader, described))
+        return isLeft(sealed) ? sealed : right(sealedHandle(store, record, reader, described))
       }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
 }
 
-const refresh = async (writer: Writer, store: Store, mirror: Mirror): Promise<Either<RefreshFault, MissedRows>> => {
+const refresh = async (
+  writer: Writer,
+  store: Store,
+  record: LoadedRecord,
+): Promise<Either<RefreshFault, MissedRows>> => {
   const missed = await writer.refresh()
-  const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
+  const looked = isLeft(missed) ? missed : await lookAtLease(store, record)
   return isLeft(looked) ? looked : missed
 }
 
@@ -92,25 +103,25 @@ const writingMethod = <O extends object, E extends Either<SessionFault | StoreFa
 /** The handle to read a session, sealed or not. */
 export const readonlySessionOf = (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   log: LogInfo,
   info: SessionInfo,
 ): ReadonlySession | SealedSession => {
-  const reader = readerOf(mirror, info.forkedFrom)
-  const writer = new Writer({ store }, mirror, ownKeyOf(log) ?? null)
-  if (mirror.sealed)
-    return sealedHandle(store, mirror, reader, new SessionMetadata({ store }, log, info, mirror, writer))
-  return handleOf<ReadonlySession>({ store, mirror }, reader, {
+  const reader = readerOf(record, info.forkedFrom)
+  const writer = new Writer({ store }, record, ownKeyOf(log) ?? null)
+  if (record.sealed)
+    return sealedHandle(store, record, reader, new SessionMetadata({ store }, log, info, record, writer))
+  return handleOf<ReadonlySession>({ store, record }, reader, {
     state: 'readonly',
-    damaged: Object.freeze([...mirror.damaged]),
-    refresh: () => sessionTask(() => refresh(writer, store, mirror), 'session.refresh'),
+    damaged: Object.freeze([...record.damaged]),
+    refresh: () => sessionTask(() => refresh(writer, store, record), 'session.refresh'),
   })
 }
 
-const sealedHandle = (store: Store, mirror: Mirror, reader: Reading, metadata: SessionMetadata): SealedSession =>
-  handleOf<SealedSession>({ store, mirror }, reader, {
+const sealedHandle = (store: Store, record: LoadedRecord, reader: Reading, metadata: SessionMetadata): SealedSession =>
+  handleOf<SealedSession>({ store, record }, reader, {
     state: 'sealed',
-    damaged: Object.freeze([...mirror.damaged]),
+    damaged: Object.freeze([...record.damaged]),
     update: (recipe, options) =>
       writingMethod('session.update', options, leaseRespect, (checked) => metadata.update(recipe, checked)),
   })
@@ -123,19 +134,19 @@ const sizeOf = (head: unknown): number => {
   return size
 }
 
-const readerOf = (mirror: Mirror, forkedFrom: ForkPoint | undefined): Reading => ({
-  id: mirror.id,
+const readerOf = (record: LoadedRecord, forkedFrom: ForkPoint | undefined): Reading => ({
+  id: record.id,
   forkedFrom,
-  view: mirror.history.view,
-  conversation: () => conversationOf(mirror),
+  view: record.history.view,
+  conversation: () => conversationOf(record),
   at: ((...heads: readonly Pick<Head, 'size'>[]) => {
-    if (heads.length === 0) return currentMoment(mirror)
+    if (heads.length === 0) return currentMoment(record)
     const size = sizeOf(heads[0])
-    return size > mirror.head.size ? undefined : momentAt(mirror, size)
+    return size > record.head.size ? undefined : momentAt(record, size)
   }) as SessionReader['at'],
-  notes: () => mirror.notes.view(),
-  head: () => mirror.head,
-  metadata: () => metadataOf(mirror),
+  notes: () => record.notes.view(),
+  head: () => record.head,
+  metadata: () => metadataOf(record),
 })
 
 const appendOptions = {

@@ -13,7 +13,7 @@ import { termsOf } from '../../entry/internal.ts'
 import { readonlySessionOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from '../record/metadata.ts'
 import { lookAtLease } from '../record/pending.ts'
-import { addTimes, emptyMirror } from '../record/mirror.ts'
+import { addTimes, emptyRecord } from '../record/loaded-record.ts'
 import { readReadable, readUnread } from '../record/read.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Appendable, PagedMessages, ReadonlySession, SealedSession, Session } from '../session.ts'
@@ -70,19 +70,19 @@ const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
  */
 export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
   checkStore('createSession', store)
-  const given = optionsOf('createSession', options, createOptionNames)
-  const first = firstMessages('createSession', given)
-  const redactor = redactorFor(given.redact)
+  const checked = optionsOf('createSession', options, createOptionNames)
+  const first = firstMessages('createSession', checked)
+  const redactor = redactorFor(checked.redact)
   return sessionTask(async () => {
-    const { id = randomId(), metadata = {}, erasable = false } = given
+    const { id = randomId(), metadata = {}, erasable = false } = checked
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, first, undefined, store)
+    const record = emptyRecord(store, id, redactor)
+    const step = messageRows(record, first, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
-    const plan = planAppend(mirror.range, mirror.head, stamped.right, store)
+    const plan = planAppend(record.range, record.head, stamped.right, store)
     if (isLeft(plan)) return plan
     const { rows, grown } = plan.right
     const encrypted = store.encryption !== undefined
@@ -98,14 +98,14 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
     const info = sessionInfo(log.right)
     if (isLeft(info)) return info
     step.right.apply(0)
-    addTimes(mirror, plan.right.rows)
+    addTimes(record, plan.right.rows)
     const { head } = log.right
     if (!encrypted && head.root !== grown.root) return left({ _tag: 'DamagedLog', id, position: 0, reason: otherRows })
     const range = head.root === grown.root ? right(grown.range) : await rangeAt(store, id, head.size)()
     if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encryption changed the planned rows
-    mirror.range = range.right
-    mirror.head = head
-    return right(sessionOf(store, mirror, log.right, info.right))
+    record.range = range.right
+    record.head = head
+    return right(sessionOf(store, record, log.right, info.right))
   }, 'createSession')
 }
 
@@ -139,12 +139,12 @@ export const openSession = (
   return sessionTask(async () => {
     const opened = await readUnread(withSignal(store, signal), id, redactor)
     if (isLeft(opened)) return opened
-    const { mirror, log, info } = opened.right
-    const looked = await lookAtLease(store, mirror)
+    const { record, log, info } = opened.right
+    const looked = await lookAtLease(store, record)
     if (isLeft(looked)) return looked
-    return mirror.sealed
-      ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
-      : right(sessionOf(store, mirror, log, info))
+    return record.sealed
+      ? left({ _tag: 'SessionSealed', id, len: record.history.len })
+      : right(sessionOf(store, record, log, info))
   }, 'openSession')
 }
 
@@ -169,9 +169,9 @@ export const readSession = (
   return sessionTask(async () => {
     const read = await readReadable(withSignal(store, signal), id)
     if (isLeft(read)) return read
-    const { mirror, log, info } = read.right
-    const looked = await lookAtLease(store, mirror)
-    return isLeft(looked) ? looked : right(readonlySessionOf(store, mirror, log, info))
+    const { record, log, info } = read.right
+    const looked = await lookAtLease(store, record)
+    return isLeft(looked) ? looked : right(readonlySessionOf(store, record, log, info))
   }, 'readSession')
 }
 

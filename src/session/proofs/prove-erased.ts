@@ -86,7 +86,7 @@ export const proveErased = (
     if (erasure === undefined || ledger === undefined || row.erased === undefined)
       return yield* fail({ _tag: 'BadProof', reason: `message ${row.index} of ${JSON.stringify(id)} is not erased` })
     const path = yield* need(inclusionPath(store, id, row.position, info.head.size))
-    const said = yield* proofOf(store, erasure.row, ledger.size)
+    const erasureProof = yield* proofOf(store, erasure.row, ledger.size)
     const proof: ErasedProof = {
       indelible: 'erased',
       version: 1,
@@ -96,7 +96,7 @@ export const proveErased = (
       head: info.head,
       path: path.map(bytesToHex),
       ledger,
-      said,
+      said: erasureProof,
     }
     return isLeft(checkErased(proof)) ? yield* fail(headMismatchFault(id, row)) : freezeResult(proof)
   }, 'proveErased')
@@ -148,11 +148,11 @@ export const checkErased = (
   const read = erasureFromProof(proof.said, book)
   if (isLeft(read)) return badProof(read.left)
   const { id, rows, reason, by } = read.right
-  if (!rows.some((one) => one.row === row && one.leaf === leaf && one.kind === 'entry'))
+  if (!rows.some((erased) => erased.row === row && erased.leaf === leaf && erased.kind === 'entry'))
     return badProof(`the ledger does not record that row ${row} was erased`)
   const { at } = proof.said
-  const said = Object.freeze({ id, at, ...present({ reason, by }) })
-  return right(Object.freeze({ session, row, leaf, head: own, ledger: book, said }))
+  const facts = Object.freeze({ id, at, ...present({ reason, by }) })
+  return right(Object.freeze({ session, row, leaf, head: own, ledger: book, said: facts }))
 }
 
 const isErasedProof = (value: unknown): value is ErasedProof =>

@@ -41,7 +41,7 @@ import { fail, need, type Steps, type Task } from '../../task/index.ts'
 import { headMismatch, badProof } from '../erasing/receipt.ts'
 import type { SessionInfo } from '../record/metadata.ts'
 import { describeSession } from '../opening/open.ts'
-import { blocksOf, decodeRows } from '../record/mirror.ts'
+import { blocksOf, decodeRows } from '../record/loaded-record.ts'
 
 /** The proof of one message, as JSON. */
 export interface EntryProof {
@@ -142,9 +142,7 @@ export const proveEntry = (
       at: row.at,
       ...saltOf(row),
       blocks: Object.fromEntries(
-        [...blocks]
-          .toSorted(([one], [other]) => (one < other ? -1 : 1))
-          .map(([block, bytes]) => [block, base64Of(bytes)]),
+        [...blocks].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([block, bytes]) => [block, base64Of(bytes)]),
       ),
       head,
       path: path.map(bytesToHex),

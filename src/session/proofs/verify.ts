@@ -27,7 +27,7 @@ import {
 import { sessionSteps, type VerifySessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from '../record/metadata.ts'
 import { foldMetadata, latestMetadata, type MetadataEntry } from '../record/metadata-notes.ts'
-import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/mirror.ts'
+import { blocksOf, decodeRows, missingBlocks, noteOf, readBlocks, type Damage } from '../record/loaded-record.ts'
 import { isHead } from '../record/is-head.ts'
 import { recordedBlocks } from '../erasing/receipt-blocks.ts'
 
@@ -85,17 +85,17 @@ export interface VerifiedSession extends SessionInfo {
  * await verifySession(store, session.id, { head: keptElsewhere })
  */
 export const verifySession = (
-  given: Store,
+  base: Store,
   id: string,
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, VerifiedSession> => {
-  checkStore('verifySession', given)
+  checkStore('verifySession', base)
   const { head, progress, signal } = optionsOf('verifySession', options, optionNames)
   if (head !== undefined && !isHead(head))
     throw new TypeError(
       `verifySession: head is ${describe(head)}; expected { size, root } as session.head() returns it: a number of rows, and 64 hexadecimal digits`,
     )
-  const store = withSignal(given, signal)
+  const store = withSignal(base, signal)
   return sessionSteps(async function* () {
     const erased = new Set<number>() // a set: a log recreated meanwhile is read again
     const missing = new Set<BlockId>()
@@ -130,7 +130,8 @@ async function* checkMetadata(
   if (latest === undefined || (info.encrypted && store.encryption === undefined)) return false
   if (jsonEqual(latest, info.metadata)) return false
   const own = entries.filter(({ row }) => row >= inherited)
-  if (own.some(({ value, before }) => [value, before].some((one) => one && jsonEqual(one, info.metadata)))) return true
+  if (own.some(({ value, before }) => [value, before].some((value) => value && jsonEqual(value, info.metadata))))
+    return true
   return yield* fail({
     _tag: 'DamagedLog',
     id: log.id,

@@ -5,14 +5,18 @@ import { user } from '../../message/index.ts'
 import { emptyRange, rootOf, hexOf, type CompactRange } from '../../proof/internal.ts'
 import type { LogFault, LogInfo, Store, StoredRow } from '../../store/index.ts'
 import { isInTree, rangeAt } from '../../store/internal.ts'
-import { addNote, addTimes, takeRows, type Mirror } from './mirror.ts'
+import { addNote, addTimes, takeRows, type LoadedRecord } from './loaded-record.ts'
 
-/** Read all rows into an empty mirror, and list the altered ones in its `damaged`. */
-export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+/** Read all rows into an empty record, and list the altered ones in its `damaged`. */
+export const readDamaged = async (
+  store: Store,
+  record: LoadedRecord,
+  log: LogInfo,
+): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
   const nodes: (Uint8Array | undefined)[] = []
   for (let position = 0; position < head.size; position++) {
-    const found = await rowAt(store, mirror, position)
+    const found = await rowAt(store, record, position)
     if (isLeft(found)) return found
     const node = await store.nodes(id, [position])()
     const failure = failureOf(node)
@@ -20,18 +24,18 @@ export const readDamaged = async (store: Store, mirror: Mirror, log: LogInfo): P
     nodes.push(isLeft(node) ? undefined : node.right[0])
     const { row, damage } = found.right
     const reason = damage ?? (isInTree(row, position, (at) => nodes[at], store.hash) ? undefined : alteredRow)
-    const taken = reason === undefined ? await takeRows(store, mirror, position, [row]) : undefined
+    const taken = reason === undefined ? await takeRows(store, record, position, [row]) : undefined
     const untaken = taken && failureOf(taken)
     if (untaken !== undefined && untaken.left._tag !== 'NoKey') return untaken
-    if (taken === undefined || isLeft(taken)) markDamaged(mirror, position, row, reason ?? reasonIn(taken?.left))
+    if (taken === undefined || isLeft(taken)) markDamaged(record, position, row, reason ?? reasonIn(taken?.left))
   }
   const range = await rangeAt(store, id, head.size)()
   const failure = failureOf(range)
   if (failure !== undefined) return failure
-  mirror.range = isLeft(range) ? emptyRange : range.right
-  mirror.head = head
-  if (mirror.damaged.length === 0 && rootIn(mirror.range, store) !== head.root)
-    mirror.damaged.push(Object.freeze({ row: head.size, reason: 'the head does not match the rows' }))
+  record.range = isLeft(range) ? emptyRange : range.right
+  record.head = head
+  if (record.damaged.length === 0 && rootIn(record.range, store) !== head.root)
+    record.damaged.push(Object.freeze({ row: head.size, reason: 'the head does not match the rows' }))
   return right(log)
 }
 
@@ -50,7 +54,7 @@ const reasonIn = (fault: LogFault | undefined): string =>
 /** The stored row, or an empty one with the damage if it can't be read. */
 const rowAt = async (
   store: Store,
-  { id, times }: Mirror,
+  { id, times }: LoadedRecord,
   position: number,
 ): Promise<Either<LogFault, { readonly row: StoredRow; readonly damage?: string }>> => {
   const range = { from: position, to: position + 1 }
@@ -66,11 +70,11 @@ const rowAt = async (
   return right({ row: stored ?? nothing, damage })
 }
 
-const markDamaged = (mirror: Mirror, row: number, { kind, at }: StoredRow, reason: string): void => {
-  const position = mirror.history.len
-  mirror.damaged.push(Object.freeze(kind === 'note' ? { row, reason } : { row, position, reason }))
+const markDamaged = (record: LoadedRecord, row: number, { kind, at }: StoredRow, reason: string): void => {
+  const position = record.history.len
+  record.damaged.push(Object.freeze(kind === 'note' ? { row, reason } : { row, position, reason }))
   if (kind === 'note')
-    addNote(mirror, row, Object.freeze({ type: 'application', namespace: 'indelible.damaged', content: { reason } }))
-  else mirror.history.append(user(`[message ${position} is damaged: ${reason}. Its text is not shown.]`), 'evidence')
-  addTimes(mirror, [{ at, salt: undefined, erased: undefined }])
+    addNote(record, row, Object.freeze({ type: 'application', namespace: 'indelible.damaged', content: { reason } }))
+  else record.history.append(user(`[message ${position} is damaged: ${reason}. Its text is not shown.]`), 'evidence')
+  addTimes(record, [{ at, salt: undefined, erased: undefined }])
 }

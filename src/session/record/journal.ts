@@ -74,7 +74,7 @@ interface Draft {
   waited: boolean
 }
 
-/** The parts of a mirror that the fold reads. */
+/** The parts of a record in memory that the fold reads. */
 interface Log {
   journal: JournalFold | undefined
   readonly history: History<Message>
@@ -89,14 +89,14 @@ export const openStepsIn = (log: Log): readonly OpenStep[] => {
   if (notes.len === 0) return Object.freeze([])
   // No message before the first note names a step.
   const journal = (log.journal ??= { notes: 0, messages: noteRows[0] ?? 0, open: new Map() })
-  const [noted, said] = [notes.view(), history.view()]
+  const [noted, messages] = [notes.view(), history.view()]
   for (; journal.notes < noted.length; journal.notes++) {
     const index = journal.notes
     takeNote(journal.open, noted.at(index) as Note, (noteRows[index] as number) - index)
   }
-  if (journal.open.size === 0) journal.messages = said.length // without open steps, no message needs to be read
-  for (; journal.messages < said.length; journal.messages++) {
-    const step = stepIdOf(said.at(journal.messages) as Message)
+  if (journal.open.size === 0) journal.messages = messages.length // without open steps, no message needs to be read
+  for (; journal.messages < messages.length; journal.messages++) {
+    const step = stepIdOf(messages.at(journal.messages) as Message)
     if (step !== undefined) journal.open.delete(step)
   }
   return Object.freeze([...journal.open.values()].map(openStep))
@@ -113,11 +113,20 @@ const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
 }
 
 const addToDraft = (draft: Draft, note: JournalNote): void => {
-  const { said = [], answer, started = [], results = [], waiting, external = [], lease, together } = ownFields(note)
+  const {
+    said: blocks = [],
+    answer,
+    started = [],
+    results = [],
+    waiting,
+    external = [],
+    lease,
+    together,
+  } = ownFields(note)
   draft.lease = lease ?? draft.lease
   draft.together ||= together === true
-  for (const one of said) {
-    const { index, text: piece = '', part, after = 0 } = ownFields(one)
+  for (const block of blocks) {
+    const { index, text: piece = '', part, after = 0 } = ownFields(block)
     const before = draft.blocks.get(index)?.text ?? ''
     const whole =
       part === undefined || after === 0
@@ -172,10 +181,10 @@ export const stepsIn = (
   for (const { note, len } of notes) {
     takeNote(open, note, len)
     if (note.type !== 'journal') continue
-    const one = all.get(note.step) ?? { draft: newDraft(note.step), from: len, to: len }
-    all.set(note.step, one)
-    one.to = len
-    addToDraft(one.draft, note)
+    const entry = all.get(note.step) ?? { draft: newDraft(note.step), from: len, to: len }
+    all.set(note.step, entry)
+    entry.to = len
+    addToDraft(entry.draft, note)
   }
   const named = new Set(messages.flatMap((message) => stepIdOf(message) ?? []))
   const ended = [...all.values()]
@@ -189,14 +198,14 @@ export const stepsIn = (
 }
 
 /** Whether an answer contains a text or a call of a step. An erased answer counts, because it might. */
-const isOf = ({ role, content = [] }: Partial<Message>, { answer, said }: OpenStep): boolean =>
+const isOf = ({ role, content = [] }: Partial<Message>, { answer, said: result }: OpenStep): boolean =>
   role === 'assistant' &&
   (content.some(({ type }) => type === 'erased') ||
-    (answer?.content ?? said).some((one) => {
-      const text = typeof one === 'string' ? one : one.type === 'text' ? one.text : ''
+    (answer?.content ?? result).some((item) => {
+      const text = typeof item === 'string' ? item : item.type === 'text' ? item.text : ''
       return content.some((part) =>
-        typeof one !== 'string' && one.type === 'tool_call'
-          ? part.type === 'tool_call' && part.id === one.id
+        typeof item !== 'string' && item.type === 'tool_call'
+          ? part.type === 'tool_call' && part.id === item.id
           : text !== '' && part.type === 'text' && part.text.includes(text),
       )
     }))
@@ -216,7 +225,7 @@ const newDraft = (step: string): Draft => ({
 
 const openStep = (draft: Draft): OpenStep => {
   const { step, lease, answer, together, blocks, started, results, waiting, external, waited } = draft
-  const said = [...blocks]
+  const content = [...blocks]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, block]): readonly (Part | string)[] =>
       block.part === undefined ? [block.text] : partsOf([block.part]),
@@ -224,8 +233,8 @@ const openStep = (draft: Draft): OpenStep => {
   return Object.freeze({
     step,
     lease,
-    answer: answer === undefined ? undefined : answerOf({ content: said, ...answer }),
-    said: Object.freeze(said),
+    answer: answer === undefined ? undefined : answerOf({ content: content, ...answer }),
+    said: Object.freeze(content),
     together,
     started: new Set(started),
     results: new Map(results),
@@ -290,9 +299,9 @@ export const messagesOf = (
 }
 
 /** Marks the answer as cut; undefined if only the mark would remain. Without results, its call ids can still change. */
-const markedCutAnswer = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
-  if (cutAnswer(said, false) === undefined) return undefined
-  const own = said.map((part) =>
+const markedCutAnswer = (content: OpenStep['said'], callIds: Set<string>): Message | undefined => {
+  if (cutAnswer(content, false) === undefined) return undefined
+  const own = content.map((part) =>
     typeof part !== 'string' && part.type === 'tool_call' ? withOwnCallId(part, callIds) : part,
   )
   return cutAnswer(own, true)
@@ -315,9 +324,9 @@ const quoted = /^.{0,200}/su
  * may show neither the messages between them nor that one in full. `remindedPosition` finds it when that message is erased.
  */
 export const unansweredReminder = (message: Message | undefined, at: number): Message => {
-  const said = message === undefined ? '' : textOf(message)
-  const [quote = ''] = quoted.exec(said) ?? []
-  const which = said === '' ? '' : said === quote ? ` "${quote}",` : ` that begins "${quote}",`
+  const text = message === undefined ? '' : textOf(message)
+  const [quote = ''] = quoted.exec(text) ?? []
+  const which = text === '' ? '' : text === quote ? ` "${quote}",` : ` that begins "${quote}",`
   return {
     ...developer(`[The user's message${which} at position ${at}, has no answer yet. Answer it now.]`),
     meta: { indelible: { interrupted: true, asks: at } },

@@ -70,10 +70,10 @@ export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boo
   isPartial({ meta }) && meta[partialKey] === by
 
 /** Redacts metadata. Invalid metadata is returned unchanged, so that its check rejects it. */
-export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject): JsonObject => {
-  if (redactor === undefined) return given
-  const checked = checkMeta(given)
-  return isLeft(checked) ? given : redactor.json(checked.right)
+export const redactedMeta = (redactor: Redactor | undefined, meta: JsonObject): JsonObject => {
+  if (redactor === undefined) return meta
+  const checked = checkMeta(meta)
+  return isLeft(checked) ? meta : redactor.json(checked.right)
 }
 
 /**
@@ -81,12 +81,12 @@ export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject):
  * string or a date gives an object.
  */
 export const storedMeta = (
-  given: unknown,
+  value: unknown,
   forkedFrom?: ForkPoint,
   erasable = false,
   inherited = 0,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
-  const checked = checkMeta(given)
+  const checked = checkMeta(value)
   if (isLeft(checked)) return checked
   const metadata = checked.right
   const key = Object.keys(metadata).find((key) => key.startsWith(ownPrefix))

@@ -78,15 +78,15 @@ export function* subjectOf(
   for (const text of yield* ownTextsBeside(messages, positions)) inner.add(text)
   const discardedCalls = new Set<string>()
   for (const { step: over, answers } of ended) {
-    const { step, answer, said, started, results } = over
+    const { step, answer, said: text, started, results } = over
     steps.add(step)
     if (answers.length > 0) continue // its texts are in a message
-    const content = answer?.content ?? said
+    const content = answer?.content ?? text
     addTexts([...content, ...results.values()])
     for (const part of content) if (typeof part !== 'string' && part.type === 'tool_call') discardedCalls.add(part.id)
     for (const id of [...started, ...results.keys()]) discardedCalls.add(id)
   }
-  for (const said of inputs.values()) addTexts(said)
+  for (const content of inputs.values()) addTexts(content)
   return {
     positions: new Set(positions),
     callIds,
@@ -132,7 +132,7 @@ export const ownTextsOfNotes = (notes: readonly Note[]): readonly string[] => {
   for (const note of notes) {
     const { text, reason, content } = ownFields(note as { text?: string; reason?: string; content?: unknown })
     const own = new Set(textsOf([text, reason, content], true, true))
-    if (noted.has(note.type)) for (const one of own) found.set(one, (found.get(one) ?? 0) + 1)
+    if (noted.has(note.type)) for (const entry of own) found.set(entry, (found.get(entry) ?? 0) + 1)
   }
   return [...found].flatMap(([text, count]) => (count === 1 && text.length >= longEnough ? [text] : []))
 }
@@ -191,7 +191,7 @@ export const namesIn = (value: unknown): readonly string[] =>
  */
 export const spellings = (text: string): readonly string[] => {
   const once = escapeText(text)
-  const ascii = once.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const ascii = once.replace(/[\u0080-\uffff]/g, (code) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`)
   const base64 = [0, 1, 2].map((before) => base64In(utf8Of(text), before))
   return [...new Set([text, once, escapeText(once), escapeText(escapeText(once)), ascii, escapeText(ascii), ...base64])]
 }
@@ -321,7 +321,7 @@ interface Quotes {
 }
 
 function* quotesOf({ positions, texts }: Subject): Generator<number, Quotes> {
-  const sorted = [...positions].toSorted((one, other) => one - other)
+  const sorted = [...positions].toSorted((a, b) => a - b)
   const whole = new Set(texts)
   const isLongIn = yield* makeFinder(texts.filter((text) => text.length >= longEnough))
   let parts: ReadonlySet<number> | undefined
@@ -330,13 +330,14 @@ function* quotesOf({ positions, texts }: Subject): Generator<number, Quotes> {
       const before = countWhile(sorted.length, (index) => (sorted[index] as number) < from)
       return (sorted[before] ?? Infinity) < to
     },
-    inNote: (note) => textsOf(note).some((one) => whole.has(one) || isLongIn(one)),
-    longInNote: (note) => textsOf(note).some((one) => (one.length >= longEnough && whole.has(one)) || isLongIn(one)),
+    inNote: (note) => textsOf(note).some((text) => whole.has(text) || isLongIn(text)),
+    longInNote: (note) =>
+      textsOf(note).some((text) => (text.length >= longEnough && whole.has(text)) || isLongIn(text)),
     hasPartOf: (note) => {
-      const own = textsOf(note).filter((one) => one.length >= longEnough)
+      const own = textsOf(note).filter((text) => text.length >= longEnough)
       if (own.length === 0) return false
       const known = (parts ??= hashesOf(texts))
-      return own.some((one) => isMadeOf(known, one))
+      return own.some((text) => isMadeOf(known, text))
     },
   }
 }

@@ -13,7 +13,7 @@ import {
   whyUnanswered,
   type OpenStep,
 } from './journal.ts'
-import { conversationOf, type Mirror } from './mirror.ts'
+import { conversationOf, type LoadedRecord } from './loaded-record.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import type { SessionReader, StartedCall } from '../session.ts'
 import { partsOf } from './store-of.ts'
@@ -62,20 +62,20 @@ interface PendingOptions {
 export const pending = (session: SessionReader, options: PendingOptions = {}): Pending => {
   const made = partsOf(session)
   if (made === undefined) throw new TypeError(`pending takes a session, found ${describe(session)}`)
-  const { mirror } = made
+  const { record } = made
   const { reason } = optionsOf('pending', options, optionNames)
   return Object.freeze<Pending>({
     get calls() {
-      return openCallsIn(mirror)
+      return openCallsIn(record)
     },
     get steps() {
-      return openStepsIn(mirror)
+      return openStepsIn(record)
     },
     get started() {
-      return startedCallsIn(mirror)
+      return startedCallsIn(record)
     },
     get messages() {
-      return settlingMessages(mirror, reason)
+      return settlingMessages(record, reason)
     },
   })
 }
@@ -83,14 +83,14 @@ export const pending = (session: SessionReader, options: PendingOptions = {}): P
 /** The pending steps of a session; none of an object that only has some of a session's methods. */
 export const openStepsOf = (session: object): readonly OpenStep[] => {
   const made = partsOf(session)
-  return made === undefined ? [] : openStepsIn(made.mirror)
+  return made === undefined ? [] : openStepsIn(made.record)
 }
 
 const optionNames = { reason: true } as const
 
 /** The open calls of the last assistant message, if only tool results follow it. */
-const openCallsIn = (mirror: Mirror): readonly OpenCall[] => {
-  const conversation = conversationOf(mirror)
+const openCallsIn = (record: LoadedRecord): readonly OpenCall[] => {
+  const conversation = conversationOf(record)
   const turn = conversation.slice(lastTurnOf(conversation))
   return Object.freeze(
     openCalls(turn).map((call) => Object.freeze({ ...call, position: turn.positionAt(call.position) as number })),
@@ -105,17 +105,17 @@ const lastTurnOf = (view: View<Message>): number => {
 }
 
 /** The open steps whose runs have ended: they never held a lease, or no longer hold it. */
-const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
-  openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
+const endedStepsIn = (record: LoadedRecord): readonly OpenStep[] =>
+  openStepsIn(record).filter(({ lease = 0 }) => lease <= record.endedLeases)
 
-const settlingMessages = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
+const settlingMessages = (record: LoadedRecord, reason: string | undefined): readonly Message[] => {
   const started = new Set<string>()
-  for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
+  for (const note of record.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
   const resultText = (call: OpenCall): string => reason ?? (started.has(call.id) ? interruptedTool : interruptedCall)
-  const ended = endedStepsIn(mirror)
-  const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
+  const ended = endedStepsIn(record)
+  const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(record.history.view())
   const messages = [
-    ...openCallsIn(mirror).flatMap((call) => interruptedResults([call], resultText(call))),
+    ...openCallsIn(record).flatMap((call) => interruptedResults([call], resultText(call))),
     ...ended.flatMap((step) =>
       nameStep(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
@@ -125,10 +125,10 @@ const settlingMessages = (mirror: Mirror, reason: string | undefined): readonly 
 }
 
 /** The started calls without a known result, of all unrecorded steps. */
-const startedCallsIn = (mirror: Mirror): readonly StartedCall[] => {
+const startedCallsIn = (record: LoadedRecord): readonly StartedCall[] => {
   const calls: StartedCall[] = []
-  for (const { answer, said, started, results } of openStepsIn(mirror)) {
-    const message = answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') }
+  for (const { answer, said: content, started, results } of openStepsIn(record)) {
+    const message = answer ?? { role: 'assistant', content: content.filter((part) => typeof part !== 'string') }
     for (const { id, name, arguments: text } of callsOf(message))
       if (started.has(id) && !results.has(id)) calls.push(Object.freeze({ callId: id, name, arguments: text }))
   }
@@ -140,11 +140,11 @@ const startedCallsIn = (mirror: Mirror): readonly StartedCall[] => {
  *
  * Cost    one request to the store, or none
  */
-export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<LogFault, void>> => {
-  const latest = Math.max(0, ...openStepsIn(mirror).map(({ lease = 0 }) => lease))
-  if (latest <= mirror.endedLeases) return right(undefined)
-  const live = await store.leaseOf(mirror.id)()
+export const lookAtLease = async (store: Store, record: LoadedRecord): Promise<Either<LogFault, void>> => {
+  const latest = Math.max(0, ...openStepsIn(record).map(({ lease = 0 }) => lease))
+  if (latest <= record.endedLeases) return right(undefined)
+  const live = await store.leaseOf(record.id)()
   if (isLeft(live)) return live
-  mirror.endedLeases = Math.max(mirror.endedLeases, live.right === undefined ? latest : live.right.number - 1)
+  record.endedLeases = Math.max(record.endedLeases, live.right === undefined ? latest : live.right.number - 1)
   return right(undefined)
 }

@@ -7,7 +7,7 @@ import { NamedBlocks, takeMessage } from '../../entry/internal.ts'
 import type { LogFault, Store } from '../../store/index.ts'
 import { sessionSteps } from '../fault.ts'
 import { fail, need, type Task } from '../../task/index.ts'
-import { blocksOf, decodeRows } from './mirror.ts'
+import { blocksOf, decodeRows } from './loaded-record.ts'
 
 /** A range of messages. */
 export interface MessageRange {

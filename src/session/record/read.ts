@@ -9,7 +9,7 @@ import type { Redactor } from '../../redact/index.ts'
 import type { ReadSessionFault } from '../fault.ts'
 import { inheritedRows, sessionInfo, type SessionInfo } from './metadata.ts'
 import { readDamaged } from './damaged.ts'
-import { emptyMirror, readUpTo, unreadRows, type Mirror } from './mirror.ts'
+import { emptyRecord, readUpTo, unreadRows, type LoadedRecord } from './loaded-record.ts'
 
 /** The log with this id; undefined if there is none. */
 export async function* findLog(store: Store, id: string): Steps<LogFault, LogInfo | undefined> {
@@ -19,27 +19,27 @@ export async function* findLog(store: Store, id: string): Steps<LogFault, LogInf
 
 /** A session read from the store. */
 export interface ReadRecord {
-  readonly mirror: Mirror
+  readonly record: LoadedRecord
   readonly log: LogInfo
   readonly info: SessionInfo
 }
 
-/** Like `readMirror`, but also reads a damaged session: the mirror lists the damaged rows. */
+/** Like `loadRecord`, but also reads a damaged session: the record in memory lists the damaged rows. */
 export const readReadable = async (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> => {
-  const opened = await readMirror(store, id)
+  const opened = await loadRecord(store, id)
   if (!isLeft(opened) || opened.left._tag !== 'DamagedLog') return opened
   const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
   if (isLeft(info)) return info
-  const mirror = emptyMirror(store, id)
-  const read = await readDamaged(store, mirror, log.right)
-  return isLeft(read) ? read : right(describedBy({ mirror, log: log.right, info: info.right }))
+  const record = emptyRecord(store, id)
+  const read = await readDamaged(store, record, log.right)
+  return isLeft(read) ? read : right(describedBy({ record, log: log.right, info: info.right }))
 }
 
 /** Reads a session and parses all its messages. */
-export const readMirror = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
-  mirrorOf(store, emptyMirror(store, id))
+export const loadRecord = (store: Store, id: string): Promise<Either<ReadSessionFault, ReadRecord>> =>
+  recordOf(store, emptyRecord(store, id))
 
 /** Reads a session, but parses most of its messages only when they are first read. */
 export const readUnread = (
@@ -47,16 +47,16 @@ export const readUnread = (
   id: string,
   redactor: Redactor | undefined,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
-  const mirror = emptyMirror(store, id, redactor)
-  return mirrorOf(store, mirror, unreadRows(mirror))
+  const record = emptyRecord(store, id, redactor)
+  return recordOf(store, record, unreadRows(record))
 }
 
-const mirrorOf = async (
+const recordOf = async (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   unread?: UnreadRows,
 ): Promise<Either<ReadSessionFault, ReadRecord>> => {
-  const { id } = mirror
+  const { id } = record
   const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
@@ -66,16 +66,16 @@ const mirrorOf = async (
   const hidden = encryptionOf(log.right)?.keys.at(-1)
   const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
   if (key && isLeft(key)) return key
-  const read = await readUpTo(store, mirror, log.right, unread)
+  const read = await readUpTo(store, record, log.right, unread)
   return isLeft(read)
     ? left(sharedFault(read.left, info.right, log.right))
-    : right(describedBy({ mirror, log: log.right, info: info.right }))
+    : right(describedBy({ record, log: log.right, info: info.right }))
 }
 
 /** Adds the store's description of the metadata to a local copy. */
 const describedBy = (read: ReadRecord): ReadRecord => {
-  read.mirror.described = read.info.metadata
-  read.mirror.inherited = inheritedRows(read.log)
+  read.record.described = read.info.metadata
+  read.record.inherited = inheritedRows(read.log)
   return read
 }
 

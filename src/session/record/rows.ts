@@ -14,7 +14,7 @@ import type { Row, Store, StoreFaultOf } from '../../store/index.ts'
 import type { TimedRow } from '../../store/internal.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import { journalFault } from './journal.ts'
-import { addNote, conversationOf, type Mirror } from './mirror.ts'
+import { addNote, conversationOf, type LoadedRecord } from './loaded-record.ts'
 import type { Appendable, AppendOptions, MessagesInput, NewNote, PagedMessages } from '../session.ts'
 import type { RecordedEntry, StepRows } from './step.ts'
 
@@ -36,12 +36,12 @@ export const listMessages = (input: MessagesInput): Listed => {
 
 /** Copies and checks messages, and returns their rows. Later changes to the caller's objects have no effect. */
 export const messageRows = (
-  mirror: Pick<Mirror, 'history' | 'redactor'>,
+  record: Pick<LoadedRecord, 'history' | 'redactor'>,
   input: MessagesInput,
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
-  const { redactor } = mirror
+  const { redactor } = record
   const { messages, pages } = listMessages(input)
   const count = Math.max(pages.length, isArray(page) ? page.length : 0)
   if (count > messages.length)
@@ -63,7 +63,7 @@ export const messageRows = (
     blocks.push(...encoded.right.blocks)
   }
   const apply = (): void => {
-    for (const { message, page } of entries) mirror.history.append(message, page)
+    for (const { message, page } of entries) record.history.append(message, page)
   }
   return right({ rows, blocks, entries, apply })
 }
@@ -78,35 +78,35 @@ export const erasedPartFault = ({ content }: Message): MessageFault => ({
 
 /** The rows of messages from position `base`, followed by notes. */
 export const withNotes = (
-  mirror: Mirror,
+  record: LoadedRecord,
   messages: StepRows,
-  given: readonly NoteInput[],
+  inputs: readonly NoteInput[],
   base: number,
 ): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const count = messages.rows.length
   const notes: Note[] = []
-  for (const one of given) {
-    const isSummary = one.note.type === 'summary' // of messages that are stored already
-    const note = writableNote(one, mirror, isSummary ? undefined : base + count)
+  for (const input of inputs) {
+    const isSummary = input.note.type === 'summary' // of messages that are stored already
+    const note = writableNote(input, record, isSummary ? undefined : base + count)
     if (isLeft(note)) return note
     notes.push(note.right)
   }
   return right({
-    rows: [...messages.rows, ...notes.map((note, index) => noteRow(note, given[index]?.blocks))],
-    blocks: [...messages.blocks, ...storedWith(mirror, given)],
+    rows: [...messages.rows, ...notes.map((note, index) => noteRow(note, inputs[index]?.blocks))],
+    blocks: [...messages.blocks, ...storedWith(record, inputs)],
     entries: messages.entries,
     apply: (position) => {
       messages.apply(position)
-      for (const [index, note] of notes.entries()) addNote(mirror, position + count + index, note)
+      for (const [index, note] of notes.entries()) addNote(record, position + count + index, note)
     },
   })
 }
 
-export const rowsOfNote = (mirror: Mirror, note: Note, blocks: readonly NoteBlock[] = []): StepRows => ({
+export const rowsOfNote = (record: LoadedRecord, note: Note, blocks: readonly NoteBlock[] = []): StepRows => ({
   rows: [noteRow(note, blocks)],
-  blocks: storedWith(mirror, [{ blocks }]),
+  blocks: storedWith(record, [{ blocks }]),
   entries: [],
-  apply: (position) => addNote(mirror, position, note),
+  apply: (position) => addNote(record, position, note),
 })
 
 const noteRow = (note: Note, blocks: readonly NoteBlock[] = []): Row => ({
@@ -117,7 +117,7 @@ const noteRow = (note: Note, blocks: readonly NoteBlock[] = []): Row => ({
 
 /** The blocks to store with the rows of notes. Those of an encrypted session are stored before, on their own. */
 const storedWith = (
-  { encrypted }: Pick<Mirror, 'encrypted'>,
+  { encrypted }: Pick<LoadedRecord, 'encrypted'>,
   notes: readonly Pick<NoteInput, 'blocks'>[],
 ): readonly Uint8Array[] => (encrypted ? [] : notes.flatMap(({ blocks }) => blocks.map(({ bytes }) => bytes)))
 
@@ -145,24 +145,24 @@ const noDigest = '0'.repeat(64)
  * @param stored blocks to store with the note, if it names them
  */
 export const checkNoteInput = (
-  given: NewNote,
-  { redactor }: Pick<Mirror, 'redactor'>,
+  note: NewNote,
+  { redactor }: Pick<LoadedRecord, 'redactor'>,
   { hash }: Pick<Store, 'hash'>,
   stored: readonly NoteBlock[] = [],
 ): Either<SessionFaultOf<'InvalidNote'>, NoteInput> => {
-  const needsDigest = isObject(given) && given.type === 'summary' && ownField(given, 'sourceDigest') === undefined
-  const text = instructionsOf(given)
+  const needsDigest = isObject(note) && note.type === 'summary' && ownField(note, 'sourceDigest') === undefined
+  const text = instructionsOf(note)
   const bytes = text === undefined ? undefined : utf8Of(redactor === undefined ? text : redactor.text(text))
   const block = bytes && { id: blockIdOf(bytes, hash), bytes }
   const isChanged = needsDigest || block !== undefined
   const whole = decodeNote(
     isChanged
       ? {
-          ...given,
+          ...note,
           ...(needsDigest && { sourceDigest: noDigest }),
           ...(block !== undefined && { instructions: block.id }),
         }
-      : given,
+      : note,
   )
   // Journal content is recorded again as a message, and its redactions are counted then.
   const decoded =
@@ -184,9 +184,8 @@ export const checkNoteInput = (
 }
 
 /** The text of a receipt's instructions, to be stored as a block. */
-const instructionsOf = (given: NewNote): string | undefined => {
-  const instructions: unknown =
-    isObject(given) && given.type === 'receipt' ? ownField(given, 'instructions') : undefined
+const instructionsOf = (note: NewNote): string | undefined => {
+  const instructions: unknown = isObject(note) && note.type === 'receipt' ? ownField(note, 'instructions') : undefined
   const text: unknown = isObject(instructions)
     ? ownField(instructions as { readonly text?: unknown }, 'text')
     : undefined
@@ -208,17 +207,17 @@ export type WritableNote = Either<SessionFaultOf<'InvalidNote'>, Note>
 /** The note to write, if a record of `len` messages can have it. */
 export const writableNote = (
   { note, needsDigest }: Pick<NoteInput, 'note' | 'needsDigest'>,
-  mirror: Mirror,
-  len: number = mirror.history.len,
+  record: LoadedRecord,
+  len: number = record.history.len,
 ): WritableNote => {
   const reason = reachFault(note, len)
   if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
-  return note.type === 'summary' ? writableSummary(note, needsDigest, mirror) : right(note)
+  return note.type === 'summary' ? writableSummary(note, needsDigest, record) : right(note)
 }
 
-const writableSummary = (summary: SummaryNote, needsDigest: boolean, mirror: Mirror): WritableNote => {
+const writableSummary = (summary: SummaryNote, needsDigest: boolean, record: LoadedRecord): WritableNote => {
   const { from, to, sourceDigest } = summary
-  const conversation = conversationOf(mirror)
+  const conversation = conversationOf(record)
   const messages = conversation.slice(conversation.before(from), conversation.before(to))
   if (messages.length === 0)
     return left({ _tag: 'InvalidNote', reason: `the messages from ${from} to ${to} were all retracted` })
@@ -247,7 +246,7 @@ export const retractFrom =
  * range has no message of the conversation.
  */
 export const retractionRows = (
-  mirror: Mirror,
+  record: LoadedRecord,
   conversation: View<Message>,
   retract: Retract,
   instead?: StepRows,
@@ -266,7 +265,7 @@ export const retractionRows = (
     blocks: instead?.blocks ?? [],
     entries: instead?.entries ?? [],
     apply: (position) => {
-      if (note !== undefined) addNote(mirror, position, Object.freeze(note))
+      if (note !== undefined) addNote(record, position, Object.freeze(note))
       instead?.apply(note === undefined ? position : position + 1)
     },
   })

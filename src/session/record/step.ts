@@ -27,7 +27,7 @@ export type WriteAnswer<T> = Either<WriteFault, T>
 export interface StepRows {
   readonly rows: readonly Row[]
   readonly blocks: readonly Uint8Array[]
-  /** Adds the rows to the mirror; the first goes to this log position. */
+  /** Adds the rows to the record in memory; the first goes to this log position. */
   readonly apply: (position: number) => void
   /** The messages among the rows, with their page kinds. */
   readonly entries: readonly RecordedEntry[]

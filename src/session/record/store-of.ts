@@ -6,13 +6,13 @@ import type { Redactor } from '../../redact/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { SessionFaultOf } from '../fault.ts'
 import type { AppendOptions, MessagesAndNotes, SessionLease, SessionReader } from '../session.ts'
-import type { Mirror } from './mirror.ts'
+import type { LoadedRecord } from './loaded-record.ts'
 import type { NoteBlock } from './rows.ts'
 import type { AppendedMessages, WriteAnswer } from './step.ts'
 
 export interface SessionParts {
   readonly store: Store
-  readonly mirror: Mirror
+  readonly record: LoadedRecord
   /** Undefined if the handle can't append. */
   readonly open?: OpenParts
 }
@@ -56,7 +56,7 @@ class Handle {
 
   /** Also of an object made with `Object.create(session)`. */
   get len(): number {
-    return Handle.#handleIn(this).#parts.mirror.history.len
+    return Handle.#handleIn(this).#parts.record.history.len
   }
 
   static #handleIn(value: object): Handle {
@@ -85,9 +85,9 @@ export const partsOf = (session: unknown): SessionParts | undefined => Handle.pa
 
 /** Throws TypeError if the value is not a store, which the compiler would have rejected. */
 export const checkStore = (call: string, store: Store): void => {
-  const given: unknown = store
-  if (typeof given !== 'object' || given === null || !('append' in given))
-    throw new TypeError(`${call} takes a store, such as memoryStore(), found ${describe(given)}`)
+  const value: unknown = store
+  if (typeof value !== 'object' || value === null || !('append' in value))
+    throw new TypeError(`${call} takes a store, such as memoryStore(), found ${describe(value)}`)
 }
 
 /** Throws TypeError if the value is not a handle. */
@@ -98,7 +98,7 @@ export const storeOfSession = (session: SessionReader): Store => {
 }
 
 /** The redactor that a session was opened with, if any. */
-export const redactorOf = (session: object): Redactor | undefined => partsOf(session)?.mirror.redactor
+export const redactorOf = (session: object): Redactor | undefined => partsOf(session)?.record.redactor
 
 /** The last lease that a handle took and has not released. It may be lost by now: see its `held`. */
 export const leaseOfSession = (session: object): SessionLease | undefined => partsOf(session)?.open?.leases.lease

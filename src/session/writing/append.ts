@@ -6,7 +6,7 @@ import type { Message } from '../../message/index.ts'
 import type { Store, StoreFault, StoreFaultOf } from '../../store/index.ts'
 import { copyArgument } from '../../store/internal.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { conversationOf, momentAt, type Mirror } from '../record/mirror.ts'
+import { conversationOf, momentAt, type LoadedRecord } from '../record/loaded-record.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
   writableNote,
@@ -60,13 +60,13 @@ export const appendWithBlocks = (
 
 export class Appending {
   readonly #store: Store
-  readonly #mirror: Mirror
+  readonly #record: LoadedRecord
   readonly #writer: Writer
   #pace: Pace | undefined
 
-  constructor(store: Store, mirror: Mirror, writer: Writer) {
+  constructor(store: Store, record: LoadedRecord, writer: Writer) {
     this.#store = store
-    this.#mirror = mirror
+    this.#record = record
     this.#writer = writer
   }
 
@@ -76,18 +76,18 @@ export class Appending {
     options: AppendOptions,
     stored: readonly NoteBlock[] = [],
   ): Promise<WriteAnswer<AppendedMessages>> {
-    const given = notesOf(input)
+    const init = notesOf(input)
     const { expectedHead, expectedLen, expectedConversation: conversation, page } = options
-    const rows = messageRows(this.#mirror, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
+    const rows = messageRows(this.#record, hasOnlyNotes(input) ? [] : (input as MessagesInput), page, this.#store)
     if (isLeft(rows)) return rows
     const notes: NoteInput[] = []
-    for (const note of given) {
-      const checked = checkNoteInput(note, this.#mirror, this.#store, stored)
+    for (const note of init) {
+      const checked = checkNoteInput(note, this.#record, this.#store, stored)
       if (isLeft(checked)) return checked
       notes.push(checked.right)
     }
     const allRows = (len: number): ReturnType<Step['rows']> =>
-      notes.length === 0 ? rows : withNotes(this.#mirror, rows.right, notes, len)
+      notes.length === 0 ? rows : withNotes(this.#record, rows.right, notes, len)
     const counts = { messages: rows.right.rows.length, notes: notes.length }
     if (expectedHead !== undefined)
       return this.#append(
@@ -95,7 +95,7 @@ export class Appending {
           { type: 'head', head: { ...expectedHead } },
           options,
           counts,
-          () => allRows(this.#mirror.history.len),
+          () => allRows(this.#record.history.len),
           rows,
         ),
         notes,
@@ -110,7 +110,7 @@ export class Appending {
 
   /** Appends a step. The rows of an encrypted session can't have the blocks of notes, which are stored before them. */
   async #append(step: Step, notes: readonly NoteInput[]): Promise<WriteAnswer<AppendedMessages>> {
-    const blocks = this.#mirror.encrypted ? notes.flatMap((note) => note.blocks.map(({ bytes }) => bytes)) : []
+    const blocks = this.#record.encrypted ? notes.flatMap((note) => note.blocks.map(({ bytes }) => bytes)) : []
     if (blocks.length === 0) return this.#writer.append(step)
     const stored = this.#writer.alone(() => this.#store.putBlocks(blocks)())
     const appended = this.#writer.append(step) // called at once, so that it keeps its place among the appends
@@ -123,20 +123,20 @@ export class Appending {
     options: Parameters<Session['rebase']>[1],
   ): Promise<WriteAnswer<AppendedMessages> | Either<CallbackThrew, never>> {
     const page = copyArgument(options?.page)
-    const pace = (this.#pace ??= createPace(() => this.#mirror.foreign))
+    const pace = (this.#pace ??= createPace(() => this.#record.foreign))
     await pace.begin()
     const began = pace.now()
     for (let tries = 1; ; tries++) {
       // At the head, not the length: an unseen retraction may change what `make` should return.
-      const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
+      const [conversation, head] = [conversationOf(this.#record), this.#record.head]
       const { called: before } = this.#writer
       const made = callCallback('make', () => make(conversation))
       if (isLeft(made)) {
-        const unread = readFaultIn(made.left, this.#mirror.id)
+        const unread = readFaultIn(made.left, this.#record.id)
         return unread === undefined ? made : left(unread)
       }
       if (this.#writer.called !== before) return left(selfAppending)
-      const rows = messageRows(this.#mirror, made.right, page, this.#store)
+      const rows = messageRows(this.#record, made.right, page, this.#store)
       if (isLeft(rows)) return rows
       const counts = { messages: rows.right.rows.length, notes: 0 }
       const sent = pace.now()
@@ -161,7 +161,7 @@ export class Appending {
   /** Retract all messages from a position, and append their replacements. */
   async rewind(to: number, options: RewindOptions): Promise<WriteAnswer<AppendedMessages>> {
     const { instead = [], page } = options
-    const rows = messageRows(this.#mirror, instead, page, this.#store)
+    const rows = messageRows(this.#record, instead, page, this.#store)
     return isLeft(rows) ? rows : this.#retract(retractFrom(to), options, rows.right)
   }
 
@@ -174,8 +174,8 @@ export class Appending {
         options,
         counts,
         () => {
-          const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
-          return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+          const at = expectedHead === undefined ? undefined : momentAt(this.#record, expectedHead.size).conversation
+          return retractionRows(this.#record, at ?? conversationOf(this.#record), which, instead)
         },
         instead && { right: instead },
       ),
@@ -183,10 +183,10 @@ export class Appending {
   }
 
   async note(note: NewNote, options: NoteOptions = noOptions): Promise<WriteAnswer<AppendedMessages>> {
-    const checked = checkNoteInput(note, this.#mirror, this.#store)
+    const checked = checkNoteInput(note, this.#record, this.#store)
     if (isLeft(checked)) return checked
-    const write = (): WritableNote => writableNote(checked.right, this.#mirror)
-    const waits = reachOf(checked.right.note) > this.#mirror.history.len // for messages that are still pending
+    const write = (): WritableNote => writableNote(checked.right, this.#record)
+    const waits = reachOf(checked.right.note) > this.#record.history.len // for messages that are still pending
     const now = waits ? undefined : write()
     if (now !== undefined && isLeft(now)) return now
     return this.#append({ ...this.#noteStep(() => now ?? write(), options, checked.right), waits }, [checked.right])
@@ -207,7 +207,7 @@ export class Appending {
           : { type: 'end' }
     return step(continues, options, { messages: 0, notes: 1 }, () => {
       const note = make()
-      return isLeft(note) ? note : right(rowsOfNote(this.#mirror, note.right, blocks))
+      return isLeft(note) ? note : right(rowsOfNote(this.#record, note.right, blocks))
     })
   }
 }

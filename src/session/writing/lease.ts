@@ -28,7 +28,7 @@ import {
   type SessionFault,
   type SessionFaultOf,
 } from '../fault.ts'
-import type { Mirror } from '../record/mirror.ts'
+import type { LoadedRecord } from '../record/loaded-record.ts'
 import type { WrittenStore } from '../record/store-of.ts'
 import { guardStore } from './guard-store.ts'
 import type { LeaseOptions, SessionLease } from '../session.ts'
@@ -39,16 +39,16 @@ const noClaims: readonly never[] = Object.freeze([])
 /** The leases of one handle. Most handles take none, so until then there is nothing but the store. */
 export class Leases implements WrittenStore {
   readonly #plain: Store
-  readonly #mirror: Mirror
+  readonly #record: LoadedRecord
   #fenced: Store | undefined
   #claims: readonly Claim[] = noClaims
   #current: Claim | undefined
   #lease: SessionLease | undefined
   #closed = false
 
-  constructor(store: Store, mirror: Mirror) {
+  constructor(store: Store, record: LoadedRecord) {
     this.#plain = store
-    this.#mirror = mirror
+    this.#record = record
   }
 
   /** The store; while the handle has a lease, with that lease added to appends, updates and erasures. */
@@ -71,7 +71,7 @@ export class Leases implements WrittenStore {
         storeTask(() => this.#under((lease) => store.update(log, withLease(update, lease))()), 'store.update'),
       erase: (request) => {
         const fencedLogs = (lease: LeaseClaim['lease']): EraseRequest['logs'] =>
-          request.logs.map((log) => (log.id === this.#mirror.id ? withLease(log, lease) : log))
+          request.logs.map((log) => (log.id === this.#record.id ? withLease(log, lease) : log))
         return storeTask(
           () => this.#under((lease) => store.erase({ ...request, logs: fencedLogs(lease) })()),
           'store.erase',
@@ -103,7 +103,7 @@ export class Leases implements WrittenStore {
 
   /** Nothing up to this lease's number is held any more. */
   #ended(number: number): void {
-    this.#mirror.endedLeases = Math.max(this.#mirror.endedLeases, number)
+    this.#record.endedLeases = Math.max(this.#record.endedLeases, number)
   }
 
   async #release(claim: Claim): Promise<Either<LogFault, Head | undefined>> {
@@ -122,7 +122,7 @@ export class Leases implements WrittenStore {
     amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
     clockOf(options.clock)
     return sessionTask(async () => {
-      const { id } = this.#mirror
+      const { id } = this.#record
       const claim = new Claim(this.#plain, id, options)
       this.#claims = [...this.#claims, claim]
       const taken = await claim.take()

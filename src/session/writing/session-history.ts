@@ -9,7 +9,7 @@ import type { PageKind } from '../../pages/index.ts'
 import type { Head, Store } from '../../store/index.ts'
 import { consequenceOf, FaultError } from '../../task/index.ts'
 import { sessionFaultText, sessionTask, type WriteFault } from '../fault.ts'
-import type { Mirror } from '../record/mirror.ts'
+import type { LoadedRecord } from '../record/loaded-record.ts'
 import { messageRows } from '../record/rows.ts'
 import type { Step, StepRows } from '../record/step.ts'
 import type { Writer, WriterHistory } from './writer.ts'
@@ -27,7 +27,7 @@ interface Current {
 
 export class SessionHistory implements WriterHistory {
   readonly #store: Store
-  readonly #mirror: Mirror
+  readonly #record: LoadedRecord
   readonly #writer: Writer
   #current: Current | undefined
   /** The first fault of an earlier handle that was neither returned nor thrown. `flush` returns it. */
@@ -39,9 +39,9 @@ export class SessionHistory implements WriterHistory {
   /** The step that the history is queueing. */
   #own: Step | undefined
 
-  constructor(store: Store, mirror: Mirror, writer: Writer) {
+  constructor(store: Store, record: LoadedRecord, writer: Writer) {
     this.#store = store
-    this.#mirror = mirror
+    this.#record = record
     this.#writer = writer
   }
 
@@ -59,7 +59,7 @@ export class SessionHistory implements WriterHistory {
     const fault = this.#unreported ?? (this.#current && reported(this.#current))
     this.#unreported = undefined
     if (fault !== undefined) return left(fault)
-    return isLeft(done) ? done : right(this.#mirror.head)
+    return isLeft(done) ? done : right(this.#record.head)
   }
 
   /** Reports a fault that nobody has seen, as that of a task that nobody looks at. */
@@ -83,7 +83,7 @@ export class SessionHistory implements WriterHistory {
     const { linked } = current
     if (fault !== undefined && this.#buffer.length > 0) fail(current, consequenceOf(fault))
     if (current.fault !== undefined) this.#buffer = []
-    linked.restart(this.#mirror.history.view())
+    linked.restart(this.#record.history.view())
     for (const { message, page } of this.#writer.pending()) linked.add(message, page)
     for (const { entries } of this.#buffer) for (const { message, page } of entries) linked.add(message, page)
   }
@@ -93,7 +93,7 @@ export class SessionHistory implements WriterHistory {
     const current: Current = {
       fault: undefined,
       isReported: false,
-      linked: linkedHistory<Message>(this.#mirror.history.view(), {
+      linked: linkedHistory<Message>(this.#record.history.view(), {
         admit: (message) => this.#admit(message, current),
         prepare: (message, page) => this.#prepare(message, page, current),
       }),
@@ -105,7 +105,7 @@ export class SessionHistory implements WriterHistory {
   #admit(input: Message | Immutable<Message>, current: Current): Immutable<Message> {
     const fault = reported(current) ?? this.#refusal()
     if (fault !== undefined) throw new FaultError(fault, sessionFaultText(fault))
-    const { redactor } = this.#mirror
+    const { redactor } = this.#record
     const whole = decodeMessage(input)
     const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) throw notAMessage(decoded.left)
@@ -113,7 +113,7 @@ export class SessionHistory implements WriterHistory {
   }
 
   #refusal(): WriteFault | undefined {
-    const { id, sealed, history } = this.#mirror
+    const { id, sealed, history } = this.#record
     if (this.#writer.isClosed) return { _tag: 'SessionClosed', id }
     return sealed ? { _tag: 'SessionSealed', id, len: history.len } : undefined
   }
@@ -121,7 +121,7 @@ export class SessionHistory implements WriterHistory {
   #prepare(message: Immutable<Message>, page: PageKind, { linked }: Current): () => void {
     const { len } = linked.history
     const rows = messageRows(
-      { history: this.#mirror.history, redactor: undefined },
+      { history: this.#record.history, redactor: undefined },
       message as Message,
       page,
       this.#store,
@@ -159,10 +159,10 @@ export class SessionHistory implements WriterHistory {
 /** The step that stores messages of a handle. */
 const stepOf = (messages: readonly StepRows[], from: number, current: Current): Step => {
   const rows: StepRows = {
-    rows: messages.flatMap((one) => one.rows),
-    blocks: messages.flatMap((one) => one.blocks),
-    entries: messages.flatMap((one) => one.entries),
-    apply: (position) => messages.forEach((one, index) => one.apply(position + index)),
+    rows: messages.flatMap((message) => message.rows),
+    blocks: messages.flatMap((message) => message.blocks),
+    entries: messages.flatMap((message) => message.entries),
+    apply: (position) => messages.forEach((message, index) => message.apply(position + index)),
   }
   const { entries } = rows
   return {

@@ -1,12 +1,12 @@
 /**
  * The single writer of a session in this process. Appends are sent in call order, without waiting
  * for each other: each names the head that the one before it will leave, so the store can commit
- * many at once. Acknowledged appends are added to the mirror in the same order.
+ * many at once. Acknowledged appends are added to the record in memory in the same order.
  *
  * A step computed from the record (a retraction, an append at a head) waits until nothing is
  * pending. Others may be sent after it.
  *
- * If one is refused, those after it continue a head that never existed. Then the mirror is synchronized
+ * If one is refused, those after it continue a head that never existed. Then the record in memory is synchronized
  * with the store, and each is checked again: does it still continue the intended state?
  *
  * `writerTable` lists the states and whether steps are sent or wait.
@@ -29,9 +29,9 @@ import {
   rowOf,
   missedRowsSince,
   type Conflict,
-  type Mirror,
+  type LoadedRecord,
   type MissedRows,
-} from '../record/mirror.ts'
+} from '../record/loaded-record.ts'
 import { redactedName } from '../record/metadata.ts'
 import { stamp } from '../record/rows.ts'
 import type { AppendedMessages, RecordedEntry, Step, StepRows, WriteAnswer } from '../record/step.ts'
@@ -40,7 +40,7 @@ import type { WrittenStore } from '../record/store-of.ts'
 
 /**
  * `idle`: nothing is pending. `sending`: appends are pending. `recovering`: one was refused, and
- * the mirror is being synchronized. `alone`: work runs that requires nothing to be pending. Steps
+ * the record in memory is being synchronized. `alone`: work runs that requires nothing to be pending. Steps
  * are sent in the first two states, and wait in the others.
  */
 export type WriterState = 'idle' | 'sending' | 'recovering' | 'alone'
@@ -106,7 +106,7 @@ const isPause = (step: object): step is Pause => Object.hasOwn(step, 'pause')
 
 export class Writer {
   readonly #written: WrittenStore
-  readonly #mirror: Mirror
+  readonly #record: LoadedRecord
   /** The key of the opened session; null if it is not encrypted. Another log with the same id has another key. */
   readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
@@ -125,10 +125,10 @@ export class Writer {
   /** The history of the session, if it was asked for. */
   #history: WriterHistory | undefined
 
-  constructor(written: WrittenStore, mirror: Mirror, ownKey: string | null) {
+  constructor(written: WrittenStore, record: LoadedRecord, ownKey: string | null) {
     this.#written = written
     this.#ownKey = ownKey
-    this.#mirror = mirror
+    this.#record = record
   }
 
   get #store(): Store {
@@ -165,7 +165,7 @@ export class Writer {
   append(step: Step): Promise<WriteAnswer<AppendedMessages>> {
     this.#history?.beforeCall(step)
     return new Promise((resolve) => {
-      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
+      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#record.id }))
       const { continues } = step
       const behind = this.#behind()
       const [from, failed] = [ownField(step, 'from'), ownField(step, 'failed')]
@@ -189,7 +189,7 @@ export class Writer {
   alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> {
     this.#history?.beforeCall()
     return new Promise((resolve, reject) => {
-      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
+      if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#record.id }))
       this.#pause(() => work().then(resolve, reject))
     })
   }
@@ -206,9 +206,9 @@ export class Writer {
    */
   refresh(head?: Head): Promise<Either<RefreshFault, MissedRows>> {
     return this.alone(async () => {
-      const mirror = this.#mirror
-      if (head === undefined || this.#mirrorIs !== 'current' || !sameHead(head, mirror.head)) return this.#sync()
-      return right(missedRowsSince(mirror, mirror.history.len, mirror.notes.len))
+      const record = this.#record
+      if (head === undefined || this.#mirrorIs !== 'current' || !sameHead(head, record.head)) return this.#sync()
+      return right(missedRowsSince(record, record.history.len, record.notes.len))
     })
   }
 
@@ -226,7 +226,7 @@ export class Writer {
   }
 
   #behind(): Waiting['behind'] {
-    let [messages, notes] = [this.#mirror.history.len, this.#mirror.notes.len]
+    let [messages, notes] = [this.#record.history.len, this.#record.notes.len]
     const count = (step: Step): void => {
       messages += step.messages
       notes += step.notes
@@ -262,43 +262,43 @@ export class Writer {
 
   /** Whether a step can be sent while others are pending. If not, it waits for them and is checked again. */
   #fits(step: Waiting): boolean {
-    const isSealing = this.#sent.at(-1)?.seals === true || this.#mirror.sealed
+    const isSealing = this.#sent.at(-1)?.seals === true || this.#record.sealed
     if (this.#mirrorIs !== 'current' || (isSealing && step.afterSeal !== true) || step.doomed !== undefined)
       return false
     if (step.waits === true && this.#sent.length > 0) return false
     if (step.continues.type === 'end') return true
     if (step.expectedLen !== undefined) {
-      const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#mirror.history.len)
+      const ahead = this.#sent.reduce((sum, { messages }) => sum + messages, this.#record.history.len)
       return (
         step.expectedLen === ahead &&
         (conversationIn(step.continues) === undefined || (this.#sent.length === 0 && !this.#isRetracted(step)))
       )
     }
-    return this.#sent.length === 0 && sameHead(this.#headOf(step), this.#mirror.head)
+    return this.#sent.length === 0 && sameHead(this.#headOf(step), this.#record.head)
   }
 
   /** Whether messages that a step continues were retracted. */
   #isRetracted({ continues }: Pick<Step, 'continues'>): boolean {
     const expected = conversationIn(continues)
-    return expected !== undefined && conversationOf(this.#mirror).length !== expected
+    return expected !== undefined && conversationOf(this.#record).length !== expected
   }
 
   /** The head that a step continues. If it names none, that is the record's head when its turn comes. */
   #headOf(step: Waiting): Head {
-    return (step.expectedHead ??= this.#mirror.head)
+    return (step.expectedHead ??= this.#record.head)
   }
 
   #send(step: Waiting): void {
     const made = this.#made(step)
     if (made === undefined) return
     const { rows, apply } = made
-    const { len } = this.#mirror.history
-    const { head } = this.#mirror
+    const { len } = this.#record.history
+    const { head } = this.#record
     if (rows.length === 0 && step.messages === 0 && step.continues.type !== 'len')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
     const last = this.#sent.at(-1)
     const before = last?.plan.head ?? head
-    const range = last?.grown.range ?? this.#mirror.range
+    const range = last?.grown.range ?? this.#record.range
     const ready = this.#ready(before, made)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
@@ -335,10 +335,10 @@ export class Writer {
   ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
     const { encryption } = this.#store
     try {
-      const stamped = stamp(rows, this.#store, this.#mirror.erasable)
+      const stamped = stamp(rows, this.#store, this.#record.erasable)
       if (isLeft(stamped) || encryption === undefined)
         return isLeft(stamped) ? stamped : right({ rows: stamped.right, blocks })
-      return encryption.rows(this.#mirror.id, { expected, rows: stamped.right, blocks })
+      return encryption.rows(this.#record.id, { expected, rows: stamped.right, blocks })
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'encrypt the rows', cause })
     }
@@ -362,19 +362,19 @@ export class Writer {
     append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, AppendedRows>> {
     try {
-      return await appendPlanned(this.#store, this.#mirror.id, {
+      return await appendPlanned(this.#store, this.#record.id, {
         ...append,
         terms: termsOf,
         ownKey: this.#ownKey,
         respectLease,
-        ...(operation !== undefined && { operation: redactedName(this.#mirror.redactor, operation) }),
+        ...(operation !== undefined && { operation: redactedName(this.#record.redactor, operation) }),
       })
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'append', cause, outcome: 'unknown' })
     }
   }
 
-  /** Add acknowledged appends to the mirror, in order. */
+  /** Add acknowledged appends to the record in memory, in order. */
   async #drain(): Promise<void> {
     for (let first = this.#sent[0]; first !== undefined; first = this.#sent[0]) {
       try {
@@ -392,15 +392,15 @@ export class Writer {
     this.#sent.shift()
     if (isLeft(answer) || isRepeat(answer.right, first)) return this.#recover(first, answer)
     if (answer.right.head.root !== first.grown.root) {
-      const { id, head } = this.#mirror
+      const { id, head } = this.#record
       const fault = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows } as const
       this.#break(fault)
       return this.#fail(first, fault)
     }
     first.apply(answer.right.from)
-    addTimes(this.#mirror, first.plan.rows)
-    this.#mirror.range = first.grown.range
-    this.#mirror.head = answer.right.head
+    addTimes(this.#record, first.plan.rows)
+    this.#record.range = first.grown.range
+    this.#record.head = answer.right.head
     first.resolve(right(this.#recorded(answer.right, first.messages)))
   }
 
@@ -414,7 +414,7 @@ export class Writer {
     }
   }
 
-  /** Marks the mirror as broken. The first reason stays. */
+  /** Marks the record in memory as broken. The first reason stays. */
   #break(fault: VerifyFault): void {
     if (typeof this.#mirrorIs === 'string') this.#mirrorIs = fault
   }
@@ -430,7 +430,7 @@ export class Writer {
     for (const step of this.#recovering.slice(1)) all.push({ step, answer: await step.answer })
     // If a later step was stored nonetheless, the conflict does not have all missed rows.
     const conflict =
-      isLeft(answer) && answer.left._tag === 'Conflict' && all.every((one) => isLeft(one.answer))
+      isLeft(answer) && answer.left._tag === 'Conflict' && all.every((entry) => isLeft(entry.answer))
         ? answer.left
         : undefined
     const synced = await this.#sync(conflict)
@@ -473,54 +473,54 @@ export class Writer {
 
   /** Whether the caller expects more than is known here. */
   #isBeyond({ continues }: Waiting): boolean {
-    const { history, head } = this.#mirror
+    const { history, head } = this.#record
     if (continues.type === 'len') return continues.len !== undefined && lengthOf(continues.len) > history.len
     return continues.type === 'head' && continues.head !== undefined && continues.head.size > head.size
   }
 
   /** Whether a step may have been appended before, going by its expected place. */
   #isLate({ continues, expectedLen }: Waiting): boolean {
-    const { sealed, history, head } = this.#mirror
+    const { sealed, history, head } = this.#record
     if (continues.type === 'head') return continues.head !== undefined && continues.head.size < head.size
     return sealed || (expectedLen !== undefined && expectedLen < history.len)
   }
 
   /** Sends an operation that is too late to be appended, in case it was appended before. */
   async #repeat(step: Waiting): Promise<void> {
-    const { id, sealed, range } = this.#mirror
+    const { id, sealed, range } = this.#record
     const made = this.#made(step)
     if (made === undefined) return
     const { rows, blocks } = made
     let expected = step.expectedHead
     if (expected === undefined) {
-      const size = sealed ? range.size - 1 : rowOf(this.#mirror, step.expectedLen ?? 0)
+      const size = sealed ? range.size - 1 : rowOf(this.#record, step.expectedLen ?? 0)
       const older = await guardStore('read the session', () => rangeAt(this.#store, id, size)())
       if (isLeft(older)) return this.#fail(step, older.left)
       expected = headOf(older.right, this.#store.hash)
     }
     const answer = await this.#ask(step, { expected, rows, blocks })
     if (isLeft(answer)) return this.#fail(step, answer.left._tag === 'Conflict' ? this.#against(step) : answer.left)
-    const synced = answer.right.head.size > this.#mirror.head.size ? await this.#sync() : undefined
+    const synced = answer.right.head.size > this.#record.head.size ? await this.#sync() : undefined
     if (synced !== undefined && isLeft(synced)) return this.#fail(step, synced.left)
     this.#repeated(step, this.#recorded(answer.right, step.messages))
   }
 
-  /** Synchronize the mirror with the store. */
+  /** Synchronize the record in memory with the store. */
   async #sync(conflict?: Conflict): Promise<Either<VerifyFault, MissedRows>> {
     if (typeof this.#mirrorIs === 'object') return left(this.#mirrorIs)
-    const mirror = this.#mirror
-    const [len, notes] = [mirror.history.len, mirror.notes.len]
+    const record = this.#record
+    const [len, notes] = [record.history.len, record.notes.len]
     const synced = await guardStore('read the session', async (): Promise<Either<VerifyFault, unknown>> => {
-      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
-      return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
+      const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, record, conflict)
+      return isLeft(carried) || carried.right ? carried : catchUp(this.#store, record)
     })
     this.#mirrorIs = isLeft(synced) ? 'stale' : 'current'
     if (!isLeft(synced)) {
-      if (mirror.history.len > len) this.#history?.diverged()
-      return right(missedRowsSince(mirror, len, notes))
+      if (record.history.len > len) this.#history?.diverged()
+      return right(missedRowsSince(record, len, notes))
     }
     const { _tag } = synced.left
-    if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
+    if (_tag === 'DamagedLog' || _tag === 'Diverged' || record.history.len !== len || record.notes.len !== notes)
       this.#break(synced.left)
     return synced
   }
@@ -530,8 +530,8 @@ export class Writer {
     step.resolve(answer)
   }
 
-  #fail(step: Waiting, given: WriteFault | AppendFault): void {
-    const fault = busyOf(given)
+  #fail(step: Waiting, input: WriteFault | AppendFault): void {
+    const fault = busyOf(input)
     this.#answer(step, left(fault))
     step.failed?.(fault)
     this.#history?.diverged(step.continues.type === 'end' ? undefined : fault)
@@ -544,7 +544,7 @@ export class Writer {
     this.#answer(step, right(answer))
     this.#history?.diverged()
     if (answer.to > step.behind.messages) return // another process appended it since
-    const { id, history } = this.#mirror
+    const { id, history } = this.#record
     for (const follower of this.#followers()) {
       const expectedLen = follower.expectedLen as number // followers have an expected length
       if (follower.from !== undefined) follower.doomed ??= { _tag: 'SessionGap', id, expectedLen, len: history.len }
@@ -561,12 +561,12 @@ export class Writer {
 
   /** The fault of a step that does not fit. */
   #against({ continues, expectedLen, expectedHead, behind }: Waiting): StepConflict {
-    const { id, sealed, history, head } = this.#mirror
+    const { id, sealed, history, head } = this.#record
     const { len } = history
     if (sealed) return { _tag: 'SessionSealed', id, len }
     const known =
       continues.type === 'head' && expectedHead !== undefined
-        ? messagesBefore(this.#mirror, expectedHead.size)
+        ? messagesBefore(this.#record, expectedHead.size)
         : (expectedLen ?? len)
     const isRetracted = expectedHead === undefined && known === len && this.#isRetracted({ continues })
     const isAhead = expectedHead === undefined ? known >= len && !isRetracted : expectedHead.size > head.size
@@ -575,10 +575,10 @@ export class Writer {
       return expectedHead === undefined && known <= behind.messages ? consequenceOf(gap) : gap // an earlier one failed
     }
     const missed = missedRowsSince(
-      this.#mirror,
+      this.#record,
       known,
       isRetracted
-        ? Math.min(behind.notes, (this.#mirror.retracted.at(-1)?.notes ?? Infinity) - 1)
+        ? Math.min(behind.notes, (this.#record.retracted.at(-1)?.notes ?? Infinity) - 1)
         : expectedHead === undefined
           ? behind.notes
           : expectedHead.size - known,
@@ -587,7 +587,7 @@ export class Writer {
   }
 
   #recorded({ from, head }: AppendedRows, messages: number): AppendedMessages {
-    const position = messagesBefore(this.#mirror, from)
+    const position = messagesBefore(this.#record, from)
     return Object.freeze({ from: position, to: position + messages, head })
   }
 }
@@ -599,4 +599,4 @@ const isRepeat = ({ head }: AppendedRows, { plan, operation }: SentStep): boolea
   head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
 /** Anything but a number becomes NaN, which no record has: comparing it could throw and block other steps. */
-const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
+const lengthOf = (value: unknown): number => (typeof value === 'number' ? value : NaN)

@@ -62,17 +62,17 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
     hash: store.hash,
     scope: store.scope,
     ...(store.once !== undefined && { once: store.once }),
-    putBlocks: (given) =>
+    putBlocks: (blocks) =>
       storeTask(async () => {
-        const own = Array.from(given, (bytes) => new Uint8Array(bytes))
+        const own = Array.from(blocks, (bytes) => new Uint8Array(bytes))
         const ids = await store.putBlocks(own)()
         if (isLeft(ids)) return ids
         for (const [index, id] of ids.right.entries()) cacheBlock(id, own[index] as Uint8Array)
         return ids
       }, 'store.putBlocks'),
-    getBlocks: (given) =>
+    getBlocks: (input) =>
       storeTask(async () => {
-        const ids = [...given]
+        const ids = [...input]
         const found = new Map<BlockId, Uint8Array | undefined>()
         for (const id of ids) if (!found.has(id)) found.set(id, lately.get(keyOf(id)))
         const missing = [...found.keys()].filter((id) => found.get(id) === undefined)

@@ -221,10 +221,10 @@ export const removeBlocks = (
 }
 
 /** Throws a TypeError unless the key-value store has these methods. A `Map` has none of them. */
-const checkKeyValue = (call: string, given: KeyValueStore, methods: readonly (keyof KeyValueStore)[]): void => {
+const checkKeyValue = (call: string, value: KeyValueStore, methods: readonly (keyof KeyValueStore)[]): void => {
   for (const method of methods)
-    if (typeof (Object(given) as Partial<KeyValueStore>)[method] !== 'function')
-      throw new TypeError(`${call} takes a key-value store with a method \`${method}\`, found ${describe(given)}`)
+    if (typeof (Object(value) as Partial<KeyValueStore>)[method] !== 'function')
+      throw new TypeError(`${call} takes a key-value store with a method \`${method}\`, found ${describe(value)}`)
 }
 
 /** Makes keys that are safe in paths, patterns and URLs. No scope's keys are a prefix of another's. */

@@ -159,7 +159,7 @@ export const memoryDriver = (options: Omit<MemoryOptions, 'scope'> = {}): StoreD
     create: async (scope, id, meta, first) => create(scopeNamed(scope), id, meta, first),
     info: (scope, id) => onLog(scope, id, (log) => right(log.info)),
     list: async (scope, query) => right(page(scopeNamed(scope), query)),
-    update: (scope, id, given) => onLog(scope, id, (log) => update(log, given, now)),
+    update: (scope, id, change) => onLog(scope, id, (log) => update(log, change, now)),
     append: (scope, id, append) => onLog(scope, id, (log, own) => appendTo(log, append, own)),
     read: async (scope, id, range) => {
       const log = scopeNamed(scope).logs.get(id)
@@ -244,11 +244,11 @@ const fork = (scope: Scope, log: Log, to: string, at: number, meta: JsonObject):
   return right(start(scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
 }
 
-const update = (log: Log, given: CheckedUpdate, now: () => number): Either<StoreFault, LogInfo> => {
-  const { expected, meta, ownKey } = given
+const update = (log: Log, change: CheckedUpdate, now: () => number): Either<StoreFault, LogInfo> => {
+  const { expected, meta, ownKey } = change
   const { id, version } = log.info
   if (!hasKey(log.info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
-  const unleased = claimFault(id, log.lease, given, now())
+  const unleased = claimFault(id, log.lease, change, now())
   if (unleased !== undefined) return left(unleased)
   if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
   log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
@@ -349,15 +349,15 @@ const page = (scope: Scope, { limit, after, where, by }: CheckedQuery): LogPage 
 }
 
 type Order = CheckedQuery['by']
-type Compare = (one: Pick<Log, 'order' | 'info'>, other: Pick<Log, 'order' | 'info'>) => number
+type Compare = (a: Pick<Log, 'order' | 'info'>, b: Pick<Log, 'order' | 'info'>) => number
 
 /** The order of the internal lists, whose last log is listed first. */
 const compare: Readonly<Record<Order, Compare>> = {
-  created: (one, other) => one.order - other.order,
-  appended: (one, other) => one.info.appended - other.info.appended || one.order - other.order,
-  entries: (one, other) => one.info.entries - other.info.entries || one.order - other.order,
-  tokens: (one, other) => one.info.tokens - other.info.tokens || one.order - other.order,
-  id: (one, other) => compareIds(other.info.id, one.info.id),
+  created: (a, b) => a.order - b.order,
+  appended: (a, b) => a.info.appended - b.info.appended || a.order - b.order,
+  entries: (a, b) => a.info.entries - b.info.entries || a.order - b.order,
+  tokens: (a, b) => a.info.tokens - b.info.tokens || a.order - b.order,
+  id: (a, b) => compareIds(b.info.id, a.info.id),
 }
 const orders = Object.keys(compare) as readonly Order[]
 const allOrders = (changed: boolean): Record<Order, boolean> => ({
@@ -442,11 +442,11 @@ const appendConflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
 /** Erases all rows or none: everything that can fail is checked first. */
 const erase = (
   scope: Scope,
-  { logs: given, ledger }: CheckedErasure,
+  { logs: input, ledger }: CheckedErasure,
 ): Either<StoreFault, Omit<EraseResult, 'rows'>> => {
   const { logs, blocks: held, memory } = scope
   const { hash } = memory
-  for (const { id, expected, rows, ...claim } of given) {
+  for (const { id, expected, rows, ...claim } of input) {
     const log = logs.get(id)
     if (log === undefined) return left({ _tag: 'NoSuchLog', id })
     const unleased = claimFault(id, log.lease, claim, memory.now())
@@ -464,7 +464,7 @@ const erase = (
         : conflict(ledger.id, append.expected, book.info.head, []),
     )
   const dropped = new Set<BlockId>()
-  for (const { id, rows } of given)
+  for (const { id, rows } of input)
     for (const { position, leaf, stub } of rows) {
       const { segment } = logs.get(id) as Log // checked above
       const owner = ownerOf(segment, position)

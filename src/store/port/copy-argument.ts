@@ -6,7 +6,7 @@ import { isPlanned } from './plan.ts'
  * A deep copy of the arrays, plain objects and bytes of an argument. Functions and class instances are not
  * copied. Neither are planned rows: they belong to the library, which recognizes them by their array.
  */
-export const copyArgument = <T>(given: T): T => copyOf(given) as T // the same type, field by field
+export const copyArgument = <T>(input: T): T => copyOf(input) as T // the same type, field by field
 
 const copyOf = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value

@@ -28,9 +28,9 @@ type Find<In> = (text: In) => boolean
 
 /** The steps of making one. */
 export function* makeFinder(texts: readonly string[]): Generator<number, Find<string>> {
-  if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
-  const isShortIn = shortFinderOf(texts.filter((one) => one.length < start))
-  const long = yield* groupsOf(texts.filter((one) => one.length >= start), start, (one, at) => one.charCodeAt(at), compareTexts, (one, other) => one.startsWith(other)) // oxfmt-ignore
+  if (texts.length <= fewTexts) return (text) => texts.some((wanted) => text.includes(wanted))
+  const isShortIn = shortFinderOf(texts.filter((item) => item.length < start))
+  const long = yield* groupsOf(texts.filter((item) => item.length >= start), start, (entry, at) => entry.charCodeAt(at), compareTexts, (a, b) => a.startsWith(b)) // oxfmt-ignore
   return (text) => {
     if (isShortIn(text)) return true
     let hash = 0
@@ -40,7 +40,7 @@ export function* makeFinder(texts: readonly string[]): Generator<number, Find<st
       const group = index < start - 1 ? undefined : long.get(hash)
       if (group === undefined) continue
       const at = index - start + 1
-      const last = lastNotGreater(group, (one) => compareAt(text, at, one))
+      const last = lastNotGreater(group, (item) => compareAt(text, at, item))
       if (last !== undefined && text.startsWith(last, at)) return true
     }
     return false
@@ -49,9 +49,9 @@ export function* makeFinder(texts: readonly string[]): Generator<number, Find<st
 
 /** Finds texts that are too short for a hash: by the texts of each length. */
 const shortFinderOf = (texts: readonly string[]): ((text: string) => boolean) => {
-  if (texts.length <= fewTexts) return (text) => texts.some((one) => text.includes(one))
+  if (texts.length <= fewTexts) return (text) => texts.some((wanted) => text.includes(wanted))
   const byLength = new Map<number, Set<string>>()
-  for (const one of texts) byLength.set(one.length, (byLength.get(one.length) ?? new Set()).add(one))
+  for (const text of texts) byLength.set(text.length, (byLength.get(text.length) ?? new Set()).add(text))
   return (text) => {
     for (const [length, some] of byLength)
       for (let at = 0; at + length <= text.length; at++) if (some.has(text.slice(at, at + length))) return true
@@ -80,7 +80,7 @@ function* makeByteFinder(texts: readonly string[]): Generator<number, Find<Uint8
   }
   const width = wanted.reduce((least, { length }) => Math.min(least, length), start)
   if (width === 0) return () => true
-  const groups = yield* groupsOf(wanted, width, (one, at) => one[at] as number, compareBytes, startsWithBytes)
+  const groups = yield* groupsOf(wanted, width, (entry, at) => entry[at] as number, compareBytes, startsWithBytes)
   const isKnown = new Uint8Array(1 << 16) // by the end of a hash, because a map is slow
   for (const hash of groups.keys()) isKnown[hash & 0xffff] = 1
   const leading = powerOf(width)
@@ -93,7 +93,7 @@ function* makeByteFinder(texts: readonly string[]): Generator<number, Find<Uint8
       const group = groups.get(hash)
       if (group === undefined) continue
       const rest = bytes.subarray(index - width + 1)
-      const last = lastNotGreater(group, (one) => compareBytes(rest, one))
+      const last = lastNotGreater(group, (item) => compareBytes(rest, item))
       if (last !== undefined && startsWithBytes(rest, last)) return true
     }
     return false
@@ -105,8 +105,8 @@ function* groupsOf<Pattern>(
   patterns: readonly Pattern[],
   width: number,
   unitAt: (pattern: Pattern, at: number) => number,
-  compare: (one: Pattern, other: Pattern) => number,
-  startsWith: (one: Pattern, other: Pattern) => boolean,
+  compare: (a: Pattern, b: Pattern) => number,
+  startsWith: (a: Pattern, b: Pattern) => boolean,
 ): Generator<number, ReadonlyMap<number, readonly Pattern[]>> {
   const groups = new Map<number, Pattern[]>()
   for (const pattern of patterns) {
@@ -134,17 +134,17 @@ const sortedAtOnce = 512
 /** The items sorted. Other work may run after each few hundred. */
 function* sortedInPieces<Item>(
   items: readonly Item[],
-  compare: (one: Item, other: Item) => number,
+  compare: (a: Item, b: Item) => number,
 ): Generator<number, readonly Item[]> {
   if (items.length <= sortedAtOnce) return items.toSorted(compare)
   const middle = items.length >> 1
-  const one = yield* sortedInPieces(items.slice(0, middle), compare)
+  const entry = yield* sortedInPieces(items.slice(0, middle), compare)
   const other = yield* sortedInPieces(items.slice(middle), compare)
   const sorted: Item[] = []
   for (let left = 0, right = 0; sorted.length < items.length;) {
     const isLeft =
-      right === other.length || (left < one.length && compare(one[left] as Item, other[right] as Item) <= 0)
-    sorted.push((isLeft ? one[left++] : other[right++]) as Item)
+      right === other.length || (left < entry.length && compare(entry[left] as Item, other[right] as Item) <= 0)
+    sorted.push((isLeft ? entry[left++] : other[right++]) as Item)
     if (sorted.length % sortedAtOnce === 0) yield sortedAtOnce * 64
   }
   return sorted
@@ -164,17 +164,17 @@ const lastNotGreater = <Pattern>(
   return sorted[low - 1]
 }
 
-const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Compares the rest of a text with another text, as `<` does. */
 const compareAt = (text: string, at: number, other: string): number =>
   compareTexts(text.slice(at, at + other.length), other)
 
-const compareBytes = (one: Uint8Array, other: Uint8Array): number => {
-  const length = Math.min(one.length, other.length)
+const compareBytes = (a: Uint8Array, b: Uint8Array): number => {
+  const length = Math.min(a.length, b.length)
   for (let index = 0; index < length; index++)
-    if (one[index] !== other[index]) return (one[index] as number) - (other[index] as number)
-  return one.length - other.length
+    if (a[index] !== b[index]) return (a[index] as number) - (b[index] as number)
+  return a.length - b.length
 }
 
 const startsWithBytes = (bytes: Uint8Array, text: Uint8Array): boolean => {

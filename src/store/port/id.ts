@@ -37,10 +37,10 @@ export const idFault = (id: unknown): string | undefined => {
 }
 
 /** Compare ids by their UTF-8 bytes. This is code point order, which differs from the order of UTF-16 code units. */
-export const compareIds = (one: string, other: string): number => {
+export const compareIds = (a: string, b: string): number => {
   let at = 0
-  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1
-  return (one.codePointAt(at) ?? -1) - (other.codePointAt(at) ?? -1)
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at += 1
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1)
 }
 
 /** The length of a text in UTF-8 bytes. Counted by hand, so that a sandbox without encoders can check ids. */

@@ -32,8 +32,8 @@ export const identityAt = (identities: readonly LogIdentity[], position: number)
 export const identitiesIn = (meta: JsonObject): readonly LogIdentity[] => {
   const stored: unknown = Object.hasOwn(meta, member) ? meta[member] : undefined
   return isArray(stored)
-    ? stored.flatMap((one) => {
-        const [log, from] = isArray(one) ? (one as readonly unknown[]) : []
+    ? stored.flatMap((item) => {
+        const [log, from] = isArray(item) ? (item as readonly unknown[]) : []
         return typeof log === 'string' && typeof from === 'number' ? [Object.freeze({ log, from })] : []
       })
     : []

@@ -34,8 +34,8 @@ export interface ActionReason {
 export const reasonNames: OptionNames<ActionReason> = { reason: true, by: true }
 
 /** The reason and person in an object, if present. */
-export const actionReasonOf = (said: { readonly [Name in keyof ActionReason]?: unknown }): ActionReason => {
-  const { reason, by } = ownFields(said)
+export const actionReasonOf = (action: { readonly [Name in keyof ActionReason]?: unknown }): ActionReason => {
+  const { reason, by } = ownFields(action)
   return { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
 }
 
@@ -84,18 +84,18 @@ export type LedgerRow = ActionReason &
   )
 
 /** A ledger row in stored form: a note with a JSON body. */
-export const ledgerRow = (said: LedgerRow, at: number): Row => {
-  const { type, id, head } = said
-  const { reason, by } = ownFields(said)
+export const ledgerRow = (content: LedgerRow, at: number): Row => {
+  const { type, id, head } = content
+  const { reason, by } = ownFields(content)
   const more =
-    said.type === 'erased'
-      ? { rows: said.rows, copied: ownField(said, 'copied') } // JSON omits undefined
-      : said.type === 'destroyed'
-        ? { key: said.key }
-        : said.type === 'held'
-          ? { logs: said.logs }
-          : said.type === 'removed'
-            ? { digests: ownField(said, 'digests') }
+    content.type === 'erased'
+      ? { rows: content.rows, copied: ownField(content, 'copied') } // JSON omits undefined
+      : content.type === 'destroyed'
+        ? { key: content.key }
+        : content.type === 'held'
+          ? { logs: content.logs }
+          : content.type === 'removed'
+            ? { digests: ownField(content, 'digests') }
             : {}
   const because = type === 'head' ? {} : { reason, by }
   return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
@@ -159,7 +159,7 @@ const isErasedRow = (value: unknown): value is ErasedRow =>
   (ownField(value, 'digests') === undefined || isTexts(value['digests']))
 
 const isTexts = (value: unknown): value is readonly string[] =>
-  isArray(value) && value.every((one) => typeof one === 'string')
+  isArray(value) && value.every((item) => typeof item === 'string')
 
 /** The last ledger entry of a session. */
 export interface LedgerEntry {

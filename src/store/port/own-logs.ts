@@ -68,8 +68,8 @@ export const changedOwnMember = (before: JsonObject, after: JsonObject): string 
     (name) => name.startsWith(beginning) && !sameMember(before, after, name),
   )
 
-const sameMember = (one: JsonObject, other: JsonObject, name: string): boolean =>
-  Object.hasOwn(one, name) && Object.hasOwn(other, name) && jsonEqual(one[name] as Json, other[name] as Json)
+const sameMember = (a: JsonObject, b: JsonObject, name: string): boolean =>
+  Object.hasOwn(a, name) && Object.hasOwn(b, name) && jsonEqual(a[name] as Json, b[name] as Json)
 
 /** The fault for an update that would change one of the library's own metadata keys. */
 export const ownMember = (name: string): StoreFaultOf<'InvalidMeta'> => ({

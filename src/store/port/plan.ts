@@ -38,12 +38,12 @@ export interface RowContext {
 
 /** Frozen copies with their leaves, or the problem of the first invalid row. */
 export const checkRows = (
-  given: readonly Row[],
+  input: readonly Row[],
   { hash, now }: RowContext,
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
   let moment: number | undefined
-  for (const row of given) {
+  for (const row of input) {
     const { kind, body } = row
     const at = ownField(row, 'at') ?? (moment ??= momentOf(now))
     const [blocks, salt, erased] = [ownField(row, 'blocks') ?? [], ownField(row, 'salt'), ownField(row, 'erased')]
@@ -111,18 +111,18 @@ const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: 
  *
  * @param before the tree before the rows
  * @param expected its head
- * @param given the rows
+ * @param input the rows
  * @param context the hash function (SHA-256) and the clock: those of the store
  * @returns the plan; or `InvalidRow`, `InvalidId`
  */
 export const planAppend = (
   before: CompactRange,
   expected: Head,
-  given: readonly Row[],
+  input: readonly Row[],
   context: RowContext,
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, Plan> => {
   const { hash } = context
-  const rows = checkRows(given, context)
+  const rows = checkRows(input, context)
   if (isLeft(rows)) return rows
   const leaves = rows.right.map(({ leaf }) => leaf)
   const { range, nodes } = grow(before, leaves, hash)

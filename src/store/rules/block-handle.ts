@@ -51,11 +51,11 @@ export const shareIdentity = (store: BlockStore, other: BlockStore): void =>
 /**
  * Whether two handles have the same blocks: one scope of one opened store, with or without a cache.
  *
- * @param one a handle
- * @param other another handle
+ * @param a a handle
+ * @param b another handle
  */
-export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
-  one.scope === other.scope && (storageOf.get(one) ?? one) === (storageOf.get(other) ?? other)
+export const sameBlocks = (a: BlockStore, b: BlockStore): boolean =>
+  a.scope === b.scope && (storageOf.get(a) ?? a) === (storageOf.get(b) ?? b)
 
 /** The target of a call's change: a log, only its lease, or something that is not a log. */
 type Changes = 'log' | 'lease' | 'beside'
@@ -128,12 +128,12 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
   /** Passes each id to the driver once. */
   const onBlocks = <T, U>(
     call: 'getBlocks' | 'hasBlocks',
-    given: readonly BlockId[],
+    ids: readonly BlockId[],
     ask: (ids: readonly BlockId[]) => Answer<T>,
     answer: (found: T, wanted: readonly BlockId[]) => Answer<readonly U[]> | Either<StoreFault, readonly U[]>,
   ): Task<BlockFault, readonly U[]> => {
-    checkArgument(`store.${call}`, Array.isArray(given), 'a list of block ids', given)
-    const wanted = [...given]
+    checkArgument(`store.${call}`, Array.isArray(ids), 'a list of block ids', ids)
+    const wanted = [...ids]
     return run(call, async () => {
       const problem = invalidBlockId(wanted)
       const found = problem === undefined ? await ask([...new Set(wanted)]) : left(problem)
@@ -143,12 +143,12 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
   return {
     hash,
     scope,
-    putBlocks: (given) => {
-      checkArgument('store.putBlocks', Array.isArray(given), 'a list of bytes', given)
+    putBlocks: (input) => {
+      checkArgument('store.putBlocks', Array.isArray(input), 'a list of bytes', input)
       return run('putBlocks', async () => {
         const blocks: Block[] = []
         const slices = new Slices()
-        for (const bytes of Array.from(given, (one) => new Uint8Array(one))) {
+        for (const bytes of Array.from(input, (entry) => new Uint8Array(entry))) {
           blocks.push({ id: blockIdOf(bytes, hash), bytes }) // a copy: the caller may change its bytes meanwhile
           const turn = slices.next(bytes.length)
           if (turn !== undefined) await turn
@@ -157,10 +157,10 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
         return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
       })
     },
-    getBlocks: (given) =>
+    getBlocks: (input) =>
       onBlocks(
         'getBlocks',
-        given,
+        input,
         (ids) => driver.getBlocks(scope, ids),
         async (found, wanted) => {
           const damaged: BlockId[] = []
@@ -175,10 +175,10 @@ export const blockHandle = (driver: BlockDriver, scope: string, run: Run): Block
             : right(Object.freeze(wanted.map((id) => found.get(id))))
         },
       ),
-    hasBlocks: (given) =>
+    hasBlocks: (input) =>
       onBlocks(
         'hasBlocks',
-        given,
+        input,
         (ids) => driver.hasBlocks(scope, ids),
         (found, wanted) => right(Object.freeze(wanted.map((id) => found.has(id)))),
       ),

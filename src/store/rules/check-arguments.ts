@@ -49,9 +49,9 @@ const cursors = {
 } as const
 
 /** A copy of `where` without `undefined` members, which would match every log. */
-const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
+const checkWhere = (where: Where, path: Path = []): Either<StoreFault, Where> => {
   const copy: [string, Where[string]][] = []
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(where)) {
     const here = [...path, key]
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       copy.push([key, value])
@@ -101,10 +101,10 @@ export const checkAppend = (append: Append, context: RowContext): Either<StoreFa
 
 /** Copies of blocks with their ids. `named`: the ids in rows; some of these blocks were hashed before. */
 export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId>): Block[] =>
-  Array.from(blocks, (given) => {
-    const hashed = takeHashed(given, hash, named)
+  Array.from(blocks, (block) => {
+    const hashed = takeHashed(block, hash, named)
     if (hashed !== undefined) return hashed
-    const bytes = new Uint8Array(given) // a copy: the caller may change its bytes before they are stored
+    const bytes = new Uint8Array(block) // a copy: the caller may change its bytes before they are stored
     return { id: blockIdOf(bytes, hash), bytes }
   })
 

@@ -42,37 +42,37 @@ export const eraseRows = async (
     const { held } = content.right
     let { head: ledgerHead = headOf(emptyRange, store.hash) } = content.right
     const checked: CheckedErasure['logs'][number][] = []
-    const said: LedgerRow[] = []
+    const news: LedgerRow[] = []
     const reading = new Slices()
-    for (const one of logs) {
-      const problem = ownIdFault(one.id)
+    for (const log of logs) {
+      const problem = ownIdFault(log.id)
       if (problem !== undefined) return left(problem)
-      const found = await rowsOf(store, one)
+      const found = await rowsOf(store, log)
       if (isLeft(found)) return found
-      const info = await store.info(one.id)()
+      const info = await store.info(log.id)()
       if (isLeft(info)) return info
       const identities = identitiesIn(info.right.meta)
       if (held.size > 0 && found.right.length > 0) {
-        const shares = await erasing.sharing(store.scope, one.id)
+        const shares = await erasing.sharing(store.scope, log.id)
         if (isLeft(shares)) return shares as Either<EraseFault, never>
         const first = found.right.reduce((least, { position }) => Math.min(least, position), Infinity)
-        const keeping = holdsWithRowCounts(held, { id: one.id, rows: Infinity }, shares.right).find(
+        const keeping = holdsWithRowCounts(held, { id: log.id, rows: Infinity }, shares.right).find(
           ({ rows }) => rows > first,
         )
         if (keeping !== undefined)
           return left({ _tag: 'LogHeld', id: keeping.hold.id, ...actionReasonOf(keeping.hold) })
       }
-      const asked = new Map(one.rows.map((row) => [row.position, row]))
+      const byPosition = new Map(log.rows.map((row) => [row.position, row]))
       const rows: (CheckedErasure['logs'][number]['rows'][number] & { readonly row: StoredRow })[] = []
       for (const row of found.right) {
         const { position, body } = row
-        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: asked.get(position)?.stub as string, row })
+        rows.push({ position, leaf: rowLeaf(row, store.hash), stub: byPosition.get(position)?.stub as string, row })
         await reading.next(body.length)
       }
       checked.push({
-        id: one.id,
-        expected: one.expected,
-        ...claimIn(one),
+        id: log.id,
+        expected: log.expected,
+        ...claimIn(log),
         rows: rows.map(({ position, leaf, stub }) => ({ position, leaf, stub })),
       })
       if (rows.length === 0) continue
@@ -86,29 +86,29 @@ export const eraseRows = async (
           index,
           leaf: bytesToHex(leaf),
           stub: stubLeaf({ kind, body: stub, at }, store.hash),
-          ...present({ digests: asked.get(position)?.digests }),
+          ...present({ digests: byPosition.get(position)?.digests }),
         })
         await reading.next(stub.length)
       }
-      said.push({
+      news.push({
         type: 'erased',
-        id: one.id,
-        head: one.expected,
+        id: log.id,
+        head: log.expected,
         rows: named,
         ...actionReasonOf({ reason, by }),
         ...(copied && { copied }),
       })
     }
-    if (said.length === 0 && cleanLater)
+    if (news.length === 0 && cleanLater)
       return right(freezeResult({ head: content.right.head, rows: count, blocks: [], residue: [] }))
-    if (said.length === 0) {
+    if (news.length === 0) {
       const again = await erasing.erase(store.scope, undefined)
       return isLeft(again)
         ? (again as Either<EraseFault, never>)
         : right(freezeResult({ ...again.right, head: content.right.head, rows: count }))
     }
     const at = store.now() // one time for all: receipts use it to group what was erased together
-    const slices = slicesOf(checked, said)
+    const slices = slicesOf(checked, news)
     for (const [index, { logs, ledgerRows }] of slices.entries()) {
       const added = ownFields({ expected: ledgerHead, rows: ledgerRows.map((row) => ledgerRow(row, at)) })
       const append = checkAppend(added, store)
@@ -144,23 +144,23 @@ interface Slice {
 }
 
 /** At most 256 rows in each transaction, so that other calls run in between. Each slice has its rows of the ledger. */
-const slicesOf = (checked: CheckedErasure['logs'], said: readonly LedgerRow[]): readonly Slice[] => {
+const slicesOf = (checked: CheckedErasure['logs'], ledgerRows: readonly LedgerRow[]): readonly Slice[] => {
   const slices: Slice[] = []
-  let room = 0
-  const namedOf = new Map(said.map((row) => [row.id, row]))
+  let left = 0
+  const namedOf = new Map(ledgerRows.map((row) => [row.id, row]))
   // Of a log without rows, only the head is compared: with the first slice.
-  for (const log of checked.toSorted((one, other) => Math.min(1, one.rows.length) - Math.min(1, other.rows.length))) {
+  for (const log of checked.toSorted((a, b) => Math.min(1, a.rows.length) - Math.min(1, b.rows.length))) {
     const named = namedOf.get(log.id)
     for (let from = 0; from < Math.max(1, log.rows.length);) {
-      if (room === 0) {
+      if (left === 0) {
         slices.push({ logs: [], ledgerRows: [] })
-        room = sliceRows
+        left = sliceRows
       }
       const slice = slices.at(-1) as Slice
-      const to = Math.min(log.rows.length, from + room)
+      const to = Math.min(log.rows.length, from + left)
       slice.logs.push({ ...log, rows: log.rows.slice(from, to) })
       if (named?.type === 'erased' && to > from) slice.ledgerRows.push({ ...named, rows: named.rows.slice(from, to) })
-      room -= to - from
+      left -= to - from
       from = Math.max(to, from + 1)
     }
   }
@@ -194,7 +194,7 @@ const rowsOf = async (
   if (isLeft(info)) return info
   const { head } = info.right
   if (!sameHead(head, expected)) return left({ _tag: 'Conflict', id, expected, actual: head, missed: [] })
-  const positions = [...new Set(rows.map(({ position }) => position))].toSorted((one, other) => one - other)
+  const positions = [...new Set(rows.map(({ position }) => position))].toSorted((a, b) => a - b)
   const found: StoredRow[] = []
   const slices = new Slices()
   for (const position of positions) {

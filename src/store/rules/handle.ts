@@ -277,8 +277,8 @@ const logCalls = (calls: Calls) => {
   const appendRows = appendWith(calls)
   const { pieces } = driver
   return {
-    create: (given) => {
-      const options = optionsOf('store.create', given, createNames)
+    create: (log) => {
+      const options = optionsOf('store.create', log, createNames)
       const { id, meta = {}, rows = [], blocks = [], terms } = options
       const work = async (): Answer<LogInfo> => {
         const checked = checkMeta(meta)
@@ -296,8 +296,8 @@ const logCalls = (calls: Calls) => {
     info: (id) => calls.on('info', id, async () => describeResult(await driver.info(scope, id))),
     identities: (id) => calls.on('identities', id, () => identitiesOf(inner, id)),
     ...(pieces !== undefined && { pieces: () => calls.run('pieces', () => pieces(scope)) }),
-    list: (given) => {
-      const query = optionsOf('store.list', given, listNames)
+    list: (input) => {
+      const query = optionsOf('store.list', input, listNames)
       if (query.by !== undefined && !isOrder(query.by))
         throw new TypeError(`store.list: by is ${describe(query.by)}; expected one of ${listOrders.join(', ')}`)
       amount('store.list: limit', query.limit ?? 100, { unit: 'logs', least: 1, most: 1000, whole: true })
@@ -311,8 +311,8 @@ const logCalls = (calls: Calls) => {
         return right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(describeLog)) }))
       })
     },
-    update: (id, given) => {
-      const options = optionsOf('store.update', given, updateNames)
+    update: (id, change) => {
+      const options = optionsOf('store.update', change, updateNames)
       const { expected, meta, ownKey } = options
       const work = async (): Answer<LogInfo> => {
         const checked = checkMeta(meta)
@@ -329,20 +329,20 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('update', id, work, options)
     },
-    append: (id, given) => {
-      const append = optionsOf('store.append', given, appendNames)
+    append: (id, input) => {
+      const append = optionsOf('store.append', input, appendNames)
       return calls.on('append', id, () => appendRows(id, append), append)
     },
-    read: (id, given) => {
-      const range = optionsOf('store.read', given, readNames)
+    read: (id, input) => {
+      const range = optionsOf('store.read', input, readNames)
       return calls.on('read', id, async () => {
         const rows = await driver.read(scope, id, range)
         return isLeft(rows) ? rows : checkReadRows(inner, id, rows.right)
       })
     },
     nodes: (id, positions) => calls.on('nodes', id, () => driver.nodes(scope, id, [...positions])),
-    fork: (id, given) => {
-      const options = optionsOf('store.fork', given, forkNames)
+    fork: (id, fork) => {
+      const options = optionsOf('store.fork', fork, forkNames)
       const { id: to, at, meta = {} } = options
       const work = async (): Answer<LogInfo> => {
         const problem = invalidId('log', to) ?? ownIdFault(to, options)
@@ -358,8 +358,8 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('fork', id, work, options)
     },
-    remove: (id, given) => {
-      const options = optionsOf('store.remove', given, removeNames)
+    remove: (id, request) => {
+      const options = optionsOf('store.remove', request, removeNames)
       const reader = withStops(inner, options.signal)
       const work = async (isLast: boolean): Promise<Either<StoreFault, void> | undefined> => {
         const free = await ledgerWithoutHold(reader, id)
@@ -372,8 +372,8 @@ const logCalls = (calls: Calls) => {
       }
       return calls.on('remove', id, () => calls.longer(() => retry(work)), options)
     },
-    erase: (given) => {
-      const request = copyArgument(optionsOf('store.erase', given, eraseNames))
+    erase: (input) => {
+      const request = copyArgument(optionsOf('store.erase', input, eraseNames))
       return calls.run('erase', () =>
         calls.longer(async () => {
           try {
@@ -424,8 +424,8 @@ const leaseCalls = (calls: Calls) => {
     return answer
   }
   return {
-    lease: (id, given) => {
-      const { holder, ttl } = optionsOf('store.lease', given, { holder: true, ttl: true })
+    lease: (id, options) => {
+      const { holder, ttl } = optionsOf('store.lease', options, { holder: true, ttl: true })
       return calls.on('lease', id, async () => {
         const problem = invalidLease({ holder, ttl })
         return problem === undefined
@@ -436,8 +436,8 @@ const leaseCalls = (calls: Calls) => {
           : left(problem)
       })
     },
-    renew: (id, given) => {
-      const { number, ttl } = optionsOf('store.renew', given, { number: true, ttl: true })
+    renew: (id, options) => {
+      const { number, ttl } = optionsOf('store.renew', options, { number: true, ttl: true })
       return calls.on('renew', id, async () => {
         const problem = invalidTtl(ttl)
         return problem === undefined
@@ -476,8 +476,8 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   if (index === undefined) return {}
   return {
     index: Object.freeze<RowIndex>({
-      find: (given) => {
-        const query = copyArgument(optionsOf('store.index.find', given, findNames))
+      find: (rowQuery) => {
+        const query = copyArgument(optionsOf('store.index.find', rowQuery, findNames))
         const limit = Math.max(1, Math.min(1000, Math.floor(query.limit ?? 100) || 1))
         return run('index.find', () => index.find(scope, { ...query, limit }))
       },
@@ -603,9 +603,9 @@ const checkStore = async (driver: StoreDriver, signal: SignalLike | undefined): 
     }
     const undone = await undoneErasures(inner)
     if (isLeft(undone) && undone.left._tag === 'Cancelled') return undone
-    for (const one of isLeft(undone) ? [] : undone.right)
+    for (const erasure of isLeft(undone) ? [] : undone.right)
       // the driver reports an unreadable ledger
-      noticeDamage(one.erasure.id, one.position, `${undoneText(one)}; ${undoneAdvice}`)
+      noticeDamage(erasure.erasure.id, erasure.position, `${undoneText(erasure)}; ${undoneAdvice}`)
     const erased = await driver.erasing?.erased?.(scope)
     if (erased !== undefined && isLeft(erased)) return erased
     for (const { id, position } of erased?.right ?? []) {

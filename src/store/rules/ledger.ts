@@ -100,7 +100,7 @@ const readNewRows = async (
   base: LedgerContent,
   head: Head,
 ): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
-  const news: { readonly said: LedgerRow; readonly place: { readonly row: number; readonly at: number } }[] = []
+  const news: { readonly content: LedgerRow; readonly place: { readonly row: number; readonly at: number } }[] = []
   for (let from = base.head?.size ?? 0; from < head.size; from += sliceRows) {
     const rows = await store.read(ledgerId, { from, to: Math.min(from + sliceRows, head.size) })()
     if (isLeft(rows)) return rows
@@ -108,31 +108,37 @@ const readNewRows = async (
     for (const row of rows.right) {
       const read = readLedgerRow(row)
       if (isLeft(read)) return read
-      const said = read.right
-      if (said !== undefined) news.push({ said, place: { row: row.position, at: row.at } })
+      const content = read.right
+      if (content !== undefined) news.push({ content, place: { row: row.position, at: row.at } })
     }
   }
   // Copies only the parts that the new rows change.
-  const types = new Set(news.map(({ said }) => said.type))
+  const types = new Set(news.map(({ content }) => content.type))
   const sessions = new Map<string, LedgerEntry>()
   const held = types.has('held') || types.has('released') ? new Map(base.held) : (base.held as Map<string, Hold>)
   const destroyed = types.has('destroyed') ? new Map(base.destroyed) : (base.destroyed as Map<string, KeyDestroyed>)
   const [erasures, erased] = types.has('erased')
     ? [[...base.erasures], new Map(base.erased)]
     : [base.erasures as Erasure[], base.erased as Map<string, Erasure>]
-  for (const { said, place } of news) {
-    const { type, ...rest } = said
-    if (said.type === 'erased') {
-      const { type: _, ...content } = said
+  for (const { content: ledgerRow, place } of news) {
+    const { type, ...rest } = ledgerRow
+    if (ledgerRow.type === 'erased') {
+      const { type: _, ...content } = ledgerRow
       const by: Erasure = Object.freeze({ ...content, ...place })
       erasures.push(by)
-      for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
-    } else if (said.type === 'held')
-      held.set(said.id, Object.freeze({ ...actionReasonOf(said), id: said.id, logs: said.logs, ...place }))
-    else if (type === 'released') held.delete(said.id)
-    else if (said.type === 'destroyed')
-      destroyed.set(said.key, Object.freeze({ ...actionReasonOf(said), id: said.id, key: said.key, ...place }))
-    else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
+      for (const row of ledgerRow.rows) if (!isHeldRow(held, row)) erased.set(keyOf(row), by)
+    } else if (ledgerRow.type === 'held')
+      held.set(
+        ledgerRow.id,
+        Object.freeze({ ...actionReasonOf(ledgerRow), id: ledgerRow.id, logs: ledgerRow.logs, ...place }),
+      )
+    else if (type === 'released') held.delete(ledgerRow.id)
+    else if (ledgerRow.type === 'destroyed')
+      destroyed.set(
+        ledgerRow.key,
+        Object.freeze({ ...actionReasonOf(ledgerRow), id: ledgerRow.id, key: ledgerRow.key, ...place }),
+      )
+    else sessions.set(ledgerRow.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
   }
   const all = LayeredMap.grown(base.sessions, sessions)
   return right(Object.freeze({ head, sessions: all, held, destroyed, erasures: Object.freeze(erasures), erased }))
@@ -208,9 +214,9 @@ export const appendToLedger = async <F, M extends object>(
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
     const { head } = ledger.right
-    const said = await news(ledger.right)
-    if (isLeft(said)) return said
-    const { rows, more } = said.right
+    const made = await news(ledger.right)
+    if (isLeft(made)) return made
+    const { rows, more } = made.right
     const recorded = rows.length
     if (head !== undefined && recorded === 0) return right(Object.freeze({ head, recorded, ...more }))
     const stored = rows.map((row) => ledgerRow(row, store.now()))

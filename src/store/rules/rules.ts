@@ -47,11 +47,11 @@ export const storedRow = (
 /**
  * Whether two heads are equal.
  *
- * @param one a head
- * @param other another head
+ * @param a a head
+ * @param b another head
  * @returns true if size and root are equal
  */
-export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
+export const sameHead = (a: Head, b: Head): boolean => a.size === b.size && a.root === b.root
 
 /** The state before an append. */
 export interface LogBasis {
@@ -114,9 +114,8 @@ export const growLog = (log: LogBasis, { rows, plan }: Pick<CheckedAppend, 'rows
 export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Pick<LogBasis, 'head' | 'peaks'>): plan is Plan =>
   plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
 
-const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>
-  one.length === other.length &&
-  one.every((peak, index) => peak === other[index] || equalBytes(peak, other[index] as Uint8Array))
+const samePeaks = (a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean =>
+  a.length === b.length && a.every((peak, index) => peak === b[index] || equalBytes(peak, b[index] as Uint8Array))
 
 /** The size of the expected head, if the log may have had it before; otherwise undefined. */
 export const olderSize = (expected: Head, actual: Head): number | undefined => {
@@ -186,13 +185,13 @@ interface PastOperation {
 export const repeatedAppend = (
   id: string,
   { operation, from, head }: PastOperation,
-  given: readonly CheckedRow[],
+  rows: readonly CheckedRow[],
   stored: readonly Pick<StoredRow, 'kind' | 'body' | 'erased'>[],
 ): Either<StoreFault, AppendedRows> =>
-  given.length === stored.length &&
+  rows.length === stored.length &&
   stored.every(
     ({ kind, body, erased }, index) =>
-      given[index]?.kind === kind && (erased !== undefined || given[index].body === body),
+      rows[index]?.kind === kind && (erased !== undefined || rows[index].body === body),
   )
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
     : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
@@ -223,12 +222,12 @@ export const logInfo = ({
 
 /** The number of first rows that two logs share, given their segments, each with the position after its last row. */
 export const sharedRows = <Segment>(
-  one: readonly { readonly segment: Segment; readonly to: number }[],
-  other: readonly { readonly segment: Segment; readonly to: number }[],
+  a: readonly { readonly segment: Segment; readonly to: number }[],
+  b: readonly { readonly segment: Segment; readonly to: number }[],
 ): number => {
   let shared = 0
-  for (const [index, { segment, to }] of one.entries()) {
-    const theirs = other[index]
+  for (const [index, { segment, to }] of a.entries()) {
+    const theirs = b[index]
     if (theirs === undefined || theirs.segment !== segment) break
     shared = Math.min(to, theirs.to)
     if (to !== theirs.to) break

@@ -60,7 +60,7 @@ export const undoneErasures = async (
 /** Adjacent positions as ranges of at most 256. */
 const rangesOf = (positions: readonly number[]): readonly Bounds[] => {
   const ranges: Bounds[] = []
-  for (const position of positions.toSorted((one, other) => one - other)) {
+  for (const position of positions.toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)
     if (last?.end === position && position - last.start < sliceRows)
       ranges[ranges.length - 1] = { start: last.start, end: position + 1 }
@@ -81,9 +81,9 @@ const readableRows = async (
   const rows: StoredRow[] = []
   if (end - start === 1) return right(rows)
   for (let at = start; at < end; at++) {
-    const one = await readableRows(store, id, { start: at, end: at + 1 })
-    if (isLeft(one)) return one
-    for (const row of one.right) rows.push(row)
+    const single = await readableRows(store, id, { start: at, end: at + 1 })
+    if (isLeft(single)) return single
+    for (const row of single.right) rows.push(row)
   }
   return right(rows)
 }
@@ -105,7 +105,7 @@ export const refuseUndone = async (
   const undone = await undoneErasures(bare, { id, stubs, identities: identities.right })
   if (isLeft(undone))
     return undone.left._tag === 'Io' || undone.left._tag === 'Busy' ? left(undone.left) : right(undefined)
-  const [first] = undone.right.toSorted((one, other) => one.position - other.position)
+  const [first] = undone.right.toSorted((a, b) => a.position - b.position)
   if (first === undefined) return right(undefined)
   return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first), advice: undoneAdvice })
 }

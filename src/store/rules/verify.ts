@@ -38,13 +38,13 @@ export function verifyLog(
 export function verifyLog(
   store: Store,
   id: string,
-  given?: Head,
+  head?: Head,
   inspect?: InspectRows,
 ): Task<VerifyFault | CallbackThrew, LogInfo> {
   if (typeof (Object(store) as Partial<Store>).info !== 'function')
     throw new TypeError(`verifyLog takes a store, such as memoryStore(), found ${describe(store)}`)
-  checkArgument('verifyLog', given === undefined || isObject(given), 'a head', given)
-  const older = given && { ...given }
+  checkArgument('verifyLog', head === undefined || isObject(head), 'a head', head)
+  const older = head && { ...head }
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found

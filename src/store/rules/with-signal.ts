@@ -64,12 +64,12 @@ export const withSignal = (store: Store, signal: SignalLike | undefined): Store 
 const onBlocks = <T extends { readonly length: number }, F extends BlockFault, U>(
   name: string,
   call: (items: readonly T[]) => Task<F, readonly U[]>,
-  given: readonly T[],
+  input: readonly T[],
   signal: SignalLike,
   copy = (item: T): T => item,
 ): Task<F, readonly U[]> => {
-  checkArgument(`store.${name}`, Array.isArray(given), 'a list', given)
-  const items = given.map((item: T) => copy(item)) // the caller may change its own
+  checkArgument(`store.${name}`, Array.isArray(input), 'a list', input)
+  const items = input.map((item: T) => copy(item)) // the caller may change its own
   return storeTask(async () => {
     const done: U[] = []
     for (let start = 0; ;) {
@@ -94,11 +94,11 @@ export const withStops = <S extends Partial<Store>>(store: S, signal: SignalLike
 const stopping = <T extends object>(object: T, names: readonly (keyof T)[], signal: SignalLike): Partial<T> => {
   const stopped: Partial<T> = {}
   for (const name of names) {
-    const call = object[name] as ((...given: readonly unknown[]) => Task<MediumFault, unknown>) | undefined
+    const call = object[name] as ((...args: readonly unknown[]) => Task<MediumFault, unknown>) | undefined
     if (call === undefined) continue
-    stopped[name] = ((...given: readonly unknown[]) => {
+    stopped[name] = ((...args: readonly unknown[]) => {
       const ended = cancelled(signal)
-      return ended === undefined ? call(...given) : storeTask(async () => left(ended), String(name))
+      return ended === undefined ? call(...args) : storeTask(async () => left(ended), String(name))
     }) as T[typeof name]
   }
   return stopped

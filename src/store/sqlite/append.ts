@@ -67,32 +67,32 @@ export class Appender {
     return right(logs.add(key, id, segment, grown, meta))
   }
 
-  append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, AppendedRows> {
+  append(scope: string, id: string, append: CheckedAppend): Either<StoreFault, AppendedRows> {
     const name = `${id}\0${scope}` // an id has no control characters
     const known = this.#known.get(name)
-    if (known !== undefined && continues(known, given)) {
-      const done = this.#appendTo(name, known, given)
+    if (known !== undefined && continues(known, append)) {
+      const done = this.#appendTo(name, known, append)
       if (done !== undefined) return done
     }
     return this.#parts.logs.on(scope, id, (log, raw) => {
       // Rows appended to another segment might not be found again.
       if (!nameIsSound(raw, log)) throw new Damaged(log.size, 'its name or its segment was altered')
-      if (!hasKey(String(raw['meta']), given.ownKey)) return left(divergedFault(id, given.expected, headIn(log)))
-      const before = given.operation === undefined ? undefined : this.#answered(log, given.operation, given.rows)
+      if (!hasKey(String(raw['meta']), append.ownKey)) return left(divergedFault(id, append.expected, headIn(log)))
+      const before = append.operation === undefined ? undefined : this.#answered(log, append.operation, append.rows)
       if (before !== undefined) return before
-      const found = this.#checked(log, raw, given)
+      const found = this.#checked(log, raw, append)
       if (isLeft(found)) return found
-      const problem = this.#lacking(log.scope, given)
+      const problem = this.#lacking(log.scope, append)
       if (problem !== undefined) return left(problem)
-      return this.#appendTo(name, found.right, given) as Either<StoreFault, AppendedRows> // nobody else writes now
+      return this.#appendTo(name, found.right, append) as Either<StoreFault, AppendedRows> // nobody else writes now
     })
   }
 
   /** A log that the rows continue, compared with its last row. */
-  #checked(log: LogRow, raw: RawLog, given: CheckedAppend): Either<StoreFault, KnownLog> {
+  #checked(log: LogRow, raw: RawLog, append: CheckedAppend): Either<StoreFault, KnownLog> {
     const { rows, leases } = this.#parts
-    const { expected, ownKey } = given
-    const unleased = leases.against(log, given)
+    const { expected, ownKey } = append
+    const unleased = leases.against(log, append)
     if (unleased !== undefined) return left(unleased)
     rows.checkSegment(log.segment)
     const head = headIn(log)
@@ -102,33 +102,29 @@ export class Appender {
         staleHeadFault(log.id, expected, head, this.#hash, at, ({ from, to }) => rows.read(log.segment, from, to)),
       )
     }
-    const planned = given.plan?.before.peaks
+    const planned = append.plan?.before.peaks
     const peaks =
       planned !== undefined && Buffer.compare(log.peaks, Buffer.concat(planned)) === 0
         ? planned
         : splitHashes(log.peaks)
-    if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
+    if (!isPlanFor(append.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
     rows.checkEnd(log.segment, log, peaks.at(-1))
     return right({ log, head, peaks, stored: raw as KnownLog['stored'], ownKey })
   }
 
   /** Append to a log. Undefined, and nothing is written, if the log in the file is no longer the one that is known. */
-  #appendTo(name: string, known: KnownLog, given: CheckedAppend): Either<StoreFault, AppendedRows> | undefined {
+  #appendTo(name: string, known: KnownLog, append: CheckedAppend): Either<StoreFault, AppendedRows> | undefined {
     const { log } = known
     const { entries, tokens } = log
-    const grown = growLog({ head: known.head, entries, tokens, peaks: known.peaks }, given, this.#hash)
-    const after = this.#advance(known, grown, given.operation)
+    const grown = growLog({ head: known.head, entries, tokens, peaks: known.peaks }, append, this.#hash)
+    const after = this.#advance(known, grown, append.operation)
     if (after === undefined) return undefined
-    this.#store(log.id, log.scope, log.segment, grown, given)
+    this.#store(log.id, log.scope, log.segment, grown, append)
     this.#known.set(name, after)
     return right(grown.answer)
   }
 
-  #answered(
-    log: LogRow,
-    operation: string,
-    given: CheckedAppend['rows'],
-  ): Either<StoreFault, AppendedRows> | undefined {
+  #answered(log: LogRow, operation: string, rows: CheckedAppend['rows']): Either<StoreFault, AppendedRows> | undefined {
     const found = this.#sql.operation().get(log.key, operation) as
       | { readonly base: number; readonly size: number; readonly root: Uint8Array; readonly sum: number | null }
       | undefined
@@ -137,13 +133,13 @@ export class Appender {
     if (!fits(sum, log.key, operation, from, size, root))
       throw new Damaged(log.size, `its record of operation ${JSON.stringify(operation)} was altered`)
     const head = { size, root: Buffer.from(root).toString('hex') }
-    return repeatedAppend(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
+    return repeatedAppend(log.id, { operation, from, head }, rows, this.#parts.rows.read(log.segment, from, size))
   }
 
   /** The fault of missing or altered blocks among those referenced. */
-  #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
+  #lacking(scope: number, append: CheckedAppend): StoreFault | undefined {
     const { blocks } = this.#parts
-    const named = referencedBlocks(given)
+    const named = referencedBlocks(append)
     if (named.length === 0) return undefined
     const missing = blocks.missing(scope, named)
     if (missing.length > 0) return { _tag: 'MissingBlock', ids: missing }
@@ -153,17 +149,17 @@ export class Appender {
   }
 
   /** Store the rows and blocks of an append. Throws FailedWrite, because something is written before damage is found. */
-  #store(id: string, scope: number, segment: number, grown: GrownLog, given: CheckedAppend): void {
+  #store(id: string, scope: number, segment: number, grown: GrownLog, append: CheckedAppend): void {
     const { rows, blocks, search } = this.#parts
     try {
-      if (given.blocks.length > 0) blocks.put(scope, given.blocks, false)
+      if (append.blocks.length > 0) blocks.put(scope, append.blocks, false)
       for (const row of grown.rows) {
         rows.append(segment, row)
         if (row.row.blocks.length > 0) blocks.mention(scope, segment, row.position, row.row.blocks)
       }
       const [first] = grown.rows
       if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
-      search.append(scope, segment, grown.rows, given)
+      search.append(scope, segment, grown.rows, append)
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
       throw new FailedWrite({ _tag: 'DamagedLog', id, position: error.position, reason: error.reason })
@@ -236,12 +232,12 @@ interface KnownLog extends Pick<LogBasis, 'head' | 'peaks'> {
 const mostKnown = 1000
 
 /** Whether an append needs no more than the known log: no earlier operation, no lease, no stored blocks. */
-const continues = ({ head, ownKey }: KnownLog, given: CheckedAppend): boolean =>
-  given.operation === undefined &&
-  !claims(given) &&
-  given.ownKey === ownKey &&
-  sameHead(given.expected, head) &&
-  given.rows.every(({ blocks }) => blocks.length === 0)
+const continues = ({ head, ownKey }: KnownLog, append: CheckedAppend): boolean =>
+  append.operation === undefined &&
+  !claims(append) &&
+  append.ownKey === ownKey &&
+  sameHead(append.expected, head) &&
+  append.rows.every(({ blocks }) => blocks.length === 0)
 
 const statements = (db: DatabaseSync) =>
   prepareAllOnce(db, {

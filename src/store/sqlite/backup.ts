@@ -43,12 +43,12 @@ interface BackupOptions {
  */
 export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> => {
   const {
-    path: given,
+    path: file,
     to,
     progress = () => {},
     signal,
   } = optionsOf('backupSqlite', options, { path: true, to: true, progress: true, signal: true })
-  const [path, target] = [filePath('backupSqlite', 'path', given), filePath('backupSqlite', 'to', to)]
+  const [path, target] = [filePath('backupSqlite', 'path', file), filePath('backupSqlite', 'to', to)]
   return storeTask(async () => {
     if (existsSync(target))
       return left({
@@ -67,15 +67,15 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
     const part = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
     try {
       removePartsOfKilled(target)
-      let told: Either<CallbackThrew, void> = right(undefined)
+      let outcome: Either<CallbackThrew, void> = right(undefined)
       // All pages in one step: otherwise a write by another process between two steps makes SQLite start over.
       await sqlite.backup(opened.right.db, part, {
         rate: allPages,
         progress: ({ totalPages, remainingPages }) => {
-          told = callCallback('progress', () => progress(totalPages - remainingPages, totalPages))
+          outcome = callCallback('progress', () => progress(totalPages - remainingPages, totalPages))
         },
       })
-      if (isLeft(told)) return told
+      if (isLeft(outcome)) return outcome
       const findings = await check(part, signal)
       if (isLeft(findings)) return findings
       await sync(part)

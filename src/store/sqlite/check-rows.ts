@@ -28,8 +28,8 @@ export function* checkRows(facts: Facts): Findings {
 }
 
 function* strayRows(facts: Facts, from: bigint, to: bigint): Findings {
-  const stray = 'select id >> 32 as segment, count(*) as rows from row where id between ? and ? group by 1'
-  for (const { segment, rows } of facts.all(stray, from, to))
+  const orphans = 'select id >> 32 as segment, count(*) as rows from row where id between ? and ? group by 1'
+  for (const { segment, rows } of facts.all(orphans, from, to))
     yield findingOf('row', `segment ${String(segment)}`, `${String(rows)} rows of a segment that is missing`)
 }
 

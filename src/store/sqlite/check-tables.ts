@@ -307,9 +307,9 @@ const derivedHead = (log: LogRow, { range, entries, appended, tokens }: SegmentR
   root: rootOf(range, hash),
 })
 
-const sameHead = (one: LogRow, other: LogRow): boolean =>
-  one.appended === other.appended &&
-  one.size === other.size &&
-  one.entries === other.entries &&
-  equalBytes(one.peaks, other.peaks) &&
-  equalBytes(one.root, other.root)
+const sameHead = (a: LogRow, b: LogRow): boolean =>
+  a.appended === b.appended &&
+  a.size === b.size &&
+  a.entries === b.entries &&
+  equalBytes(a.peaks, b.peaks) &&
+  equalBytes(a.root, b.root)

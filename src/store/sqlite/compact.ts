@@ -48,8 +48,8 @@ export interface CompactResult {
  * @returns its sizes; or `NoStore`, `Busy`, `Full`, `ReadOnly`, `Cancelled`
  */
 export const compactSqlite = (options: CompactOptions): Task<StoreFault, CompactResult> => {
-  const { path: given, wait = 5000, signal } = optionsOf('compactSqlite', options, optionNames)
-  const path = filePath('compactSqlite', 'path', given)
+  const { path: input, wait = 5000, signal } = optionsOf('compactSqlite', options, optionNames)
+  const path = filePath('compactSqlite', 'path', input)
   amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const opened = await openDatabase(path, { wait, create: false, readOnly: false })

@@ -57,9 +57,9 @@ export const sqliteDriver = (
       }),
     list: async (scope, query) => right(logs.list(scope, query)),
     pieces: async (scope) => right(await logs.pieces(scope)),
-    update: (scope, id, given) =>
-      writer.write(() => logs.update(scope, id, given, (log) => leases.against(log, given))),
-    append: (scope, id, given) => writer.write(() => appender.append(scope, id, given), sizeOf(given)),
+    update: (scope, id, change) =>
+      writer.write(() => logs.update(scope, id, change, (log) => leases.against(log, change))),
+    append: (scope, id, append) => writer.write(() => appender.append(scope, id, append), sizeOf(append)),
     read: (scope, id, range) => reader.read(scope, id, range),
     nodes: (scope, id, positions) => reader.nodes(scope, id, positions),
     fork: (scope, id, to, at, meta) => writer.write(() => logs.fork(scope, id, to, at, meta)),
@@ -72,7 +72,7 @@ export const sqliteDriver = (
       return isLeft(tidied) ? left(removalIncompleteFault(tidied.left)) : tidied
     },
     lease: (scope, id, change) => leases.change(scope, id, change),
-    putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),
+    putBlocks: (scope, input) => writer.write(() => right(blocks.put(scopes.own(scope), input, true)), bytesIn(input)),
     getBlocks: async (scope, ids) => right(await blocks.getInSlices(scopes.keyOf(scope), ids)),
     hasBlocks: async (scope, ids) => right(await blocks.soundInSlices(scopes.keyOf(scope), ids, hash)),
     scopes: async () => right(scopes.withLogs()),

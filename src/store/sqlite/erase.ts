@@ -186,7 +186,7 @@ export class Eraser {
   /** The transaction. Everything that can fail is checked before the first write. */
   #together(
     scope: string,
-    { logs: given, ledger }: CheckedErasure,
+    { logs: input, ledger }: CheckedErasure,
     needles: Needles,
   ): Either<StoreFault, ErasedInFile> {
     const { logs, rows, leases, appender, sweeper } = this.#parts
@@ -196,7 +196,7 @@ export class Eraser {
       readonly leaf: Uint8Array
       readonly stub: string
     }[] = []
-    for (const { id, expected, rows: chosen, ...claim } of given) {
+    for (const { id, expected, rows: chosen, ...claim } of input) {
       const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
         const unleased = leases.against(log, claim)
         if (unleased !== undefined) return left(unleased)

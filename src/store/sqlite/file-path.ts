@@ -10,25 +10,25 @@ import { describe } from '../../json/index.ts'
  * @param option the name of the option, for the error
  * @throws TypeError for another value, `:memory:`, another URL, and a URL with parameters, which are SQLite's and mean nothing here
  */
-export const filePath = (call: string, option: string, given: unknown): string => {
-  if (typeof given !== 'string' || given === '')
+export const filePath = (call: string, option: string, value: unknown): string => {
+  if (typeof value !== 'string' || value === '')
     throw new TypeError(
-      `${call} needs a path: \`${option}\` is ${describe(given)}; expected the path of the store's file`,
+      `${call} needs a path: \`${option}\` is ${describe(value)}; expected the path of the store's file`,
     )
-  if (given === ':memory:') throw new TypeError(`${call} keeps a file: memoryStore() is the store in memory`)
+  if (value === ':memory:') throw new TypeError(`${call} keeps a file: memoryStore() is the store in memory`)
   const refuse = (reason: string): never => {
-    throw new TypeError(`${call}: \`${option}\` is ${describe(given)}, ${reason}`)
+    throw new TypeError(`${call}: \`${option}\` is ${describe(value)}, ${reason}`)
   }
-  const scheme = /^([a-z][a-z\d+.-]+):/i.exec(given)?.[1]?.toLowerCase() // a single letter is a drive of Windows
-  if (scheme !== undefined && scheme !== 'file' && /^[^:]+:\/\//.test(given))
+  const scheme = /^([a-z][a-z\d+.-]+):/i.exec(value)?.[1]?.toLowerCase() // a single letter is a drive of Windows
+  if (scheme !== undefined && scheme !== 'file' && /^[^:]+:\/\//.test(value))
     return refuse('a URL of another kind; expected a path or a file: URL')
-  if (scheme !== 'file') return resolve(given)
-  if (/[?#]/.test(given))
+  if (scheme !== 'file') return resolve(value)
+  if (/[?#]/.test(value))
     return refuse('a URL with parameters; pass the path alone, and `readOnly` or `create: false` as options')
   try {
-    return given.slice('file:'.length).startsWith('/')
-      ? fileURLToPath(given)
-      : resolve(decodeURIComponent(given.slice(5)))
+    return value.slice('file:'.length).startsWith('/')
+      ? fileURLToPath(value)
+      : resolve(decodeURIComponent(value.slice(5)))
   } catch (error) {
     return refuse(`which is no URL of a local file: ${String((error as Error).message)}`)
   }

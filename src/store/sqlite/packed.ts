@@ -62,14 +62,14 @@ const mostPlainBytes = 256 << 20
 
 /** Bounds the uncompressed bytes of one read: many blocks, each of them plausible, must not fill the memory either. */
 export class ReadBound {
-  #room = mostPlainBytes
+  #left = mostPlainBytes
 
   /** Count a block. Throws a RangeError before it is uncompressed. */
   take(packed: Packed): void {
     if (!isPacked(packed) || !isPlausible(packed)) return
     const { bytes, size } = packed
-    this.#room += bytes.length * usualRatio - Number(size)
-    if (this.#room < 0)
+    this.#left += bytes.length * usualRatio - Number(size)
+    if (this.#left < 0)
       throw new RangeError(
         `the blocks of one read are more than ${mostPlainBytes} bytes and ${usualRatio} times as long as they are stored: no compaction wrote them, and they are not read`,
       )

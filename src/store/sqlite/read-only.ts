@@ -12,9 +12,9 @@ export const readOnlyDriver = (driver: SqliteDriver, path: string, { reason, isS
     reason?._tag === 'ReadOnly' ? reason : { _tag: 'ReadOnly', path, ...(reason?._tag === 'Full' && { full: true }) }
   const refuse = async (): Promise<Either<StoreFault, never>> => left(refusal)
   const withFreshRead =
-    <Given extends readonly unknown[], T>(read: (...given: Given) => Answer<T>) =>
-    async (...given: Given): Answer<T> => {
-      const answered = await read(...given)
+    <Given extends readonly unknown[], T>(read: (...args: Given) => Answer<T>) =>
+    async (...args: Given): Answer<T> => {
+      const answered = await read(...args)
       return isStale()
         ? left({
             _tag: 'Io',

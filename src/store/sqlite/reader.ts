@@ -103,7 +103,7 @@ export class Reader {
 const elseOneByOne = <T>(
   all: () => readonly T[],
   positions: readonly number[],
-  one: (position: number) => readonly T[],
+  readOne: (position: number) => readonly T[],
 ): readonly T[] => {
   try {
     return all()
@@ -111,7 +111,7 @@ const elseOneByOne = <T>(
     if (!isDamage(error)) throw error
     return positions.flatMap((position) => {
       try {
-        return one(position)
+        return readOne(position)
       } catch (inner) {
         throw inner instanceof Damaged ? inner : new Damaged(position, "it can't be read: the file is damaged there")
       }

@@ -14,8 +14,8 @@ export const residueIn = async (path: string, needles: Needles): Promise<boolean
   try {
     const header = Buffer.alloc(100)
     if (readSync(file, header, 0, 100, 0) < 100) return false
-    const given = header.readUInt16BE(16)
-    const size = given === 1 ? 65_536 : given
+    const input = header.readUInt16BE(16)
+    const size = input === 1 ? 65_536 : input
     const pages = Math.floor(fstatSync(file).size / size)
     const free = freePages(file, size, header.readUInt32BE(32), pages)
     const several = Math.max(1, Math.floor((1 << 20) / size))

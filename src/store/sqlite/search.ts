@@ -100,8 +100,8 @@ export class Search implements IndexDriver {
     if (first === undefined || !this.#isThere()) return
     if (terms === undefined || !this.#hasFullText) return void (this.#upToDate = undefined)
     if (this.#untilOf(segment) !== first.position) return // rows before them are not indexed either
-    const given = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
-    const blockOf = (id: BlockId): Uint8Array | undefined => given.get(id) ?? this.#block(scope, id)
+    const bytesById = new Map<BlockId, Uint8Array>(blocks.map(({ id, bytes }) => [id, bytes]))
+    const blockOf = (id: BlockId): Uint8Array | undefined => bytesById.get(id) ?? this.#block(scope, id)
     try {
       for (const { row, position } of grown) this.#add(scope, segment, position, terms(row, blockOf))
       this.#setUntil(segment, first.position + grown.length)
@@ -298,8 +298,8 @@ export class Search implements IndexDriver {
     for (const { segment, from, to } of ranges) {
       const last = idOf(segment, to) - 1n
       const limited = before === undefined ? last : minOf(last, idOf(before.segment, before.position) - 1n)
-      const asked = { match, low: idOf(segment, from), high: limited, most: limit + 1 - places.length }
-      places.push(...(statement.all({ ...asked, ...time }) as unknown as readonly RowCursor[]))
+      const parameters = { match, low: idOf(segment, from), high: limited, most: limit + 1 - places.length }
+      places.push(...(statement.all({ ...parameters, ...time }) as unknown as readonly RowCursor[]))
       if (places.length > limit) break
     }
     const shown = places.slice(0, limit)
@@ -472,7 +472,7 @@ const damagedIndex = (error: unknown): StoreFaultOf<'DamagedIndex'> => {
 
 const idOf = (segment: number, position: number): bigint => BigInt(segment) * 4294967296n + BigInt(position)
 
-const minOf = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /** A term that all rows of a scope have. It starts with a private-use character. */
 const scopeTerm = (scope: number): string => `\ue0ff${scope}`

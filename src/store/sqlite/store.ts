@@ -69,7 +69,7 @@ export interface SqliteOptions {
  */
 export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> => {
   const {
-    path: given,
+    path: input,
     create = true,
     readOnly = false,
     onNotice: notify = () => {},
@@ -78,7 +78,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     wait = 5000,
     now = Date.now,
   } = optionsOf('sqliteStore', options, optionNames)
-  const path = filePath('sqliteStore', 'path', given)
+  const path = filePath('sqliteStore', 'path', input)
   amount('wait', wait, { unit: 'milliseconds' })
   choice('durability', durability, ['disk', 'os'])
   return storeTask(async () => {

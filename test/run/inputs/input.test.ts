@@ -122,13 +122,13 @@ it('an input queued while another was being recorded comes first', async () => {
   let isFirst = true
   const store: Store = {
     ...inner,
-    append: (id, given) =>
+    append: (id, append) =>
       storeTask(async () => {
         if (isFirst) {
           isFirst = false
           await other.note({ type: 'input', id: 'q', state: 'queued', message: user('q') as never })
         }
-        return inner.append(id, given)()
+        return inner.append(id, append)()
       }, 'store.append'),
   }
   const session = await openSession(store, 's')
@@ -180,7 +180,7 @@ it('an input whose model refused without a word is free to be asked again; a ref
 
 it('an input that fails in the background is free to be asked again, and the session is released', async () => {
   const store = memoryStore()
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   let calls = 0
   const model: Model = {
@@ -191,13 +191,13 @@ it('an input that fails in the background is free to be asked again, and the ses
       yield* echo.stream(request, signal)
     },
   }
-  const first = runTurn(one, 'a', { id: 'a', model })
-  await until(other, 'a taken')
-  expect(await runTurn(other, 'b', { id: 'b', whenBusy: 'queue', wait: 0 })).toEqual(['queued'])
+  const first = runTurn(a, 'a', { id: 'a', model })
+  await until(b, 'a taken')
+  expect(await runTurn(b, 'b', { id: 'b', whenBusy: 'queue', wait: 0 })).toEqual(['queued'])
   open()
   expect(await first).toEqual(['end_turn', 're: a'])
-  await until(other, 'b failed')
-  expect(await runTurn(other, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
+  await until(b, 'b failed')
+  expect(await runTurn(b, 'b', { id: 'b', whenBusy: 'wait' })).toEqual(['end_turn', 're: b'])
 })
 
 const reminded = (message: Message): string | undefined => /^\[The user's message "(.*?)"/.exec(textOf(message))?.[1]
@@ -209,7 +209,7 @@ const wayward = (): Model & { how: 'fail' | 'break' | 'answer'; readonly seen: s
   async *stream(request, signal) {
     const { messages } = request
     const texts = [...messages].map((message) => (message.role === 'user' ? textOf(message) : reminded(message)))
-    const question = texts.findLast((said) => said !== undefined)
+    const question = texts.findLast((text) => text !== undefined)
     this.seen.push(...[...messages].slice(-1).map((last) => `${last.role}: ${textOf(last)}`))
     if (this.how === 'fail') throw new Error('503')
     if (this.how === 'break') {
@@ -248,8 +248,8 @@ it('a message that is not the last one asked is named by its beginning and its p
   await runTurn(session, 'b', { id: 'b', model })
   await runTurn(session, long, { id: 'a', model })
   await runTurn(session, long, { id: 'a', model })
-  const told = `[The user's message that begins "${long.slice(0, 200)}", at position 0, has no answer yet. Answer it now.]`
-  expect(model.seen).toEqual([`user: ${long}`, 'user: b', `developer: ${told}`, `developer: ${told}`])
+  const output = `[The user's message that begins "${long.slice(0, 200)}", at position 0, has no answer yet. Answer it now.]`
+  expect(model.seen).toEqual([`user: ${long}`, 'user: b', `developer: ${output}`, `developer: ${output}`])
   expect(session.len).toBe(3)
   expect(session.at().pages.at(2)).toBe('conversation')
 })
@@ -267,13 +267,13 @@ it('erasing a message erases the reminder that quotes it', async () => {
 
 it('a time limit that ends while an input waits leaves it in the queue', async () => {
   const store = memoryStore()
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
-  const held = await one.lease({ holder: 'me' })
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const held = await a.lease({ holder: 'me' })
   const options = { id: 'q', whenBusy: 'queue', limits: { timeout: 50 } } as const
-  expect(await runTurn(other, 'q', options)).toEqual(['timeout'])
+  expect(await runTurn(b, 'q', options)).toEqual(['timeout'])
   await held.release()
-  expect(states(other)).toEqual(['q queued'])
-  expect(await runTurn(other, 'q', { id: 'q' })).toEqual(['end_turn', 're: q'])
+  expect(states(b)).toEqual(['q queued'])
+  expect(await runTurn(b, 'q', { id: 'q' })).toEqual(['end_turn', 're: q'])
 })
 
 it('a fork loses the reminder of a message that it shares and that is erased', async () => {
@@ -318,16 +318,16 @@ it("a turn takes a user's message only, and appends no other", async () => {
 
 it('a turn waiting for a queued input takes over when its run fails', async () => {
   const store = memoryStore()
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
-  const held = await one.lease({ holder: 'me' })
-  const waiting = runTurn(other, 'q', { id: 'q', whenBusy: 'queue' })
-  await until(one, 'q queued')
-  await one.append({ messages: [user('q')], notes: [{ type: 'input', id: 'q', state: 'taken', at: 0 }] })
-  await one.note({ type: 'input', id: 'q', state: 'failed', reason: 'error' })
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const held = await a.lease({ holder: 'me' })
+  const waiting = runTurn(b, 'q', { id: 'q', whenBusy: 'queue' })
+  await until(a, 'q queued')
+  await a.append({ messages: [user('q')], notes: [{ type: 'input', id: 'q', state: 'taken', at: 0 }] })
+  await a.note({ type: 'input', id: 'q', state: 'failed', reason: 'error' })
   await held.release()
   expect(await waiting).toEqual(['end_turn', 're: q'])
-  await other.refresh()
-  expect(messageTexts(other)).toEqual(['user: q', 'assistant: re: q'])
+  await b.refresh()
+  expect(messageTexts(b)).toEqual(['user: q', 'assistant: re: q'])
 })
 
 const pay = tool({ name: 'pay', parameters: {}, needsApproval: true, run: () => 'paid' })
@@ -392,7 +392,7 @@ it('an erased input is still known by its id', async () => {
 it('a run that lost its session ends as LeaseLost without writing, and the next run answers its input', async () => {
   let now = 1_000_000
   const store = memoryStore({ now: () => now })
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   let begun = (): void => undefined
   const asked = new Promise<void>((resolve) => (begun = resolve))
   let answer = (): void => undefined
@@ -405,21 +405,21 @@ it('a run that lost its session ends as LeaseLost without writing, and the next 
       yield* echo.stream(request, signal)
     },
   }
-  const first = runTurn(one, 'a', { id: 'a', model: slow, ttl: 60_000 })
+  const first = runTurn(a, 'a', { id: 'a', model: slow, ttl: 60_000 })
   await asked
   now += 60_000
-  expect(await runTurn(other, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(b, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
   answer()
   expect(await first).toEqual(['LeaseLost'])
-  await other.refresh()
-  expect(messageTexts(other)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
-  expect(states(other)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
+  await b.refresh()
+  expect(messageTexts(b)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
+  expect(states(b)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
 })
 
 it('a run that is cancelled because another one took its session ends as LeaseLost, too', async () => {
   let now = 1_000_000
   const store = memoryStore({ now: () => now })
-  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  const [a, b] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
   const due = new Set<() => void>()
   const clock: Clock = {
     now: () => now,
@@ -437,10 +437,10 @@ it('a run that is cancelled because another one took its session ends as LeaseLo
       yield undefined as never
     },
   }
-  const first = runTurn(one, 'a', { id: 'a', model: silent, ttl: 60_000, clock })
+  const first = runTurn(a, 'a', { id: 'a', model: silent, ttl: 60_000, clock })
   await asked
   now += 60_000
-  expect(await runTurn(other, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
+  expect(await runTurn(b, 'b', { id: 'b', ttl: 60_000 })).toEqual(['end_turn', 're: b'])
   for (const renew of due) renew()
   expect(await first).toEqual(['LeaseLost'])
 })
@@ -453,14 +453,14 @@ it('a turn that loses the session before its run starts asks again: nobody cance
   let isFirst = true
   const store: Store = {
     ...inner,
-    append: (id, given) =>
+    append: (id, append) =>
       storeTask(async () => {
         if (isFirst) {
           isFirst = false
           now += 60_000
           await runTurn(other, 'b', { id: 'b', ttl: 60_000 })
         }
-        return inner.append(id, given)()
+        return inner.append(id, append)()
       }, 'store.append'),
   }
   for (const whenBusy of ['wait', 'queue'] as const) {

@@ -71,9 +71,9 @@ opencode must be, because it imports the session itself.`,
     const { values, positionals, terminal } = call
     const [name, ...more] = positionals
     if (name === undefined || name === '') throw new Misuse('continue needs a SESSION or a FILE')
-    const given = wordOf('--in', values['in'], nativePrograms, undefined)
+    const folder = wordOf('--in', values['in'], nativePrograms, undefined)
     const found = await findConversation(name, call)
-    const program = given ?? found.program
+    const program = folder ?? found.program
     if (program === undefined)
       throw new Misuse(`${name} was not written by a program that can continue it; choose one with --in: ${names}`)
     const own = values['print'] === true ? folderHere(found.folder) : undefined
@@ -214,8 +214,8 @@ const fitToBudget = (
   return derived.right.messages
 }
 
-const reasoningOf = (given: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' =>
-  wordOf('--reasoning', given, ['own', 'text', 'omit'], program === to && isOwnProvider ? 'own' : 'text')
+const reasoningOf = (option: unknown, { program, isOwnProvider }: Found, to: NativeProgram): 'own' | 'text' | 'omit' =>
+  wordOf('--reasoning', option, ['own', 'text', 'omit'], program === to && isOwnProvider ? 'own' : 'text')
 
 /** A recorded folder, if it is one of this machine that a command line can name. */
 const folderHere = (folder: string | undefined): string | undefined => {
@@ -228,8 +228,8 @@ const folderHere = (folder: string | undefined): string | undefined => {
 }
 
 /** The folder with links resolved, as programs see it. Throws Unreadable. */
-const folderOfCall = (given: unknown, terminal: Terminal): string => {
-  const path = terminal.path(typeof given === 'string' ? given : '.')
+const folderOfCall = (option: unknown, terminal: Terminal): string => {
+  const path = terminal.path(typeof option === 'string' ? option : '.')
   try {
     if (statSync(path).isDirectory()) return realpathSync(path)
   } catch {

@@ -22,14 +22,14 @@ and "indelible show --follow" all of them.`,
   },
   examples: ['indelible note mine "Here the plan changed." --at 17'],
   run: async (call) => {
-    const given = sessionOfCall('note', call, 1)
+    const name = sessionOfCall('note', call, 1)
     const { values, positionals, terminal } = call
     const text = positionals[1]
     if (text === undefined || text.trim() === '') throw new Misuse('note needs a TEXT')
     const at = wholeNumber('--at', values['at'], undefined)
     const namespace = values['namespace'] ?? 'indelible.note'
     if (typeof namespace !== 'string' || namespace === '') throw new Misuse('--namespace takes a NAME')
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, name, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const position = at === undefined ? undefined : positionIn(id, session.len, at, nothingWritten)
       const { head } = await valueOrUnreadable(
@@ -56,12 +56,12 @@ negative N counts from the end.`,
   options: { off: { help: 'unpin: the messages get their own page kinds back' }, ...storeOption },
   examples: ['indelible pin mine 0 17'],
   run: async (call) => {
-    const [given, ...rest] = call.positionals
+    const [name, ...rest] = call.positionals
     sessionOfCall('pin', { ...call, positionals: call.positionals.slice(0, 1) })
     if (rest.length === 0) throw new Misuse('pin needs N: the position of a message')
     const wanted = rest.map((each) => wholeNumber('pin: N', each, 0))
     const off = call.values['off'] === true
-    await withSession(call, given as string, async (store, id) => {
+    await withSession(call, name as string, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const positions = wanted.map((at) => positionIn(id, session.len, at, nothingWritten))
       let head = session.head()
@@ -85,13 +85,13 @@ original kind. A negative N counts from the end.`,
   options: storeOption,
   examples: ['indelible retag mine 4 plan'],
   run: async (call) => {
-    const given = sessionOfCall('retag', call, 2)
+    const name = sessionOfCall('retag', call, 2)
     const [, at, kind] = call.positionals
     const wanted = wholeNumber('retag: N', at, undefined)
     if (wanted === undefined) throw new Misuse('retag needs N: the position of a message')
     if (!isPageKind(kind))
       throw new Misuse(`retag needs KIND: one of ${pageKinds.join(', ')}${kind === undefined ? '' : `, not "${kind}"`}`)
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, name, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const position = positionIn(id, session.len, wanted, nothingWritten)
       const before = session.at().pages[position]
@@ -115,10 +115,10 @@ is not part of the record, and no proof covers it.`,
   options: storeOption,
   examples: ['indelible rename 0f3c8a1d "The build fix"'],
   run: async (call) => {
-    const given = sessionOfCall('rename', call, 1)
+    const name = sessionOfCall('rename', call, 1)
     const title = call.positionals[1]
     if (title === undefined) throw new Misuse('rename needs a TITLE')
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, name, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       await valueOrUnreadable(
         session.update((metadata) => {

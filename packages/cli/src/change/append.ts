@@ -47,14 +47,15 @@ Its content may also be a string.`,
     const [, content] = positionals
     if (content === '')
       throw new Misuse('append: TEXT is empty, so nothing was appended; standard input takes an empty message')
-    const given = content === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(content)] }]
-    if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
+    const messages =
+      content === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(content)] }]
+    if (messages.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const results = values['interrupted'] === true ? pending(session).messages : []
       const { from, to, head } = await valueOrUnreadable(
-        session.append([...results, ...given], {
-          ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
+        session.append([...results, ...messages], {
+          ...(page !== undefined && { page: [...results.map(() => undefined), ...messages.map(() => page)] }),
           ...(typeof operation === 'string' && { operation }),
           ...(typeof at === 'string' && { expectedLen: Number(at) }),
         }),
@@ -62,7 +63,7 @@ Its content may also be a string.`,
       await terminal.print([
         `${id}: ${countText(to - from, 'message')} at ${from}, head ${headForTerminal(head, terminal)}`,
       ])
-      if (given.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
+      if (messages.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
     })
   },
 }
@@ -82,11 +83,11 @@ const openCallLines = (session: Session): readonly string[] => {
   ]
 }
 
-const roleOf = (given: unknown): Role => {
-  if (given === undefined) return 'user'
-  if (!isRole(given) || given === 'tool')
+const roleOf = (value: unknown): Role => {
+  if (value === undefined) return 'user'
+  if (!isRole(value) || value === 'tool')
     throw new Misuse(`--role: expected ${roles.filter((role) => role !== 'tool').join(', ')}`)
-  return given
+  return value
 }
 
 const messagesIn = (input: string): readonly Message[] =>

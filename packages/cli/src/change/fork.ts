@@ -24,11 +24,11 @@ share these messages; nothing is copied, so a fork costs the same at any length.
   },
   run: async (call) => {
     const { values, terminal } = call
-    const given = sessionOfCall('fork', call)
+    const input = sessionOfCall('fork', call)
     const at = wholeNumber('--at', values['at'], undefined)
     const name = values['id']
     if (name === '') throw new Misuse('--id takes a NAME')
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, input, async (store, id) => {
       const { len } = await valueOrUnreadable(describeSession(store, id))
       const shared = at === undefined ? len : at < 0 ? len + at : at
       if (shared < 0 || shared > len)

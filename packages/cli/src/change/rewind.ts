@@ -24,10 +24,10 @@ conversation without them.`,
   examples: ['indelible rewind mine --to -2'],
   run: async (call) => {
     const { values, terminal } = call
-    const given = sessionOfCall('rewind', call)
+    const name = sessionOfCall('rewind', call)
     const to = wholeNumber('--to', values['to'], undefined)
     if (to === undefined) throw new Misuse('rewind needs --to N: the first position to retract')
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, name, async (store, id) => {
       const session = await valueOrUnreadable(openSession(store, id))
       const before = session.conversation()
       const { head } = await valueOrUnreadable(session.rewind(to < 0 ? (before.slice(to).positionAt(0) as number) : to))

@@ -63,8 +63,8 @@ const modelOf = (name: string): ModelPrices => {
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
-const policiesOf = (given: string): readonly ComparedPolicy[] =>
-  given === 'all' ? policies : given.split(',').map((name) => policyOf(name, policies))
+const policiesOf = (list: string): readonly ComparedPolicy[] =>
+  list === 'all' ? policies : list.split(',').map((name) => policyOf(name, policies))
 
 /** The columns, in order of priority on a narrow terminal. */
 const columns: readonly (readonly [

@@ -57,11 +57,11 @@ export const judgeOf = (
   const kinds = Array.from({ length: view.length }, (_, index) => kindOf(index))
   const least = Uint8Array.from(kinds, (kind) => rankOf(minFidelity(kind)))
   const questions = questionsIn(view)
-  const told = new WeakMap<Message, { readonly source: Marker; readonly shares: readonly Share[] }>()
+  const markers = new WeakMap<Message, { readonly source: Marker; readonly shares: readonly Share[] }>()
   /** Parsed once per message, because a marker is judged at many calls. */
   const sharesOf = (message: Message, source: Marker): readonly Share[] => {
-    let known = told.get(message)
-    if (known?.source !== source) told.set(message, (known = { source, shares: readShares(message, source, view) }))
+    let known = markers.get(message)
+    if (known?.source !== source) markers.set(message, (known = { source, shares: readShares(message, source, view) }))
     return known.shares
   }
   const all = new Uint8Array(view.length)
@@ -130,14 +130,14 @@ const readShares = (message: Message, source: Marker, view: View<Message>): read
     if (isSpokenAs(message, at(source.from))) show(source.from, source.to, source.level)
     return shares
   }
-  const said = markerFactsIn(message)
-  if (names(said, source.from, source.to)) {
+  const facts = markerFactsIn(message)
+  if (names(facts, source.from, source.to)) {
     show(source.from, source.to, 'pointer')
     // An answer is part of its call's line.
     let isSaid = false
     for (const position of (source.type === 'representation' && source.briefs) || []) {
       const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
-      isSaid = said.numbers.has(`${position}`) || (isSaid && isAnswer)
+      isSaid = facts.numbers.has(`${position}`) || (isSaid && isAnswer)
       if (isSaid) show(position, position + 1, 'structured')
     }
   }

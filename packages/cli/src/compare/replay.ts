@@ -162,11 +162,11 @@ const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly 
 }
 
 /** The key of a call: equal for the same name and arguments. */
-const callKey = ({ name, arguments: given }: ToolCallPart): string => {
+const callKey = ({ name, arguments: args }: ToolCallPart): string => {
   try {
-    return `${name} ${JSON.stringify(sortKeys(JSON.parse(given)))}`
+    return `${name} ${JSON.stringify(sortKeys(JSON.parse(args)))}`
   } catch {
-    return `${name} ${given.trim()}`
+    return `${name} ${args.trim()}`
   }
 }
 

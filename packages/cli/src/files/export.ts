@@ -139,8 +139,8 @@ const messageLines = async (
 const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
   const { len, encrypted } = await valueOrUnreadable(describeSession(store, id))
   const at = (name: string, otherwise: number): number => {
-    const given = wholeNumber(`--${name}`, values[name], otherwise)
-    return given < 0 ? Math.max(0, len + given) : given
+    const count = wholeNumber(`--${name}`, values[name], otherwise)
+    return count < 0 ? Math.max(0, len + count) : count
   }
   const [from, to] = [at('from', 0), at('until', len)]
   if ((values['from'] ?? values['until']) !== undefined && from >= Math.min(to, len))

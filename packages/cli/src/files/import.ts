@@ -141,7 +141,7 @@ const importOne = async (
   several: boolean,
   before?: Promise<unknown>,
 ): Promise<void> => {
-  const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : sessionIdOf(transcript)
+  const input = typeof values['id'] === 'string' ? values['id'] : several ? undefined : sessionIdOf(transcript)
   const rows = transcript.messages.length + transcript.notes.length
   const importAs = async (id: string): Promise<SessionInfo> => {
     const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')
@@ -152,7 +152,7 @@ const importOne = async (
     })()
     bar?.end()
     // Another process took the free id: try the next one, unless the user chose the id.
-    if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)
+    if (isLeft(imported) && imported.left._tag === 'LogExists' && input === undefined)
       return importAs(await freeId(store, transcript, path, several))
     if (!isLeft(imported)) return imported.right
     throw new Unreadable(`${pathOf(path)}: ${faultText(imported.left)}`)
@@ -162,7 +162,7 @@ const importOne = async (
     terminal.tellDamage(leftOutLines(nameOf(path), transcript.damage))
     throw new Unreadable(`${pathOf(path)}: none of its messages can be read; nothing was stored`)
   }
-  const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
+  const info = await importAs(input ?? (await freeId(store, transcript, path, several)))
   await before
   terminal.tellDamage(leftOutLines(nameOf(path), transcript.damage))
   tellReadLosses(info.id, transcript.losses, terminal)

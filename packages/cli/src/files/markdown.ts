@@ -44,17 +44,17 @@ const partLines = (part: Part, result: ToolResultPart | undefined): readonly str
     case 'refusal':
       return part.text.split('\n')
     case 'reasoning': {
-      const said = [part.text, ...(part.summary ?? [])].filter((text) => text !== '').join('\n\n')
-      return said === ''
+      const thought = [part.text, ...(part.summary ?? [])].filter((text) => text !== '').join('\n\n')
+      return thought === ''
         ? ['*(reasoning that only the provider can read)*']
-        : folded('Reasoning', unfolding(said.split('\n')))
+        : folded('Reasoning', unfolding(thought.split('\n')))
     }
     case 'tool_call': {
-      const given = jsonIn(part.arguments)
-      const args = given === undefined || isTooDeep(given) ? part.arguments : JSON.stringify(given, undefined, 2)
+      const fields = jsonIn(part.arguments)
+      const args = fields === undefined || isTooDeep(fields) ? part.arguments : JSON.stringify(fields, undefined, 2)
       const end = result === undefined ? ['*(no result)*'] : resultLines(result)
       return folded(`${part.name}(${shortened(part.arguments)})${result?.isError === true ? ': error' : ''}`, [
-        ...fenced(args, given === undefined ? '' : 'json'),
+        ...fenced(args, fields === undefined ? '' : 'json'),
         '',
         ...end,
       ])

@@ -109,12 +109,12 @@ const commandOf = (
 ): { readonly argv: readonly string[]; readonly variables: readonly string[] } => {
   const { env } = terminal
   const listOf = (name: string): readonly string[] => {
-    const given = values[name]
-    return Array.isArray(given) ? given.flatMap((one) => [`--${name}`, String(one)]) : []
+    const value = values[name]
+    return Array.isArray(value) ? value.flatMap((item) => [`--${name}`, String(item)]) : []
   }
   const textOption = (name: string, path: boolean): readonly string[] => {
-    const given = values[name]
-    return typeof given === 'string' ? [`--${name}`, path ? terminal.path(given) : given] : []
+    const value = values[name]
+    return typeof value === 'string' ? [`--${name}`, path ? terminal.path(value) : value] : []
   }
   const argv = [
     ...[...ownProgram(), 'keep', '--store', store],

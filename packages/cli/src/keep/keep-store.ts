@@ -88,9 +88,9 @@ const sessionFilesOf = async (
   const included = sources.filter(({ path }) => !isExcluded(path))
   const known = new Set(included.map(({ file }) => file))
   const folders = others.filter(({ owner }) => owner.endsWith('/'))
-  for (const one of others.filter(({ path }) => !isExcluded(path))) {
-    if (known.has(one.owner)) beside.set(one.owner, [...(beside.get(one.owner) ?? []), one])
-    else if (one.owner === one.file) alone.push({ program, source: undefined, files: [one] })
+  for (const file of others.filter(({ path }) => !isExcluded(path))) {
+    if (known.has(file.owner)) beside.set(file.owner, [...(beside.get(file.owner) ?? []), file])
+    else if (file.owner === file.file) alone.push({ program, source: undefined, files: [file] })
   }
   const sessions = included.map((source) => ({
     program,
@@ -162,9 +162,9 @@ const keepProgram = async (
     if (state === undefined || options.again.includes(state.session)) return false
     return state.stamp === stampOf(stamp, options) && (state.unread === null || state.unread === version())
   }
-  const news = sessions.filter(({ files }) => !files.every((one) => isKept(one)))
-  const work: Work[] = news.map((one) => ({
-    ...one,
+  const news = sessions.filter(({ files }) => !files.every((file) => isKept(file)))
+  const work: Work[] = news.map((session) => ({
+    ...session,
     id: '',
     changes: [],
     failure: undefined,
@@ -177,20 +177,20 @@ const keepProgram = async (
   if (!options.isDry) {
     const bar = terminal.progress(`keeping the files of ${program}`, work.length, 'sessions')
     let done = 0
-    await inParallel(work, async (one) => {
-      one.id = before.get(one.files[0]?.path ?? '')?.session ?? (await sessionIdIn(one.files[0] as FoundFile))
-      if (one.source === undefined) one.id = usableId(`${program}/${one.files[0]?.file}`)
-      if (await isSkipped(store, one, erased, options)) one.isSkipped = true
-      else if (options.redactor !== undefined) one.kept = [...one.files]
-      else await keepUnlessErased(store, one, erased, isKept)
+    await inParallel(work, async (item) => {
+      item.id = before.get(item.files[0]?.path ?? '')?.session ?? (await sessionIdIn(item.files[0] as FoundFile))
+      if (item.source === undefined) item.id = usableId(`${program}/${item.files[0]?.file}`)
+      if (await isSkipped(store, item, erased, options)) item.isSkipped = true
+      else if (options.redactor !== undefined) item.kept = [...item.files]
+      else await keepUnlessErased(store, item, erased, isKept)
       bar.at(++done)
     })
     bar.end()
-    const readable = work.filter((one) => one.source !== undefined && !one.isSkipped && one.source.isEmpty !== true)
+    const readable = work.filter((item) => item.source !== undefined && !item.isSkipped && item.source.isEmpty !== true)
     const rows = terminal.progress(`reading the messages of ${program}`, readable.length, 'sessions')
     done = 0
-    await inParallel(readable, async (one) => {
-      await keepRows(store, one, erased, options.redactor, terminal)
+    await inParallel(readable, async (item) => {
+      await keepRows(store, item, erased, options.redactor, terminal)
       rows.at(++done)
     })
     rows.end()
@@ -202,14 +202,14 @@ const keepProgram = async (
   if (!options.isDry)
     run.put(
       store.scope,
-      gone.map((one) => ({ ...one, gone: 1 })),
+      gone.map((state) => ({ ...state, gone: 1 })),
     )
   // Also of sessions whose messages could not be stored, such as on a full disk.
   for (const { kept, hasBytes } of work) if (hasBytes) for (const { path } of kept) touched.add(path)
   const there = new Set(sessions.flatMap(({ files }) => files.map(({ path }) => states.get(path)?.session ?? '')))
   const days = deletesAfter(program, terminal.env)
   const soon = (days ?? 0) - 7
-  const own = (one: SessionFiles): FoundFile => one.files[0] as FoundFile
+  const own = (session: SessionFiles): FoundFile => session.files[0] as FoundFile
   return {
     program,
     sessions: sessions.filter(({ source }) => source?.isEmpty !== true).length,
@@ -218,7 +218,7 @@ const keepProgram = async (
       (sum, { files }) =>
         sum +
         files.reduce(
-          (all, one) => all + (states.get(one.path)?.stamp === one.stamp || touched.has(one.path) ? one.size : 0),
+          (all, file) => all + (states.get(file.path)?.stamp === file.stamp || touched.has(file.path) ? file.size : 0),
           0,
         ),
       0,
@@ -226,8 +226,8 @@ const keepProgram = async (
     changes: countOf(
       options.isDry
         ? news
-            .filter(({ files }) => !files.every((one) => isKept(one) || touched.has(one.path)))
-            .map((one) => (before.has(own(one).path) ? 'grown' : 'new'))
+            .filter(({ files }) => !files.every((file) => isKept(file) || touched.has(file.path)))
+            .map((session) => (before.has(own(session).path) ? 'grown' : 'new'))
         : work.flatMap(({ changes }) => changes.filter((change, at) => at === 0 || change !== 'new')),
     ),
     unread: work.flatMap(({ unread, failure }) => (failure === undefined ? (unread ?? []) : [])),
@@ -238,7 +238,7 @@ const keepProgram = async (
         : {
             days,
             soon: sessions.filter(
-              (one) => one.source?.isEmpty === false && Date.now() - own(one).changed > soon * 86_400_000,
+              (session) => session.source?.isEmpty === false && Date.now() - own(session).changed > soon * 86_400_000,
             ).length,
           },
     skipped: work.flatMap(({ isSkipped: skipped, id }) => (skipped ? [id] : [])),
@@ -276,7 +276,7 @@ const stampOf = (stamp: string, { redactor }: KeepOptions): string =>
 const countOf = (changes: readonly string[]): ProgramReport['changes'] =>
   Object.fromEntries([...Map.groupBy(changes, (change) => change)].map(([change, all]) => [change, all.length]))
 
-export const inParallel = async <T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> => {
+export const inParallel = async <T>(all: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < all.length) await work(all[next++] as T)
@@ -334,28 +334,28 @@ const erasedTextIn = async (
 /** Keep the files of a session, unless they have, or may have, the text of erased messages. */
 const keepUnlessErased = async (
   store: Store,
-  one: Work,
+  item: Work,
   erased: ErasedMessages,
   isKept: (file: FoundFile) => boolean,
 ): Promise<void> => {
-  const path = one.files[0]?.path
+  const path = item.files[0]?.path
   try {
-    const has = erased.isEmpty ? 'nothing' : await erasedTextIn(store, one, erased)
-    if (has === 'erased') one.kept = [...one.files]
-    else if (has === 'nothing' || (await continuesKept(store, one))) await keepFiles(store, one, isKept)
+    const has = erased.isEmpty ? 'nothing' : await erasedTextIn(store, item, erased)
+    if (has === 'erased') item.kept = [...item.files]
+    else if (has === 'nothing' || (await continuesKept(store, item))) await keepFiles(store, item, isKept)
     else
-      one.failure = `${path}: it has lines that can't be read, perhaps with text that you erased: its bytes are not kept`
+      item.failure = `${path}: it has lines that can't be read, perhaps with text that you erased: its bytes are not kept`
   } catch (error) {
-    one.failure = `${path}: ${reasonOf(error)}`
+    item.failure = `${path}: ${reasonOf(error)}`
   }
 }
 
 /** Whether a session's own file begins with the bytes that are kept of it, and so do the others if any are. */
-const continuesKept = async (store: Store, one: Work): Promise<boolean> => {
+const continuesKept = async (store: Store, item: Work): Promise<boolean> => {
   try {
-    const { versions } = await keepingSession(store, one)
-    for (const [at, found] of one.files.entries()) {
-      const kept = versions.get(keyOf({ program: one.program, file: found.file }))
+    const { versions } = await keepingSession(store, item)
+    for (const [at, found] of item.files.entries()) {
+      const kept = versions.get(keyOf({ program: item.program, file: found.file }))
       if (kept === undefined ? at === 0 : !(await beginsWithOne(found, [`${kept.to} ${kept.digest}`]))) return false
     }
     return true
@@ -364,21 +364,21 @@ const continuesKept = async (store: Store, one: Work): Promise<boolean> => {
   }
 }
 
-const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => boolean): Promise<void> => {
+const keepFiles = async (store: Store, item: Work, isKept: (file: FoundFile) => boolean): Promise<void> => {
   for (let attempt = 1; ; attempt++) {
     let failed: FoundFile | undefined
     try {
-      const session = await keepingSession(store, one)
-      one.changes = []
-      one.kept = []
-      one.hasBytes = true
-      for (const file of one.files) {
+      const session = await keepingSession(store, item)
+      item.changes = []
+      item.kept = []
+      item.hasBytes = true
+      for (const file of item.files) {
         failed = file
-        if (isKept(file) && session.head !== undefined) one.kept.push(file)
+        if (isKept(file) && session.head !== undefined) item.kept.push(file)
         else {
-          const change = await keepBytes(session, one.program, file)
-          if (change !== 'same') one.changes.push(change)
-          one.kept.push(file)
+          const change = await keepBytes(session, item.program, file)
+          if (change !== 'same') item.changes.push(change)
+          item.kept.push(file)
         }
       }
       return
@@ -386,7 +386,7 @@ const keepFiles = async (store: Store, one: Work, isKept: (file: FoundFile) => b
       if (error instanceof SessionGrew && attempt < mostAttempts) continue
       const reason =
         error instanceof SessionGrew ? 'other processes append to its session all the time' : reasonOf(error)
-      one.failure = `${failed?.path ?? one.files[0]?.path}: ${reason}`
+      item.failure = `${failed?.path ?? item.files[0]?.path}: ${reason}`
       return
     }
   }
@@ -433,21 +433,21 @@ const keepingSession = async (
 /** Bring each conversation of a source up to date. */
 const keepRows = async (
   store: Store,
-  one: Work,
+  item: Work,
   erased: ErasedMessages,
   redactor: Redactor | undefined,
   terminal: Terminal,
 ): Promise<void> => {
-  const { program, source, id } = one
+  const { program, source, id } = item
   if (source === undefined) return
   try {
-    one.results = [...(await rowsOfSource(store, program, source, id, erased, redactor, terminal))]
+    item.results = [...(await rowsOfSource(store, program, source, id, erased, redactor, terminal))]
   } catch (error) {
-    if (error instanceof UnreadFormat) one.unread = `${source.path}: ${error.message}`
+    if (error instanceof UnreadFormat) item.unread = `${source.path}: ${error.message}`
     else {
-      one.failure ??= `${one.hasBytes ? 'the messages of ' : ''}${source.path}${one.hasBytes ? ', whose bytes are kept' : ''}: ${reasonOf(error)}`
+      item.failure ??= `${item.hasBytes ? 'the messages of ' : ''}${source.path}${item.hasBytes ? ', whose bytes are kept' : ''}: ${reasonOf(error)}`
     }
-    if (redactor !== undefined) one.failure ??= `${source.path}: ${(error as Error).message}`
+    if (redactor !== undefined) item.failure ??= `${source.path}: ${(error as Error).message}`
   }
 }
 
@@ -526,6 +526,6 @@ const goneFiles = (
 ): readonly KeptState[] => {
   const there = new Set(sessions.flatMap(({ files }) => files.map(({ path }) => path)))
   return [...states.values()].filter(
-    (one) => one.program === program && one.gone === 0 && !there.has(one.path) && !isExcluded(one.path),
+    (state) => state.program === program && state.gone === 0 && !there.has(state.path) && !isExcluded(state.path),
   )
 }

@@ -71,7 +71,7 @@ const keptRow = (line: string): KeptRow => {
 
 /** What `opencode import` reads. Source: opencode 1.18.33, packages/opencode/src/cli/cmd/import.ts */
 const importOf = (rows: readonly KeptRow[], id: string): object => {
-  const of = (table: string): readonly JsonObject[] => rows.flatMap((one) => (one.table === table ? [one.row] : []))
+  const of = (table: string): readonly JsonObject[] => rows.flatMap((row) => (row.table === table ? [row.row] : []))
   const dataOf = ({ data }: JsonObject): object => (typeof data === 'string' ? (jsonIn(data) as object) : {})
   const [session = {}] = of('session')
   const {

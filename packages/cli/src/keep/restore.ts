@@ -45,11 +45,11 @@ kept values, column by column. Of another database they can be written to a FOLD
     if (to === '') throw new Misuse('--to takes a FOLDER')
     await withStore(call, {}, async (store) => {
       const id = await sessionOrAdvice(store, name, terminal)
-      const family = (await idsFrom(store, id)).filter((one) => one.startsWith(`${id}.agent-`))
+      const family = (await idsFrom(store, id)).filter((name) => name.startsWith(`${id}.agent-`))
       const files = new Map<string, KeptVersion>()
       let isErased = false
-      for (const one of [id, ...family]) {
-        const notes = [...(await valueOrUnreadable(readSession(store, one))).notes()] as readonly Note[]
+      for (const session of [id, ...family]) {
+        const notes = [...(await valueOrUnreadable(readSession(store, session))).notes()] as readonly Note[]
         isErased ||= notes.some((note) => note.type === 'erased' && note.was === 'kept_file')
         for (const [key, versions] of versionsIn(notes)) {
           const version = latestWhole(versions)

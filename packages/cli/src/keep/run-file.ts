@@ -83,9 +83,9 @@ export class RunFile {
 
   /** Whether another run asked to look again since this was last called. */
   takeRequest(): boolean {
-    const asked = existsSync(this.#again)
+    const isRequested = existsSync(this.#again)
     rmSync(this.#again, { force: true })
-    return asked
+    return isRequested
   }
 
   get #again(): string {

@@ -65,8 +65,8 @@ export const sendSessions = async (
   const there = new Set<string>()
   for await (const { id, metadata } of allSessions(to)) {
     there.add(id)
-    for (const one of sentIn(metadata))
-      copies.set(sentKey(one), [...(copies.get(sentKey(one)) ?? []), { id, head: one.head }])
+    for (const entry of sentIn(metadata))
+      copies.set(sentKey(entry), [...(copies.get(sentKey(entry)) ?? []), { id, head: entry.head }])
   }
   const redactor = createRedactor()
   const copiesOf = (id: string) => copies.get(sentKey({ host, user, session: sentId(redactor, id) })) ?? []
@@ -137,7 +137,7 @@ const sendOne = async (
   try {
     const all = sentIn(before)
     const isFork = result.done === 'branched' && forkedFrom !== undefined
-    const others = isFork ? [] : all.filter((one) => sentKey(one) !== sentKey(own))
+    const others = isFork ? [] : all.filter((entry) => sentKey(entry) !== sentKey(own))
     await valueOrUnreadable(
       copy.update((values) => {
         values['keptFrom'] = structuredClone([...others, own]) as unknown as (typeof values)[string]
@@ -217,7 +217,7 @@ const eraseThere = async (
   const done = new Set(other.erasures.flatMap(({ rows }) => rows.map(({ stub }) => stub)))
   const news = own.erasures.filter(({ rows }) => rows.some(({ kind, stub }) => kind === 'entry' && !done.has(stub)))
   let count = 0
-  for (const id of new Set(news.flatMap((one) => copiesOf(one.id)))) {
+  for (const id of new Set(news.flatMap((erasure) => copiesOf(erasure.id)))) {
     const session = await valueOrUnreadable(readSession(to, id))
     const view = session.view()
     const messages = [...here.positionsIn(transcriptOf(session, view), 0)].filter(

@@ -62,17 +62,17 @@ Persistent=true
 [Install]
 WantedBy=timers.target
 `
-  const unit = 'indelible-keep'
+  const label = 'indelible-keep'
   return {
     name: 'systemd',
     files: [
-      { path: join(folder, `${unit}.service`), text: service },
-      { path: join(folder, `${unit}.timer`), text: timer },
+      { path: join(folder, `${label}.service`), text: service },
+      { path: join(folder, `${label}.timer`), text: timer },
     ],
     start: () =>
       failure(run(env, 'systemctl', ['--user', 'daemon-reload'])) ??
-      failure(run(env, 'systemctl', ['--user', 'enable', '--now', `${unit}.timer`])),
-    stop: () => void run(env, 'systemctl', ['--user', 'disable', '--now', `${unit}.timer`]),
+      failure(run(env, 'systemctl', ['--user', 'enable', '--now', `${label}.timer`])),
+    stop: () => void run(env, 'systemctl', ['--user', 'disable', '--now', `${label}.timer`]),
   }
 }
 
@@ -81,12 +81,14 @@ const launchd = (argv: readonly string[], variables: readonly string[], env: Ter
   const escaped = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const path = join(homeOf(env), 'Library', 'LaunchAgents', 'indelible.keep.plist')
-  const pairs = variables.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)] as const)
+  const pairs = variables.map(
+    (variable) => [variable.slice(0, variable.indexOf('=')), variable.slice(variable.indexOf('=') + 1)] as const,
+  )
   const text = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0"><dict>
 <key>Label</key><string>indelible.keep</string>
-<key>ProgramArguments</key><array>${argv.map((one) => `<string>${escaped(one)}</string>`).join('')}</array>
+<key>ProgramArguments</key><array>${argv.map((argument) => `<string>${escaped(argument)}</string>`).join('')}</array>
 <key>EnvironmentVariables</key><dict>${pairs.map(([name, value]) => `<key>${escaped(name)}</key><string>${escaped(value)}</string>`).join('')}</dict>
 <key>StartInterval</key><integer>${everyMinutes * 60}</integer>
 </dict></plist>

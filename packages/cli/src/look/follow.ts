@@ -16,13 +16,13 @@ import { placeText } from '@indelible/view/internal'
 export const followSession = async (call: Call): Promise<void> => {
   const named = sessionToRead('show --follow', call)
   const { values, terminal } = call
-  const given = wholeNumber('--from', values['from'], -10)
+  const input = wholeNumber('--from', values['from'], -10)
   const abort = new AbortController()
   const ignore = onStop(terminal, () => abort.abort())
   try {
     await withSession(call, named, async (store, id) => {
       const { head } = await valueOrUnreadable(describeSession(store, id))
-      const from = given < 0 ? Math.max(0, head.size + given) : given
+      const from = input < 0 ? Math.max(0, head.size + input) : input
       if (terminal.watched) terminal.tell([`${id}: prints new rows until Ctrl-C`])
       for await (const row of follow({ store, id }, { from, signal: abort.signal })) {
         const content = await contentOf(store, id, row)

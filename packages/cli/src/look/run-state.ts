@@ -33,9 +33,9 @@ export function* stateLines(
       `unfinished run: no process is working on it; not in the conversation yet: ${steps.length > 0 ? countText(steps.length, 'step') : countText(calls.length, 'started call')}`,
     )
   for (const step of steps) yield fitColumns(`  ${stepText(step)}`, columns)
-  for (const { name, arguments: given } of calls)
+  for (const { name, arguments: args } of calls)
     yield fitColumns(
-      `  ${oneLine(name)} ${oneLine(given ?? '')} was started and has no result; it may have had side effects`,
+      `  ${oneLine(name)} ${oneLine(args ?? '')} was started and has no result; it may have had side effects`,
       columns,
     )
   if (lease !== undefined) return
@@ -45,8 +45,8 @@ export function* stateLines(
   )
 }
 
-const stepText = ({ answer, said, started, results, waiting }: OpenStep): string => {
-  const characters = said.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
+const stepText = ({ answer, said: content, started, results, waiting }: OpenStep): string => {
+  const characters = content.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
   return [
     answer === undefined ? `an incomplete answer of ${groupedNumber(characters)} characters` : 'a complete answer',
     ...(started.size > 0 ? [`${countText(started.size, 'call')} started, ${countText(results.size, 'result')}`] : []),

@@ -118,10 +118,10 @@ its messages were searched, the exit code is 1.`,
         const machines = await machinesOfHits(scopes, found)
         if (values['json'] === true)
           await terminal.printJson(
-            found.map((one) => ({
-              ...(all && { scope: one.scope }),
-              ...one.hit,
-              ...present({ machines: machines(one) }),
+            found.map((hit) => ({
+              ...(all && { scope: hit.scope }),
+              ...hit.hit,
+              ...present({ machines: machines(hit) }),
             })),
           )
         else await terminal.print(linesOf(found, all, await shortIdsOf(scopes, found, terminal), machines, terminal))
@@ -186,16 +186,16 @@ const answer = async (
       session,
       sessions: passing && [...passing.keys()],
     })
-    const one = await terminal.waiting('searching', () =>
+    const result = await terminal.waiting('searching', () =>
       valueOrUnreadable(searchStore(store, { question, ...filters, limit: Math.min(100, limit) })),
     )
-    for (const each of one.sessions) found.push({ store, session: each })
-    if (one.more > 0) totals.more = true
-    totals.behind = Math.max(totals.behind, one.behind ?? 0)
-    totals.unread += one.unread ?? 0
-    totals.indexed &&= one.indexed
-    for (const id of one.damaged ?? []) totals.damaged.add(id)
-    for (const id of one.encrypted ?? []) totals.encrypted.add(id)
+    for (const each of result.sessions) found.push({ store, session: each })
+    if (result.more > 0) totals.more = true
+    totals.behind = Math.max(totals.behind, result.behind ?? 0)
+    totals.unread += result.unread ?? 0
+    totals.indexed &&= result.indexed
+    for (const id of result.damaged ?? []) totals.damaged.add(id)
+    for (const id of result.encrypted ?? []) totals.encrypted.add(id)
   }
   const best = found.toSorted((a, b) => b.session.score - a.session.score).slice(0, limit)
   totals.hits = best.length
@@ -329,7 +329,7 @@ export const sessionNames = (ids: ReadonlySet<string>): string =>
 const searchOneStore = async (
   store: Store,
   query: string,
-  given: SearchOptions,
+  input: SearchOptions,
   limit: number,
   { values, terminal }: Call,
   totals: SearchTotals,
@@ -337,7 +337,7 @@ const searchOneStore = async (
 ): Promise<void> => {
   const only = values['session']
   const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
-  const options = { ...given, ...(session !== undefined && { session }) }
+  const options = { ...input, ...(session !== undefined && { session }) }
   const passing = values['where'] === undefined ? undefined : await sessionsWhere(store, values, terminal)
   let [after, hits, read]: [string | undefined, number, number] = [undefined, 0, 0]
   let bar: Progress | undefined
@@ -385,11 +385,11 @@ const linesOf = (
   machinesOfHit: (found: Found) => readonly string[] | undefined,
   { columns, paint, shows }: Terminal,
 ): readonly string[] => {
-  const heads = found.map((one) => {
-    const { position, retracted, role, in: where } = one.hit
-    const scope = all ? `${oneLine(one.scope)}  ` : ''
-    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}${(machinesOfHit(one) ?? []).map((machine) => ` ${oneLine(machine)}`).join('')}`
-    return { place: `${scope}${idIn(one)}:${position}`, beside }
+  const heads = found.map((group) => {
+    const { position, retracted, role, in: where } = group.hit
+    const scope = all ? `${oneLine(group.scope)}  ` : ''
+    const beside = `${role}${where === 'tool' && role !== 'tool' ? ' tool' : ''}${retracted ? ' retracted' : ''}${(machinesOfHit(group) ?? []).map((machine) => ` ${oneLine(machine)}`).join('')}`
+    return { place: `${scope}${idIn(group)}:${position}`, beside }
   })
   const widest = (name: 'place' | 'beside'): number => widestOf(heads.map((head) => head[name]))
   // A pipe needs no aligned columns, and its reader cuts the lines itself.
@@ -397,18 +397,18 @@ const linesOf = (
   return found.flatMap(({ hit }, index) => {
     const { place, beside } = heads[index] as (typeof heads)[number]
     const head = `${paint('cyan', padEnd(place, placeWidth))}  ${paint('dim', padEnd(beside, besideWidth))}`
-    const room = columns - Math.max(placeWidth, widthOf(place)) - Math.max(besideWidth, widthOf(beside)) - 4
-    if (room >= columns >> 1) return [`${head}  ${excerptOf(hit.excerpt, room, paint)}`]
+    const width = columns - Math.max(placeWidth, widthOf(place)) - Math.max(besideWidth, widthOf(beside)) - 4
+    if (width >= columns >> 1) return [`${head}  ${excerptOf(hit.excerpt, width, paint)}`]
     return shows
       ? [`${paint('cyan', place)}  ${paint('dim', beside)}`, `  ${excerptOf(hit.excerpt, columns - 2, paint)}`]
-      : [`${head}  ${excerptOf(hit.excerpt, Math.max(room, columns >> 1), paint)}`]
+      : [`${head}  ${excerptOf(hit.excerpt, Math.max(width, columns >> 1), paint)}`]
   })
 }
 
-const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal['paint']): string => {
-  let rest = room
+const excerptOf = (excerpt: SearchHit['excerpt'], width: number, paint: Terminal['paint']): string => {
+  let rest = width
   const pieces: string[] = []
-  let at = startOf(excerpt, room)
+  let at = startOf(excerpt, width)
   if (excerpt.cutBefore || at > 0) {
     pieces.push('…')
     rest -= 1
@@ -432,9 +432,9 @@ const excerptOf = (excerpt: SearchHit['excerpt'], room: number, paint: Terminal[
 }
 
 /** Where to start the shown text, so that it contains the first word found. */
-const startOf = ({ text, marks }: SearchHit['excerpt'], room: number): number => {
+const startOf = ({ text, marks }: SearchHit['excerpt'], width: number): number => {
   const [first] = marks[0] ?? [0]
-  const before = Math.floor(room / 3)
+  const before = Math.floor(width / 3)
   if (first <= before) return 0
   const from = first - before
   const space = text.slice(from, first).search(/\s/)

@@ -90,10 +90,10 @@ export const showCalls = (name: string | undefined, call: Call): Promise<void> =
     const { terminal, values } = call
     if (values['json'] === true)
       return terminal.printJson([
-        ...figures.map((one, index) => ({
-          ...callJson(one, calls[index] as ModelCall, calls.length, undefined, undefined),
-          ...(one.isShared && { shared: true }),
-          dearest: one === sums.dearest,
+        ...figures.map((figure, index) => ({
+          ...callJson(figure, calls[index] as ModelCall, calls.length, undefined, undefined),
+          ...(figure.isShared && { shared: true }),
+          dearest: figure === sums.dearest,
         })),
         ...(others.calls > 0 ? [{ call: null, calls: others.calls, ...others.usage }] : []),
       ])
@@ -124,12 +124,12 @@ const callTable = (
 ): readonly string[] => {
   const cells = [
     ['call', 'message', 'model', 'input', 'cached', 'output', 'cost'],
-    ...figures.map((one, index) => {
-      const { number, model, input, cached, output, dollars, isCounted, isUndercounted } = one
+    ...figures.map((figure, index) => {
+      const { number, model, input, cached, output, dollars, isCounted, isUndercounted } = figure
       const { answer, isAnswered } = calls[index] as ModelCall
       const more = isUndercounted ? ' + ?' : ''
       return [
-        `${one === dearest ? '* ' : ''}${groupedNumber(number)}`,
+        `${figure === dearest ? '* ' : ''}${groupedNumber(number)}`,
         isAnswered ? String(answer) : '-',
         fitMiddle(oneLine(model), columns < 100 ? 14 : 30),
         isCounted ? groupedNumber(input) : input === 0 ? '?' : `~${groupedNumber(input)}`,
@@ -148,12 +148,19 @@ const callTable = (
       for (const row of [widths, ...cells]) row.splice(column, 1)
     }
   const model = (cells[0] ?? []).indexOf('model')
-  const room = roomBeside()
+  const space = roomBeside()
   return cells.map((row, index) => {
-    const one = figures[index - 1]
+    const previous = figures[index - 1]
     const start = row.map((cell, at) => (at === model ? padEnd : padStart)(cell, widths[at] ?? 0)).join('  ')
-    const line = fitColumns(`${start}  ${one === undefined ? 'cache break' : eventText(one, room)}`.trimEnd(), columns)
-    return one === undefined || one.isShared ? paint('dim', line) : one === dearest ? paint('bold', line) : line
+    const line = fitColumns(
+      `${start}  ${previous === undefined ? 'cache break' : eventText(previous, space)}`.trimEnd(),
+      columns,
+    )
+    return previous === undefined || previous.isShared
+      ? paint('dim', line)
+      : previous === dearest
+        ? paint('bold', line)
+        : line
   })
 }
 
@@ -161,14 +168,14 @@ const callTable = (
 const leastForCause = 20
 
 /** What a line says of a failure and a cache break: in a sentence, or where that does not fit, in a word for its cause. */
-const eventText = ({ failed, repeats, broke, parts }: CallFigures, room: number): string => {
+const eventText = ({ failed, repeats, broke, parts }: CallFigures, width: number): string => {
   const beside = [
     failed === undefined ? [] : `failed: ${failed}`,
     repeats === undefined ? [] : `repeats ${groupedNumber(repeats)}`,
   ].flat()
   const whole = [...beside, ...(broke === undefined ? [] : [broke])].join('; ')
   const cause = broke === undefined ? undefined : [...parts.keys()].find(isLoss)
-  return cause === undefined || widthOf(whole) <= room ? whole : [...beside, causeTexts[cause]].join('; ')
+  return cause === undefined || widthOf(whole) <= width ? whole : [...beside, causeTexts[cause]].join('; ')
 }
 
 /**
@@ -182,8 +189,8 @@ export const showCall = (name: string | undefined, number: number | 'dearest', c
     const { dearest, unpriced, calls: own } = sumsOf(figures)
     const wanted = number === 'dearest' ? dearest?.number : number
     const index = wanted === undefined ? -1 : wanted < 0 ? calls.length + wanted : wanted - 1
-    const [shown, one] = [calls[index], figures[index]]
-    if (shown === undefined || one === undefined)
+    const [shown, entry] = [calls[index], figures[index]]
+    if (shown === undefined || entry === undefined)
       throw new Unreadable(
         `${id}: there is no ${number === 'dearest' ? 'call with tokens' : `call ${number}`}: it has ${countText(calls.length, 'call')}`,
       )
@@ -196,21 +203,21 @@ export const showCall = (name: string | undefined, number: number | 'dearest', c
     if (values['sent'] === true) {
       const sent = sentCall(record, shown, before, request, kindOf)
       if (typeof sent === 'string')
-        throw new Unreadable(`${id}: what was sent with call ${one.number} is not known exactly: ${sent}`)
-      return terminal.printJson([{ call: one.number, model: one.model, ...sent }])
+        throw new Unreadable(`${id}: what was sent with call ${entry.number} is not known exactly: ${sent}`)
+      return terminal.printJson([{ call: entry.number, model: entry.model, ...sent }])
     }
     const earlier = before && (await sentRequest(record, blocks, before, undefined))
     const compared = request && earlier && compare(earlier, request)
     const forkedFrom = isFirstOwn(record, shown.receipt, before?.receipt) ? record.info.value.forkedFrom?.id : undefined
-    if (values['json'] === true) return terminal.printJson([callJson(one, shown, calls.length, compared, forkedFrom)])
+    if (values['json'] === true) return terminal.printJson([callJson(entry, shown, calls.length, compared, forkedFrom)])
     await terminal.print([title])
     if (number === 'dearest' && unpriced > 0)
       await terminal.print([
         `No list price is known for ${groupedNumber(unpriced)} of ${countText(own, 'call')}: this is the one with most input that was not cached.`,
       ])
-    await terminal.print(figureLines(one, shown, calls.length, terminal))
+    await terminal.print(figureLines(entry, shown, calls.length, terminal))
     return terminal.print(
-      differenceLines(one, compared, forkedFrom, {
+      differenceLines(entry, compared, forkedFrom, {
         columns: terminal.columns,
         paint: terminal.paint,
         most: values['full'] === true ? Infinity : mostLines,
@@ -259,30 +266,30 @@ const compare = (before: SentRequest, { messages, request }: SentRequest): Compa
 })
 
 const callJson = (
-  one: CallFigures,
+  figures: CallFigures,
   { answer, isAnswered }: ModelCall,
   calls: number,
   compared: Compared | undefined,
   forkedFrom: string | undefined,
 ): object => ({
-  call: one.number,
+  call: figures.number,
   calls,
-  model: one.model,
-  at: one.at ?? null,
+  model: figures.model,
+  at: figures.at ?? null,
   answer: isAnswered ? answer : null,
-  counted: one.isCounted,
-  undercounted: one.isUndercounted,
-  input: one.isCounted || one.input > 0 ? one.input : null,
-  cached: one.cached ?? null,
-  uncached: one.cached === undefined ? null : one.input - one.cached,
-  output: one.isCounted ? one.output : null,
-  dollars: one.dollars ?? null,
-  inputBy: Object.fromEntries(one.parts),
-  cacheBreak: one.broke ?? null,
-  why: one.why,
-  ...present({ failed: one.failed, repeats: one.repeats }),
+  counted: figures.isCounted,
+  undercounted: figures.isUndercounted,
+  input: figures.isCounted || figures.input > 0 ? figures.input : null,
+  cached: figures.cached ?? null,
+  uncached: figures.cached === undefined ? null : figures.input - figures.cached,
+  output: figures.isCounted ? figures.output : null,
+  dollars: figures.dollars ?? null,
+  inputBy: Object.fromEntries(figures.parts),
+  cacheBreak: figures.broke ?? null,
+  why: figures.why,
+  ...present({ failed: figures.failed, repeats: figures.repeats }),
   ...(compared && {
-    comparedWith: { call: one.number - 1, ...(forkedFrom !== undefined && { lastSharedWith: forkedFrom }) },
+    comparedWith: { call: figures.number - 1, ...(forkedFrom !== undefined && { lastSharedWith: forkedFrom }) },
     changed: compared.parts.flatMap((part) =>
       part.type === 'part' ? [{ name: part.name, before: part.before, after: part.after }] : [],
     ),
@@ -301,7 +308,7 @@ const messageAt = ({ messages }: Compared, index: number | undefined): Message |
   index === undefined ? undefined : messages[index]?.message
 
 function* figureLines(
-  one: CallFigures,
+  figures: CallFigures,
   { answer, isAnswered }: ModelCall,
   calls: number,
   { columns }: Terminal,
@@ -321,7 +328,7 @@ function* figureLines(
     repeats,
     broke,
     why,
-  } = one
+  } = figures
   const facts = [
     `call ${groupedNumber(number)} of ${groupedNumber(calls)}`,
     model === '' ? [] : oneLine(model),
@@ -406,7 +413,7 @@ function* differenceLines(
 }
 
 /** Where the text of each line starts to be shown: before the difference, where that would not fit otherwise. */
-const startsOf = (lines: readonly Line[], room: number): readonly number[] => {
+const startsOf = (lines: readonly Line[], width: number): readonly number[] => {
   const starts = lines.map(() => 0)
   for (let removed = 0; removed < lines.length; removed++) {
     if (lines[removed]?.sign !== '-') continue
@@ -414,11 +421,11 @@ const startsOf = (lines: readonly Line[], room: number): readonly number[] => {
     while (lines[added]?.sign === '-') added++
     for (let pair = 0; lines[removed + pair]?.sign === '-' && lines[added + pair]?.sign === '+'; pair++) {
       const [old, current] = [lines[removed + pair]?.text ?? '', lines[added + pair]?.text ?? '']
-      if (Math.max(old.length, current.length) <= room) continue
+      if (Math.max(old.length, current.length) <= width) continue
       let same = 0
       while (same < old.length && old[same] === current[same]) same++
-      if (same < room / 2) continue
-      const from = same - Math.min(same, Math.floor(room / 3))
+      if (same < width / 2) continue
+      const from = same - Math.min(same, Math.floor(width / 3))
       const space = old.slice(from, same).search(/(?<= )/) // not inside a word or a character
       starts[removed + pair] = starts[added + pair] = space === -1 ? from : from + space
     }

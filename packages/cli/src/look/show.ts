@@ -114,7 +114,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
         ? 'dearest'
         : wholeNumber('--call', values['call'], undefined, undefined, ' or "dearest"')
     if (number === 0) throw new Misuse('show --call counts calls from 1')
-    if ([number, at, values['calls']].filter((one) => one !== undefined).length > 1)
+    if ([number, at, values['calls']].filter((value) => value !== undefined).length > 1)
       throw new Misuse('show takes only one of N, --call N and --calls')
     if (at === undefined && number === undefined && values['full'] === true)
       throw new Misuse('show --full takes N or N-M: the positions of messages')
@@ -153,24 +153,24 @@ interface GivenRange {
 }
 
 /** `3`, `3-5`, `3-`, `-2` or `-2-`. Throws Misuse. */
-const rangeOf = (given: string): GivenRange => {
-  const [, from, dash, to] = /^(-?\d{1,15})(?:(-)(\d{1,15})?)?$/.exec(given) ?? []
-  if (from === undefined) throw new Misuse(`show: N takes a position such as 3, 3-5, 3- or -1, not "${given}"`)
+const rangeOf = (text: string): GivenRange => {
+  const [, from, dash, to] = /^(-?\d{1,15})(?:(-)(\d{1,15})?)?$/.exec(text) ?? []
+  if (from === undefined) throw new Misuse(`show: N takes a position such as 3, 3-5, 3- or -1, not "${text}"`)
   const [first, last] = [Number(from), dash === undefined ? Number(from) : to === undefined ? undefined : Number(to)]
   if (to !== undefined && (first < 0 || Number(to) < first))
-    throw new Misuse(`show: N-M takes the first and the last position, counted from 0, not "${given}"`)
+    throw new Misuse(`show: N-M takes the first and the last position, counted from 0, not "${text}"`)
   return { first, last }
 }
 
 /** Whole messages; on a terminal through a pager if they are longer than the screen. */
-const showMessage = async (name: string | undefined, given: GivenRange, call: Call): Promise<void> => {
+const showMessage = async (name: string | undefined, range: GivenRange, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await readableConversation(name, { ...call, values: { ...values, all: true } }, given.first)
+  const found = await readableConversation(name, { ...call, values: { ...values, all: true } }, range.first)
   const { view, timeOf, left, damaged, notes = [] } = found
   const { length } = view
-  const position = positionIn(name ?? 'the latest session', length, given.first)
+  const position = positionIn(name ?? 'the latest session', length, range.first)
   const { paint, columns } = terminal
-  const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
+  const end = range.last === range.first ? position + 1 : Math.min(length, (range.last ?? length) + 1)
   if (values['json'] === true)
     return terminal.printJsonLines(
       timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...present({ timeOf, damaged }) }),
@@ -194,9 +194,9 @@ const showMessage = async (name: string | undefined, given: GivenRange, call: Ca
   return terminal.page(pages())
 }
 
-const pageKindsOf = (given: unknown): readonly PageKind[] => {
-  if (typeof given !== 'string') return []
-  return given.split(',').map((kind) => {
+const pageKindsOf = (values: unknown): readonly PageKind[] => {
+  if (typeof values !== 'string') return []
+  return values.split(',').map((kind) => {
     if (!isPageKind(kind)) throw new Misuse(`--kind: "${kind}" is not a page kind; expected ${pageKinds.join(', ')}`)
     return kind
   })

@@ -109,8 +109,8 @@ Receipts are read as they are stored: "indelible verify" finds altered ones.
   },
 }
 
-const fieldsOf = (given: unknown): readonly SpendingField[] =>
-  (typeof given === 'string' ? given.split(',') : ['cause']).map((name) => {
+const fieldsOf = (value: unknown): readonly SpendingField[] =>
+  (typeof value === 'string' ? value.split(',') : ['cause']).map((name) => {
     const found = spendingFields.find((field) => field === name)
     if (found === undefined)
       throw new Misuse(
@@ -389,7 +389,7 @@ const tableLines = (
     space -= (shown[column] ?? 0) + 2
   }
   // On a narrow terminal the description gets its own line, as in a list.
-  const width = shown.reduce((sum, one) => sum + one + 2, 0)
+  const width = shown.reduce((sum, width) => sum + width + 2, 0)
   const session = by.indexOf('session')
   const aboutOfRow = (row: SpendingRow | undefined): string => abouts.get(row?.keys[session] ?? '') ?? ''
   const isBeside = abouts.size > 0 && columns - width >= 20

@@ -52,11 +52,11 @@ without it, you can paste keys in the proof's window.`,
     if (port < 0 || port > 65_535) throw new Misuse('--port takes a number from 0 to 65535')
     const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
     const trust = trustOf(values, terminal)
-    const given = storeOptionOf(values, terminal)
+    const path = storeOptionOf(values, terminal)
     await tellLastResult(call)
     const serve: Serve = (store, name, id) =>
       serveUntilStopped({ store, name, version: version(), host, port, ...(trust && { trust }) }, id, call)
-    if (given === undefined && values['scope'] === undefined && (await isNewStore(call))) {
+    if (path === undefined && values['scope'] === undefined && (await isNewStore(call))) {
       const { machineStore } = await import('./machine-store.ts')
       const machine = await machineStore(named, terminal)
       if (machine !== undefined) return showMachine(machine, serve, terminal)
@@ -64,7 +64,7 @@ without it, you can paste keys in the proof's window.`,
     await withStore(call, {}, async (store) => {
       const id = named === undefined ? undefined : await sessionOrAdvice(store, named, terminal)
       if (id !== undefined) await valueOrUnreadable(describeSession(store, id))
-      await serve(store, storeName(given ?? defaultStorePath(terminal.env)), id)
+      await serve(store, storeName(path ?? defaultStorePath(terminal.env)), id)
     })
   },
 }

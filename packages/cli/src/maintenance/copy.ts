@@ -109,14 +109,14 @@ interface Stores {
 const copyOne = async (
   plain: Stores,
   keyed: Stores,
-  given: string,
+  name: string,
   isNamed: boolean,
   terminal: Terminal,
 ): Promise<'copied' | 'unchanged' | 'failed'> => {
   const { from } = plain
   let id: string
   try {
-    id = await findSessionId(from, given)
+    id = await findSessionId(from, name)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     terminal.tell([`--from: ${error.message}`])

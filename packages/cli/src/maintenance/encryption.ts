@@ -61,19 +61,19 @@ has not stored yet.`,
     )
       throw new Misuse('encryption takes "new FILE", "rotate" or "destroy SESSION"')
     if (verb === 'new') return makeFile(call, argument as string)
-    const given = keyFileOf(call.values, call.terminal)
-    if (given === undefined) throw new Misuse(`encryption ${verb} needs --key-file FILE, or INDELIBLE_KEY_FILE`)
-    if (verb === 'rotate') return rotate(call, given)
-    return destroy(call, readKeyFile(given, call.terminal), argument as string)
+    const name = keyFileOf(call.values, call.terminal)
+    if (name === undefined) throw new Misuse(`encryption ${verb} needs --key-file FILE, or INDELIBLE_KEY_FILE`)
+    if (verb === 'rotate') return rotate(call, name)
+    return destroy(call, readKeyFile(name, call.terminal), argument as string)
   },
 }
 
-const makeFile = async ({ values, terminal }: Call, given: string): Promise<void> => {
-  const path = terminal.path(given)
+const makeFile = async ({ values, terminal }: Call, name: string): Promise<void> => {
+  const path = terminal.path(name)
   const keysIn = typeof values['keys-in'] === 'string' ? values['keys-in'] : `${path.replace(/^.*[/\\]/, '')}.db`
   if (/[\r\n]/.test(keysIn)) throw new Misuse('--keys-in takes a path of one line')
-  writeSecret(given, terminal, keyFileText({ keys: [newHostKey()], keysIn }), 'keys are never overwritten')
-  const made = readKeyFile(given, terminal)
+  writeSecret(name, terminal, keyFileText({ keys: [newHostKey()], keysIn }), 'keys are never overwritten')
+  const made = readKeyFile(name, terminal)
   const { keysIn: place = '' } = made
   try {
     if (!isAddress(place)) await (await openRing(made, terminal, true)).close()
@@ -81,15 +81,15 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
     rmSync(path) // a key file is useless without the store of its wrapped keys
     throw error
   }
-  await terminal.print([given])
+  await terminal.print([name])
   terminal.tell([
-    `keep a copy of ${given}, and keep ${place}: without both, nobody can read what they encrypt`,
+    `keep a copy of ${name}, and keep ${place}: without both, nobody can read what they encrypt`,
     `backups of ${place} have the keys that "destroy" removes: keep them only for a short time`,
   ])
 }
 
-const rotate = (call: Call, given: string): Promise<void> =>
-  changeKeyFile(given, call.terminal, async (file, write) => {
+const rotate = (call: Call, path: string): Promise<void> =>
+  changeKeyFile(path, call.terminal, async (file, write) => {
     const next = { ...file, keys: [newHostKey(), ...file.keys] }
     const { ring, close } = await openRing(next, call.terminal)
     try {

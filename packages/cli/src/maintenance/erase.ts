@@ -98,10 +98,10 @@ In a terminal the command asks first; type yes to continue.`,
   ],
   run: async (call) => {
     const { values, terminal } = call
-    const [given, ...rest] = call.positionals
+    const [name, ...rest] = call.positionals
     const query = queryOf(values)
     const more = otherSubjectsIn(values)
-    if (query === undefined && (given === undefined || (rest.length === 0 && more === undefined)))
+    if (query === undefined && (name === undefined || (rest.length === 0 && more === undefined)))
       throw new Misuse(
         'erase needs a SESSION and positions, --input ID or --all, or --matching PATTERN, or --older-than AGE',
       )
@@ -115,16 +115,14 @@ In a terminal the command asks first; type yes to continue.`,
     await withStore(call, {}, async (store) => {
       if (!dry) await waitForSpools(store, call, 'nothing was erased')
       const found =
-        given === undefined
-          ? await planInScope(store, query ?? {})
-          : await planInSession(store, given, call, query, more)
+        name === undefined ? await planInScope(store, query ?? {}) : await planInSession(store, name, call, query, more)
       const { again } = found
       const left = leftOf(more, again)
       const { plans, held, unread } = query === undefined && !dry ? found : await separateHeld(store, found, more)
-      const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
+      const fresh = [...plans].map(([id, at]) => [id, at.filter((position) => !again.at.has(position))] as const)
       const lines = fresh.flatMap(([id, at]) => {
-        const said = [...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(left)]
-        return said.length === 0 ? [] : [`${id}: ${said.join(' and ')}`]
+        const parts = [...(at.length === 0 ? [] : [messagesText(at)]), ...otherSubjectTexts(left)]
+        return parts.length === 0 ? [] : [`${id}: ${parts.join(' and ')}`]
       })
       const stay = held.map(
         ({ id, at, why }) =>
@@ -149,7 +147,7 @@ In a terminal the command asks first; type yes to continue.`,
       if (!dry && plans.size > 0) {
         if (asks) terminal.tell([...lines, ...again.lines])
         if (asks) await confirm(terminal, 'Erase them permanently?', 'nothing was erased')
-        failed += await eraseAll(store, { plans, again, more }, call, given === undefined)
+        failed += await eraseAll(store, { plans, again, more }, call, name === undefined)
       }
       if (failed > 0) throw new Unreadable(`${countText(failed, 'session')} ${failed === 1 ? 'was' : 'were'} skipped`)
     })
@@ -205,21 +203,21 @@ const messagesText = (at: readonly number[]): string => `${countText(at.length, 
 /** Search one session. Throws Unreadable if it can't be read, or lacks a given position. */
 const planInSession = async (
   store: Store,
-  given: string,
+  name: string,
   { positionals, terminal }: Call,
   query: MessageQuery | undefined,
   more: OtherSubjects,
 ): Promise<ErasePlan> => {
-  const id = await wholeId(store, given, terminal)
+  const id = await wholeId(store, name, terminal)
   const found = await valueOrUnreadable(findMessages(store, id, query ?? {}))
   if (query !== undefined)
     return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: nothingErasedBefore }
   const { len } = await valueOrUnreadable(describeSession(store, id))
-  const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
-  const beyond = at.find((one) => one >= len)
+  const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((a, b) => a - b)
+  const beyond = at.find((position) => position >= len)
   if (beyond !== undefined) throw new Unreadable(faultText({ _tag: 'BeyondEnd', id, at: beyond, size: len }))
-  const asked = more?.all === true ? Array.from({ length: len }, (_, position) => position) : at
-  const again = await erasedBefore(store, id, { messages: asked, ...more }, new Set(found))
+  const positions = more?.all === true ? Array.from({ length: len }, (_, position) => position) : at
+  const again = await erasedBefore(store, id, { messages: positions, ...more }, new Set(found))
   return { plans: new Map([[id, more?.all === true ? found : at]]), held: [], unread: [], again }
 }
 
@@ -234,19 +232,19 @@ const erasedBefore = async (
   const identities = await valueOrUnreadable(store.identities(id))
   const own = new Map<number, Pick<ErasedRow, 'kind' | 'index'> & { readonly text: string }>()
   for (const erasure of erasures)
-    for (const one of erasure.rows)
-      if (one.log === identityAt(identities, one.row)) own.set(one.row, { ...one, text: erasedText(erasure) })
+    for (const row of erasure.rows)
+      if (row.log === identityAt(identities, row.row)) own.set(row.row, { ...row, text: erasedText(erasure) })
   const notes = all === true || inputs.length > 0 ? [...(await valueOrUnreadable(openSession(store, id))).notes()] : []
   const found = inputs.map((input) => inputIn(notes, input, there))
-  const at = new Set([...messages, ...found.flatMap((one) => one.at)].filter((one) => !there.has(one)))
+  const at = new Set([...messages, ...found.flatMap((input) => input.at)].filter((position) => !there.has(position)))
   const over = found.filter(({ queued }) => queued !== undefined)
-  const said = new Map<string, { readonly messages: number[]; notes: number }>()
+  const counts = new Map<string, { readonly messages: number[]; notes: number }>()
   for (const { kind, index, text } of own.values()) {
     if (kind === 'note' ? all !== true : !at.has(index)) continue
-    const one = said.get(text) ?? { messages: [], notes: 0 }
-    said.set(text, one)
-    if (kind === 'note') one.notes += 1
-    else one.messages.push(index)
+    const count = counts.get(text) ?? { messages: [], notes: 0 }
+    counts.set(text, count)
+    if (kind === 'note') count.notes += 1
+    else count.messages.push(index)
   }
   return {
     at,
@@ -254,9 +252,9 @@ const erasedBefore = async (
     all: !notes.some(hasContent),
     rows: new Set(erasures.flatMap(({ rows }) => rows.map(keyOf))),
     lines: [
-      ...[...said].map(([text, { messages, notes }]) => {
+      ...[...counts].map(([text, { messages, notes }]) => {
         const what = [
-          ...(messages.length === 0 ? [] : [messagesText(messages.toSorted((one, other) => one - other))]),
+          ...(messages.length === 0 ? [] : [messagesText(messages.toSorted((a, b) => a - b))]),
           ...(notes === 0 ? [] : [countText(notes, 'note')]),
         ]
         return `${id}: ${what.join(' and ')} ${messages.length + notes === 1 ? 'was' : 'were'} erased before,${text}`
@@ -279,7 +277,8 @@ const inputIn = (notes: readonly Note[], input: string, there: ReadonlySet<numbe
   const own = notes.flatMap((note, index) => (note.type === 'input' && note.id === input ? [{ note, index }] : []))
   const at = own.flatMap(({ note }) => (note.state === 'taken' && note.at !== undefined ? [note.at] : []))
   const [first] = own
-  const left = first === undefined || own.some(({ note }) => hasContent(note)) || at.some((one) => there.has(one))
+  const left =
+    first === undefined || own.some(({ note }) => hasContent(note)) || at.some((position) => there.has(position))
   const before = left ? [] : notes.slice(0, first.index)
   const stubs = before.flatMap((note, index) => (note.type === 'erased' && note.was === 'input' ? [index] : []))
   return { input, at, left, queued: at.length > 0 || stubs.length === 0 ? undefined : new Set(stubs) }
@@ -308,11 +307,11 @@ const separateHeld = async (
   const free = new Map<string, readonly number[]>()
   const held: ErasePlan['held'][number][] = []
   for (const [id, all] of plans) {
-    const at = all.filter((one) => !again.at.has(one))
+    const at = all.filter((position) => !again.at.has(position))
     const holds = await valueOrUnreadable(listHolds(store, id))
     const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
-    const isHeld = (one: number): boolean => one < kept || (more !== undefined && holds.length > 0)
-    const [stay, go] = [at.filter(isHeld), at.filter((one) => !isHeld(one))]
+    const isHeld = (position: number): boolean => position < kept || (more !== undefined && holds.length > 0)
+    const [stay, go] = [at.filter(isHeld), at.filter((position) => !isHeld(position))]
     if (go.length > 0 || (more !== undefined && holds.length === 0)) free.set(id, go)
     if (stay.length > 0 || (more !== undefined && holds.length > 0))
       held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
@@ -381,14 +380,14 @@ const tell = async (receipt: ErasureReceipt, again: ErasedBefore, terminal: Term
   const { session, messages, rows, sharing, remains, residue, ledger } = receipt
   const all = rows.filter(({ kind }) => kind === 'note')
   const notes = all.filter((row) => !again.rows.has(keyOf(row))).length
-  const fresh = messages.filter((one) => !again.at.has(one))
+  const fresh = messages.filter((position) => !again.at.has(position))
   const head = `, recorded in the ledger at ${ledger.size}:${ledger.root}`
   const what = [...(fresh.length === 0 ? [] : [messagesText(fresh)]), ...(notes > 0 ? [countText(notes, 'note')] : [])]
   await terminal.print([
     ...(what.length === 0 ? [] : [`${session}: erased ${what.join(' and ')}${head}`]),
     ...again.lines.map((line) => `${line}${head}`),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
-    ...remains.map((one) => `  remains: ${remainsText(one)}`),
+    ...remains.map((data) => `  remains: ${remainsText(data)}`),
     ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
   ])
 }
@@ -440,27 +439,27 @@ const queryOf = (values: Call['values']): MessageQuery | undefined => {
   }
 }
 
-const patternOf = (given: string): RegExp => {
+const patternOf = (text: string): RegExp => {
   try {
-    if (given !== '') return new RegExp(given, 'iu')
+    if (text !== '') return new RegExp(text, 'iu')
   } catch {
     // reported below
   }
-  throw new Misuse(`--matching takes a regular expression, not "${given}"`)
+  throw new Misuse(`--matching takes a regular expression, not "${text}"`)
 }
 
-const milliseconds = (given: string): number => {
-  const age = parseAge(given)
-  if (age === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${given}"`)
+const milliseconds = (text: string): number => {
+  const age = parseAge(text)
+  if (age === undefined) throw new Misuse(`--older-than takes an age such as 90d or 12h, not "${text}"`)
   return age
 }
 
 /** `3`, `5-9` or `3,5-9`. Throws Misuse. */
-const positionsIn = (given: string): readonly number[] =>
-  given.split(',').flatMap((part) => {
+const positionsIn = (text: string): readonly number[] =>
+  text.split(',').flatMap((part) => {
     const [, first, last = first] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part) ?? []
     const [from, to] = [Number(first), Number(last)]
     if (first === undefined || to < from || to - from > 1_000_000)
-      throw new Misuse(`erase takes positions such as 3 or 5-9, not "${given}"`)
+      throw new Misuse(`erase takes positions such as 3 or 5-9, not "${text}"`)
     return Array.from({ length: to - from + 1 }, (_, index) => from + index)
   })

@@ -92,10 +92,10 @@ export const passageIn = async (store: Store, hit: Hit, redactor: Redactor): Pro
 
 /** At most so many characters of a text around a position, from a word's start. */
 const around = (text: string, at: number): string => {
-  const room = mostCharacters - 2
-  const first = Math.max(0, Math.min(at - room / 3, text.length - room))
+  const width = mostCharacters - 2
+  const first = Math.max(0, Math.min(at - width / 3, text.length - width))
   const space = first === 0 ? 0 : text.slice(first, first + 40).search(/\s\S/) + 1
   const from = Math.floor(first) + space
-  const cut = text.slice(from, from + room).toWellFormed()
-  return `${from > 0 ? '…' : ''}${cut.replaceAll(/\s+/g, ' ').trim()}${from + room < text.length ? '…' : ''}`
+  const cut = text.slice(from, from + width).toWellFormed()
+  return `${from > 0 ? '…' : ''}${cut.replaceAll(/\s+/g, ' ').trim()}${from + width < text.length ? '…' : ''}`
 }

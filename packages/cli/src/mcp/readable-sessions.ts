@@ -126,8 +126,8 @@ const matches = (info: SessionInfo, { project, program, since }: SessionFilter):
   }
   if (project === undefined) return true
   const folder = (workFolderOf(info) ?? '').replaceAll('\\', '/').replace(/\/+$/, '')
-  const asked = project.trim().replaceAll('\\', '/').replace(/\/+$/, '')
-  return folder === asked || folder.startsWith(`${asked}/`) || folder.endsWith(`/${asked}`)
+  const wanted = project.trim().replaceAll('\\', '/').replace(/\/+$/, '')
+  return folder === wanted || folder.startsWith(`${wanted}/`) || folder.endsWith(`/${wanted}`)
 }
 
 /** The program that a session is of; `indelible` for one that was written here. */

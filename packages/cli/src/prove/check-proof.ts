@@ -49,17 +49,17 @@ export const checkProofFile = async ({ values, positionals, terminal }: Call): P
     }
     case 'erased': {
       const trusted = head && ledgerHead && { head, ledger: ledgerHead }
-      const { row, leaf, ledger, said, head: of } = orUnreadable(checkErased(value.right, trusted))
+      const { row, leaf, ledger, said: proofs, head: of } = orUnreadable(checkErased(value.right, trusted))
       return printVerdict(
-        [{ row, leaf, ...said }],
-        `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; both heads come from the proof itself: pass --head and --ledger-head to compare them with heads that you know')}`,
+        [{ row, leaf, ...proofs }],
+        `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(proofs)}, according to the ledger with the head ${headText(ledger)}${withoutHead('; both heads come from the proof itself: pass --head and --ledger-head to compare them with heads that you know')}`,
       )
     }
     case 'erasure': {
-      const { session, rows, said, ledger } = orUnreadable(checkErasure(value.right, head))
+      const { session, rows, said: proofs, ledger } = orUnreadable(checkErasure(value.right, head))
       return printVerdict(
         rows,
-        `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; pass --head to compare it with a head that you know')}`,
+        `${erasedRows(rows)} erased for ${JSON.stringify(session)}${proofs.map(({ by, reason }) => erasedText({ by, reason })).join(',')}, in the ledger with the head ${headText(ledger)}${withoutHead(', as the receipt itself states; pass --head to compare it with a head that you know')}`,
       )
     }
   }

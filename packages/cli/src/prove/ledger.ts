@@ -153,11 +153,11 @@ const byAndReasonText = ({
 
 const verify: LedgerCommand = ({ terminal, values }) => {
   const trust = trustOf(values, terminal)
-  const given = headOfOption(values['head'])
-  if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
+  const expected = headOfOption(values['head'])
+  if (trust !== undefined && expected !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
   const headsOnly = values['heads-only'] === true
   return async (store) => {
-    const older = trust === undefined ? given : await signedHead(store, trust)
+    const older = trust === undefined ? expected : await signedHead(store, trust)
     const verified = headsOnly
       ? await terminal.waiting('comparing heads', () => verifyLedger(store, older, { headsOnly })())
       : await verifiedRows(store, older, terminal)
@@ -225,9 +225,9 @@ const signerIn = (file: string, terminal: Terminal): NoteSigner => {
 
 const witness: LedgerCommand = ({ terminal }, rest) => {
   if (rest.length === 0) throw new Misuse('ledger witness needs witnesses, each as URL=VKEY')
-  const witnesses = rest.map((one) => {
-    const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(one) ?? []
-    if (url === undefined || vkey === undefined) throw new Misuse(`a witness is URL=VKEY, not "${one}"`)
+  const witnesses = rest.map((witness) => {
+    const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(witness) ?? []
+    if (url === undefined || vkey === undefined) throw new Misuse(`a witness is URL=VKEY, not "${witness}"`)
     const verifier = verifierOf(vkey)
     if (isLeft(verifier)) throw new Misuse(`${url}: ${evidenceFaultMessage(verifier.left)}`)
     return { url, vkey }

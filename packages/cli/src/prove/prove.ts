@@ -78,14 +78,14 @@ can erase a message in a copy of a session, but not with the ledger that you kno
   run: async (call) => {
     const { values, positionals, terminal } = call
     if (values['check'] === true) return checkProofFile(call)
-    const given = sessionToRead('prove', call, 1)
-    if (values['consistency'] === true) return proveConsistency(call, given, headOfOption(values['head']))
+    const name = sessionToRead('prove', call, 1)
+    if (values['consistency'] === true) return proveConsistency(call, name, headOfOption(values['head']))
     const position = wholeNumber('prove: N', positionals[1], undefined)
     if (position === undefined && values['ledger'] === true)
       throw new Misuse('prove --ledger needs N: the position of a message')
     if (position !== undefined && values['full'] === true)
       throw new Misuse('prove --full takes no N: it prints the head')
-    await withSession(call, given, async (store, id) => {
+    await withSession(call, name, async (store, id) => {
       if (position === undefined) {
         const { head } = await valueOrUnreadable(describeSession(store, id))
         return terminal.print([values['full'] === true ? headText(head) : headForTerminal(head, terminal)])
@@ -107,12 +107,12 @@ can erase a message in a copy of a session, but not with the ledger that you kno
   },
 }
 
-const proveConsistency = async (call: Call, given: string | undefined, older: Head | undefined): Promise<void> => {
+const proveConsistency = async (call: Call, name: string | undefined, older: Head | undefined): Promise<void> => {
   if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
   if (older === undefined) throw new Misuse('prove --consistency needs --head SIZE:ROOT: the earlier head')
   if (older.size === 0)
     throw new Misuse('prove --consistency needs a head of at least one row: every record continues an empty one')
-  await withSession(call, given, async (store, id) => {
+  await withSession(call, name, async (store, id) => {
     const proof = await proveGrowth(store, id, older)()
     if (isLeft(proof) && proof.left._tag === 'Diverged')
       throw new Unreadable(

@@ -13,8 +13,8 @@ import { unwritable } from '../sources/input.ts'
 import { syncFolder } from '../sources/key-file.ts'
 
 /** The memory in a file, which is created if missing. Throws Unreadable. */
-export const signerMemory = (given: string, terminal: Pick<Terminal, 'path'>): SignerMemory => {
-  const path = terminal.path(given)
+export const signerMemory = (name: string, terminal: Pick<Terminal, 'path'>): SignerMemory => {
+  const path = terminal.path(name)
   const open = (): DatabaseSync => {
     const database = new DatabaseSync(path, { timeout: 10_000 })
     database.exec(`pragma synchronous = extra;
@@ -26,7 +26,7 @@ create table if not exists signed (origin text primary key, size integer not nul
     open().close()
     syncFolder(dirname(path))
   } catch (cause) {
-    throw unwritable(given, cause)
+    throw unwritable(name, cause)
   }
   const withDatabase = <T>(work: (database: DatabaseSync) => T): T => {
     const database = open()

@@ -49,11 +49,11 @@ store.`,
       throw new Misuse('verify --all takes no SESSION and no --head')
     if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
     if (values['all-scopes'] === true && !all) throw new Misuse('verify --all-scopes takes --all')
-    const given = sessionToRead('verify', call)
+    const name = sessionToRead('verify', call)
     await withScopes(call, {}, async (scopes) => {
       const [store] = scopes
       if (!all && store !== undefined) {
-        const id = await sessionOrLatest(store, given, terminal)
+        const id = await sessionOrLatest(store, name, terminal)
         const info = await describeSession(store, id)()
         const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
         const problem = await problemOf(store, id, head, terminal, bar.at)

@@ -16,17 +16,17 @@ const providers: readonly (Upstream & { readonly variables: readonly string[] })
 export const providerNames: string = providers.map(({ name }) => name).join(', ')
 
 /** Where the calls of each provider go: to the address of `--upstream`, to that of its variable, or to its own. */
-export const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => {
+export const upstreamsOf = (input: unknown, { env }: Terminal): readonly Upstream[] => {
   const named = new Map<string, string>()
-  for (const one of (Array.isArray(given) ? given : []) as readonly string[]) {
-    const [, name, url] = /^([a-z]+)=(https?:\/\/.+)$/.exec(one) ?? []
+  for (const text of (Array.isArray(input) ? input : []) as readonly string[]) {
+    const [, name, url] = /^([a-z]+)=(https?:\/\/.+)$/.exec(text) ?? []
     if (
       name === undefined ||
       url === undefined ||
       !URL.canParse(url) ||
       !providers.some((known) => known.name === name)
     )
-      throw new Misuse(`--upstream takes NAME=URL, where NAME is one of ${providerNames}; not "${one}"`)
+      throw new Misuse(`--upstream takes NAME=URL, where NAME is one of ${providerNames}; not "${text}"`)
     named.set(name, url)
   }
   return providers.map(({ name, url, urlOf, variables }) => {

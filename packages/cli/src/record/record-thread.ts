@@ -43,8 +43,8 @@ const call: Call = { values, positionals: [], terminal }
 
 /** Finished calls, reported together. */
 let finishedCalls: number[] = []
-const isOver = (one: number): void => {
-  if (finishedCalls.push(one) > 1) return
+const isOver = (frame: number): void => {
+  if (finishedCalls.push(frame) > 1) return
   setImmediate(() => {
     tell({ over: finishedCalls })
     finishedCalls = []

@@ -118,7 +118,7 @@ machine's, such as a container's name for it. Give a token for these.`,
       summaries = await recording.settled()
     }
     terminal.tell(summaryLines(summaries))
-    const lost = summaries.reduce((sum, one) => sum + one.lost, 0)
+    const lost = summaries.reduce((sum, summary) => sum + summary.lost, 0)
     return code === 0 && lost > 0 && values['strict'] === true ? 1 : code
   },
 }
@@ -128,10 +128,10 @@ interface Place {
   readonly port: number
 }
 
-const parseListenOption = (given: unknown): Place | undefined => {
-  if (given === undefined) return undefined
-  const [, host, port] = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(String(given)) ?? []
-  if (host === undefined || Number(port) > 65_535) throw new Misuse(`--listen takes HOST:PORT, not "${String(given)}"`)
+const parseListenOption = (value: unknown): Place | undefined => {
+  if (value === undefined) return undefined
+  const [, host, port] = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(String(value)) ?? []
+  if (host === undefined || Number(port) > 65_535) throw new Misuse(`--listen takes HOST:PORT, not "${String(value)}"`)
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
@@ -164,20 +164,21 @@ const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], termin
 
 /** The summary of the recording, for people. */
 export const summaryLines = (summaries: readonly ScopeSummary[]): readonly string[] => {
-  const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
+  const sum = (of: (summary: RecorderSummary) => number): number =>
+    summaries.reduce((all, summary) => all + of(summary), 0)
   const sessions = summaries.flatMap(({ sessions, scope, breaks }) =>
     sessions.map((id) => {
       const broke = breaks.find(({ session }) => session === id)
       return `${shellWord(id)}${broke === undefined ? '' : ` --call ${broke.call}`}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`
     }),
   )
-  const calls = sum((one) => one.calls)
-  const removed = summaries.reduce((all, one) => all + (one.removed ?? 0), 0)
-  const count = sessions.length + removed + sum((one) => one.moreSessions)
+  const calls = sum((summary) => summary.calls)
+  const removed = summaries.reduce((all, summary) => all + (summary.removed ?? 0), 0)
+  const count = sessions.length + removed + sum((summary) => summary.moreSessions)
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
-  const lost = sum((one) => one.lost)
+  const lost = sum((summary) => summary.lost)
   // A dead thread can't report its recordings.
   const lines =
     calls === 0 && lost > 0
@@ -185,20 +186,20 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
       : [
           calls === 0 && count === 0
             ? 'nothing was recorded'
-            : `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}${removed === 0 ? '' : `; ${countText(removed, 'session')} ${removed === 1 ? 'was' : 'were'} removed since`}`,
+            : `recorded: ${countText(calls, 'call')} in ${countText(count, 'session')}${sum((summary) => summary.failed) > 0 ? `, ${sum((summary) => summary.failed)} failed` : ''}${removed === 0 ? '' : `; ${countText(removed, 'session')} ${removed === 1 ? 'was' : 'were'} removed since`}`,
         ]
   if (input + output > 0) {
-    const money = sum((one) => one.dollars)
-    const isIncomplete = sum((one) => one.unpriced) > 0
+    const money = sum((summary) => summary.dollars)
+    const isIncomplete = sum((summary) => summary.unpriced) > 0
     const without = isIncomplete ? ' without models of unknown price' : ''
-    const said =
+    const text =
       money > 0
         ? `, ${money < 0.0001 ? '' : 'about '}${dollarsText(money)}${without}`
         : isIncomplete
           ? ', price unknown'
           : ''
     lines.push(
-      `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${said}`,
+      `tokens: ${input.toLocaleString('en')} in (${share(cached, input)} from cache), ${output.toLocaleString('en')} out${text}`,
     )
   }
   const causes = [...sumCauses(summaries)].toSorted(([, a], [, b]) => b.dollars - a.dollars || b.tokens - a.tokens)
@@ -206,17 +207,17 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     lines.push(
       `paid for: ${causes.map(([cause, { tokens, dollars }]) => `${causeTexts[cause]} ${dollars > 0 ? dollarsText(dollars) : countText(tokens, 'token')}`).join('; ')}`,
     )
-  const silent = sum((one) => one.silent)
+  const silent = sum((summary) => summary.silent)
   if (silent > 0) lines.push(`${countText(silent, 'call')} without token counts: the provider sent none`)
-  const breaks = summaries.flatMap((one) => one.breaks)
+  const breaks = summaries.flatMap((summary) => summary.breaks)
   lines.push(
     ...breaks.slice(0, 5).map(({ session, call, because }) => `cache break in ${session}, call ${call}: ${because}`),
   )
-  const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
+  const moreBreaks = Math.max(0, breaks.length - 5) + sum((summary) => summary.moreBreaks)
   if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
-  const passed = sum((one) => one.passed)
+  const passed = sum((summary) => summary.passed)
   if (passed > 0) lines.push(`${countText(passed, 'other request')} forwarded`)
-  const unanswered = sum((one) => one.unanswered)
+  const unanswered = sum((summary) => summary.unanswered)
   if (lost > unanswered) lines.push(`${countText(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${countText(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))

@@ -230,17 +230,17 @@ const withoutNames = (summary: RecorderSummary): RecorderSummary => ({
   models: new Map(),
 })
 
-const addSummaries = (one: RecorderSummary, more: RecorderSummary): RecorderSummary => {
+const addSummaries = (first: RecorderSummary, more: RecorderSummary): RecorderSummary => {
   const other = withoutNames(more)
-  const causes = sumCauses([one, other])
-  return { ...addNumbers(one, other), usage: addNumbers(one.usage, other.usage), causes }
+  const causes = sumCauses([first, other])
+  return { ...addNumbers(first, other), usage: addNumbers(first.usage, other.usage), causes }
 }
 
 /** The first object with the numbers of both added up. */
-const addNumbers = <T extends object>(one: T, other: T): T => {
-  const entries = Object.entries(one).map(([name, value]: [string, unknown]) => [
+const addNumbers = <T extends object>(a: T, b: T): T => {
+  const entries = Object.entries(a).map(([name, value]: [string, unknown]) => [
     name,
-    typeof value === 'number' ? value + Number(other[name as keyof T]) : value,
+    typeof value === 'number' ? value + Number(b[name as keyof T]) : value,
   ])
   return Object.fromEntries(entries) as T
 }

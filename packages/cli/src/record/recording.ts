@@ -40,7 +40,7 @@ export const beginRecording = async (call: Call): Promise<Recording> => {
   let reads: string | undefined
   worker.on('message', (report: FromThread) => {
     if ('taken' in report) return frames?.taken(report.taken)
-    if ('over' in report) for (const one of report.over) frames?.over(one)
+    if ('over' in report) for (const session of report.over) frames?.over(session)
     if ('reads' in report) ({ reads } = report)
     if ('tell' in report) terminal.tell([report.tell.replace(/\n$/, '')])
     if ('ready' in report) ready.resolve(report.ready)

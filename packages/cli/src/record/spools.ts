@@ -17,12 +17,12 @@ import { defaultStorePath, storeOptionOf, isAddress, keyFileOf } from '../source
  * database's identity, which each spelling of its address has; undefined if that can't be written.
  */
 export const spoolPathPrefix = async (values: Call['values'], terminal: Terminal): Promise<string | undefined> => {
-  const given = storeOptionOf(values, terminal)
+  const name = storeOptionOf(values, terminal)
   const path = defaultStorePath(terminal.env)
   try {
-    if (given === undefined || !isAddress(given)) return realpathSync(given === undefined ? path : terminal.path(given))
+    if (name === undefined || !isAddress(name)) return realpathSync(name === undefined ? path : terminal.path(name))
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    return join(realpathSync(dirname(path)), `postgres-${digestOf(await identityOf(given)).slice(0, 16)}`)
+    return join(realpathSync(dirname(path)), `postgres-${digestOf(await identityOf(name)).slice(0, 16)}`)
   } catch {
     return undefined
   }
@@ -33,9 +33,9 @@ const identities = new Map<string, Promise<string | undefined>>()
 
 const identityOf = async (address: string): Promise<string> => {
   const { storeIdentity } = await import('@indelible/postgres')
-  const asked = identities.get(address) ?? storeIdentity(address)
-  identities.set(address, asked)
-  return (await asked) ?? databaseOf(address)
+  const identity = identities.get(address) ?? storeIdentity(address)
+  identities.set(address, identity)
+  return (await identity) ?? databaseOf(address)
 }
 
 /** The database and schema of an address, without the user: erasure must find spools of other roles' recorders. */
@@ -51,9 +51,9 @@ const databaseOf = (address: string): string => {
 
 /** The keys for a spool, if the call names a key file. */
 export const spoolKeys = ({ values, terminal }: Call): SpoolKeys | undefined => {
-  const given = keyFileOf(values, terminal)
-  if (given === undefined) return undefined
-  const { keys } = readKeyFile(given, terminal)
+  const path = keyFileOf(values, terminal)
+  if (path === undefined) return undefined
+  const { keys } = readKeyFile(path, terminal)
   const [current] = keys
   return current && { current, byId: (id) => keys.find((key) => key.id === id)?.key }
 }

@@ -89,13 +89,13 @@ const reasonIn = async (response: Response): Promise<string> => {
 
 /** What to say of sub-agents that worked side by side. */
 const raceLines = (others: readonly SessionInfo[]): readonly string[] => {
-  for (const [index, one] of others.entries()) {
+  for (const [index, session] of others.entries()) {
     const other = others
       .slice(index + 1)
-      .find(({ created, appended }) => created <= one.appended && one.created <= appended)
+      .find(({ created, appended }) => created <= session.appended && session.created <= appended)
     if (other !== undefined)
       return [
-        `Sessions ${one.id} and ${other.id} were recorded side by side, and the order in which sub-agents end can change from run to run. If only that order differs above, this is a race: run it again. Calls are never matched loosely.`,
+        `Sessions ${session.id} and ${other.id} were recorded side by side, and the order in which sub-agents end can change from run to run. If only that order differs above, this is a race: run it again. Calls are never matched loosely.`,
       ]
   }
   return []
@@ -137,7 +137,7 @@ const forkAt = async (store: Store, id: string, number: number, { values, termin
       live.isAsked = true
       recording ??= recordingFetch({ store, sessionOf: () => (first.pop() ? fork.id : undefined) })
       const { pathname, search } = new URL(request.url)
-      const known = upstreams.find((one) => one.name === provider)
+      const known = upstreams.find((upstream) => upstream.name === provider)
       const base = String(upstream ?? known?.urlOf?.(pathname) ?? known?.url).replace(/\/+$/, '')
       if (isFirst) first.push(true)
       const body = model === undefined ? await request.text() : withModel(await request.text(), before, String(model))

@@ -13,11 +13,13 @@ export const rerunSessions = async (store: Store, id: string): Promise<readonly 
   const named = await valueOrUnreadable(describeSession(store, id))
   const { client } = named.metadata
   if (named.metadata['import'] !== undefined) return [named] // its times are those of the import
-  const isBeside = (one: SessionInfo): boolean =>
-    (client !== undefined && one.metadata['client'] === client) ||
-    one.forkedFrom?.id === id ||
-    (one.created >= named.created - earlierMs && one.appended <= named.appended && one.metadata['import'] === undefined)
-  return [named, ...(await sessionsIn(store)).filter((one) => one.id !== id && isBeside(one))]
+  const isBeside = (session: SessionInfo): boolean =>
+    (client !== undefined && session.metadata['client'] === client) ||
+    session.forkedFrom?.id === id ||
+    (session.created >= named.created - earlierMs &&
+      session.appended <= named.appended &&
+      session.metadata['import'] === undefined)
+  return [named, ...(await sessionsIn(store)).filter((session) => session.id !== id && isBeside(session))]
 }
 
 /** The tool calls of a session's answers, in order. */

@@ -108,9 +108,9 @@ are recorded in a fork of SESSION.`,
   },
 }
 
-const ignoredOf = (given: unknown, isHere: boolean): readonly Ignored[] => {
-  const names = typeof given === 'string' ? given.split(',').map((one) => one.trim()) : []
-  const unknown = names.find((one) => !ignorable.includes(one as Ignored))
+const ignoredOf = (value: unknown, isHere: boolean): readonly Ignored[] => {
+  const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : []
+  const unknown = names.find((name) => !ignorable.includes(name as Ignored))
   if (unknown !== undefined) throw new Misuse(`--ignore takes ${ignorable.join(', ')}, not "${unknown}"`)
   return [...new Set([...(names as Ignored[]), ...(isHere ? [] : ['folder' as const])])]
 }

@@ -67,7 +67,7 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
     if (name === 'encryption' && rest.startsWith(' new')) return advice // it creates the file that --key-file names
     const command = commands.find((known) => known.name === name)
     const form = command && formOf(command, (option) => new RegExp(`--${option}\\b`).test(rest))
-    const given = placeOptions.flatMap((option) => {
+    const options = placeOptions.flatMap((option) => {
       const value = values[option]
       const takes =
         typeof value === 'string' &&
@@ -78,7 +78,7 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
         ? [` --${option} ${shownValue(value)}`]
         : []
     })
-    return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
+    return options.length === 0 ? advice : `${before}indelible ${name}${rest}${options.join('')}`
   })
 
 /** An option value for display. */

@@ -389,14 +389,14 @@ const filesOfStorage = (root: string, unread: string[]): Pick<Found, 'sources' |
     for (const session of jsonIn('session', project)) {
       const messages = jsonIn('message', basename(session.path, '.json'))
       const parts = messages.flatMap(({ path }) => jsonIn('part', basename(path, '.json')))
-      const changed = messages.reduce((latest, one) => Math.max(latest, one.changed), session.changed)
+      const changed = messages.reduce((latest, file) => Math.max(latest, file.changed), session.changed)
       const read = async (): Promise<Either<TranscriptFault, Transcript>> => {
         const texts: string[] = []
         for (const { path } of [session, ...messages, ...parts]) texts.push(await readFile(path, 'utf8'))
         return readTranscript(texts.join('\n'))
       }
       sources.push({ ...session, changed, isSingle: true, read })
-      for (const one of [...messages, ...parts]) others.push({ ...one, owner: session.file })
+      for (const file of [...messages, ...parts]) others.push({ ...file, owner: session.file })
     }
   return { sources, others }
 }

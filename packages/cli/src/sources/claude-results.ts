@@ -34,7 +34,7 @@ export const withResultFiles = async (path: string, transcript: Transcript): Pro
       found.push({ position: position + 1, note })
     }
   if (found.length === 0) return transcript
-  const notes = [...transcript.notes, ...found].toSorted((one, other) => one.position - other.position)
+  const notes = [...transcript.notes, ...found].toSorted((a, b) => a.position - b.position)
   return Object.freeze({ ...transcript, notes: Object.freeze(notes) })
 }
 

@@ -115,7 +115,7 @@ const fileOf = async (path: string, thread: string): Promise<string | undefined>
   for (const folder of ['sessions', 'archived_sessions']) {
     const names = await readdir(join(root, folder), { recursive: true }).catch(() => [])
     const ends = [`-${thread}.jsonl`, `-${thread}.jsonl.zst`]
-    for (const name of names.filter((one) => ends.some((end) => one.endsWith(end)))) {
+    for (const name of names.filter((name) => ends.some((end) => name.endsWith(end)))) {
       const real = await realpath(join(root, folder, name)).catch(() => undefined)
       if (own !== undefined && real?.startsWith(own.endsWith(sep) ? own : own + sep)) return real
     }

@@ -186,4 +186,4 @@ const notesText = (notes: Sequence<Note>): string => {
 
 /** Reports which messages and notes of a session were changed. */
 export const damageLines = (id: string, damaged: readonly DamagedRow[]): readonly string[] =>
-  damaged.map((one) => `${id}: ${placeText(one)} is damaged: ${one.reason}`)
+  damaged.map((row) => `${id}: ${placeText(row)} is damaged: ${row.reason}`)

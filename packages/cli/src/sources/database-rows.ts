@@ -46,7 +46,7 @@ const tablesOf = (db: DatabaseSync): readonly Table[] =>
     .all()
     .map(({ name }) => {
       const columns = db.prepare('select name from pragma_table_info(?)').all(String(name))
-      const has = (column: string): boolean => columns.some((one) => one['name'] === column)
+      const has = (column: string): boolean => columns.some((info) => info['name'] === column)
       const isSessions = /^sessions?(?:_?v\d+)?$/.test(String(name)) && has('id')
       return { name: String(name), sessionColumn: has('session_id') ? 'session_id' : isSessions ? 'id' : undefined }
     })

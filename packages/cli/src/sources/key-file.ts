@@ -38,10 +38,10 @@ export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
   ].join('\n')
 
 /** Read a key file. Throws Unreadable. */
-export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'env'>): KeyFile => {
-  const option = terminal.env['INDELIBLE_KEY_FILE'] === given ? 'INDELIBLE_KEY_FILE' : '--key-file'
-  const path = terminal.path(given)
-  const lines = optionFile(option, given, terminal)
+export const readKeyFile = (name: string, terminal: Pick<Terminal, 'path' | 'env'>): KeyFile => {
+  const option = terminal.env['INDELIBLE_KEY_FILE'] === name ? 'INDELIBLE_KEY_FILE' : '--key-file'
+  const path = terminal.path(name)
+  const lines = optionFile(option, name, terminal)
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const place = lines.find((line) => line.startsWith(placeKey))?.slice(placeKey.length)
@@ -52,7 +52,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
     return { path: realpathSync(path), keys, keysIn: place === undefined ? undefined : resolvePlace(path, place) }
   } catch (cause) {
     throw new Unreadable(
-      `${option} ${given}: is not a key file ("indelible encryption new FILE" creates one): ${(cause as Error).message}`,
+      `${option} ${name}: is not a key file ("indelible encryption new FILE" creates one): ${(cause as Error).message}`,
     )
   }
 }
@@ -68,14 +68,14 @@ const resolvePlace = (file: string, place: string): string =>
  * The lock is SQLite's, on FILE.lock: the system releases it when the process dies. Throws Unreadable.
  */
 export const changeKeyFile = async <T>(
-  given: string,
+  name: string,
   terminal: Pick<Terminal, 'path' | 'env'>,
   work: (file: KeyFile, write: (next: KeyFile) => void) => Promise<T>,
 ): Promise<T> => {
-  const { path } = readKeyFile(given, terminal)
-  const lock = lockOf(given, path)
+  const { path } = readKeyFile(name, terminal)
+  const lock = lockOf(name, path)
   try {
-    return await work(readKeyFile(given, terminal), writeKeyFile)
+    return await work(readKeyFile(name, terminal), writeKeyFile)
   } finally {
     lock.close()
   }
@@ -84,7 +84,7 @@ export const changeKeyFile = async <T>(
 const sqliteBusy = 5
 
 /** Throws Unreadable. */
-const lockOf = (given: string, path: string): DatabaseSync => {
+const lockOf = (name: string, path: string): DatabaseSync => {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
@@ -94,9 +94,9 @@ const lockOf = (given: string, path: string): DatabaseSync => {
     lock?.close()
     throw (cause as { readonly errcode?: unknown }).errcode === sqliteBusy
       ? new Unreadable(
-          `${given}: another process is changing it; nothing was changed: try again when that process has ended`,
+          `${name}: another process is changing it; nothing was changed: try again when that process has ended`,
         )
-      : unwritable(`${given}.lock`, cause)
+      : unwritable(`${name}.lock`, cause)
   }
 }
 
@@ -118,14 +118,14 @@ const writeKeyFile = (file: KeyFile): void => {
  *
  * Throws  Unreadable with `otherwise`, such as "keys are never overwritten", if the file exists
  */
-export const writeSecret = (given: string, { path }: Pick<Terminal, 'path'>, text: string, otherwise: string): void => {
+export const writeSecret = (name: string, { path }: Pick<Terminal, 'path'>, text: string, otherwise: string): void => {
   try {
-    writeFileSync(path(given), text, { mode: 0o600, flag: 'wx', flush: true })
-    syncFolder(dirname(path(given)))
+    writeFileSync(path(name), text, { mode: 0o600, flag: 'wx', flush: true })
+    syncFolder(dirname(path(name)))
   } catch (cause) {
     throw (cause as NodeJS.ErrnoException).code === 'EEXIST'
-      ? new Unreadable(`${given} exists already; nothing was written: ${otherwise}`)
-      : unwritable(given, cause)
+      ? new Unreadable(`${name} exists already; nothing was written: ${otherwise}`)
+      : unwritable(name, cause)
   }
 }
 
@@ -179,9 +179,9 @@ const makePrivateFile = (path: string): void => {
 
 export const storeWithKeys = async (
   store: Store,
-  given: string,
+  path: string,
   terminal: Terminal,
 ): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
-  const { ring, close } = await openRing(readKeyFile(given, terminal), terminal)
+  const { ring, close } = await openRing(readKeyFile(path, terminal), terminal)
   return { store: withKeys(store, ring, { plain: 'continue' }), close }
 }

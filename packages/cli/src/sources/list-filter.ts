@@ -25,8 +25,8 @@ interface ListFilter {
 /** The filter of `--where`. Throws Misuse. */
 export const filterOf = (values: Call['values']): ListFilter => {
   const unknown = new Set<string>()
-  const given = (values['where'] ?? []) as readonly string[]
-  const tests = given.map((text) => {
+  const conditions = (values['where'] ?? []) as readonly string[]
+  const tests = conditions.map((text) => {
     const [, name, operator, wanted] = /^([^=~<>]+)([=~<>])(.*)$/s.exec(text) ?? []
     if (name === undefined || operator === undefined || wanted === undefined || /^[<>]=/.test(`${operator}${wanted}`))
       throw new Misuse(`--where takes FIELD=VALUE, FIELD~TEXT, FIELD>N or FIELD<N, not "${text}"`)
@@ -43,7 +43,7 @@ export const filterOf = (values: Call['values']): ListFilter => {
   })
   const passes = (info: SessionInfo, marks: Marks, models: readonly string[]): boolean =>
     tests.map((test) => test(info, marks, models)).every((result) => result)
-  const asks = (name: string): boolean => given.some((text) => new RegExp(`^\\s*${name}\\s*[=~<>]`).test(text))
+  const asks = (name: string): boolean => conditions.some((text) => new RegExp(`^\\s*${name}\\s*[=~<>]`).test(text))
   return Object.assign(passes, { unknown, readsModels: asks('model'), readsTokens: asks('tokens') })
 }
 

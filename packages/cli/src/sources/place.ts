@@ -128,9 +128,9 @@ export const scopeOf = (store: Store, name: unknown): Store => {
 
 /** The value of a task. Throws Unreadable with the fault's sentence. */
 export const valueOrUnreadable = async <T>(task: TaskEither<AnyEvidenceFault | SearchFault, T>): Promise<T> => {
-  const given = await task()
-  if (isLeft(given)) throw new Unreadable(faultText(given.left))
-  return given.right
+  const result = await task()
+  if (isLeft(result)) throw new Unreadable(faultText(result.left))
+  return result.right
 }
 
 /** Unreadable with the sentence of a fault that was thrown, as by reading a damaged message; any other error as it is. */
@@ -189,9 +189,9 @@ export const headForTerminal = (head: Head, { shows }: Pick<Terminal, 'shows'>):
 const shortRoot = 12
 
 /** The head given as an option. Throws Misuse. */
-export const headOfOption = (given: unknown, option = '--head'): Head | undefined => {
-  if (given === undefined) return undefined
-  const [, size, root] = (typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(given) : null) ?? []
+export const headOfOption = (value: unknown, option = '--head'): Head | undefined => {
+  if (value === undefined) return undefined
+  const [, size, root] = (typeof value === 'string' ? /^(\d{1,15}):([0-9a-f]+)(?:…|\.\.\.)?$/.exec(value) : null) ?? []
   if (size !== undefined && root !== undefined && root.length < 64)
     throw new Misuse(
       `${option} takes a whole head, but this one is shortened; "indelible prove SESSION --full" prints all of it`,

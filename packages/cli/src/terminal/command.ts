@@ -187,13 +187,13 @@ export const parseAge = (value: string): number | undefined => {
 }
 
 /** The time of an option, in milliseconds since 1970. Throws Misuse. */
-export const timeOf = (option: string, given: unknown): number | undefined => {
-  if (typeof given !== 'string') return undefined
-  const age = parseAge(given)
-  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
-  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(given) : NaN
+export const timeOf = (option: string, value: unknown): number | undefined => {
+  if (typeof value !== 'string') return undefined
+  const age = parseAge(value)
+  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(value)
+  const time = age !== undefined ? Date.now() - age : isDate ? Date.parse(value) : NaN
   if (Number.isNaN(time))
-    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
+    throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${value}"`)
   return time
 }
 

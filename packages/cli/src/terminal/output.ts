@@ -112,7 +112,7 @@ export const terminalOf = (around: Surroundings): Terminal => {
     input: stdin,
     asks: stdin.isTTY === true,
     paint,
-    path: (given) => (cwd === '.' ? given : resolve(cwd, given)),
+    path: (path) => (cwd === '.' ? path : resolve(cwd, path)),
     print: (texts) => lines(texts, printable, stdout.isTTY === true ? columns : undefined),
     printWhole: (texts) => lines(texts, printable),
     page: async (texts) => {
@@ -163,8 +163,8 @@ export const terminalOf = (around: Surroundings): Terminal => {
           failed(new Interrupted())
           reader.close()
         })
-        reader.question(printable(question), (given) => {
-          answer(given)
+        reader.question(printable(question), (text) => {
+          answer(text)
           reader.close()
         })
       }),

@@ -13,23 +13,23 @@ const [killMs, lookMs] = [2000, 50]
  */
 export const endTree = async (pid: number): Promise<void> => {
   let left = treeOf([pid], runningProcesses())
-  for (const one of left) send(one, 'SIGTERM')
+  for (const pid of left) send(pid, 'SIGTERM')
   const from = performance.now()
   while (left.length > 0 && performance.now() - from < 2 * killMs) {
     await wait(lookMs)
     const running = runningProcesses()
-    left = left.filter((one) => running.has(one)) // an id that was free once may be another process
+    left = left.filter((pid) => running.has(pid)) // an id that was free once may be another process
     if (performance.now() - from < killMs) continue
     // What did not end may have started others since.
     left = treeOf(left, running)
-    for (const one of left) send(one, 'SIGKILL')
+    for (const pid of left) send(pid, 'SIGKILL')
   }
 }
 
 /** Processes and their descendants. */
 const treeOf = (pids: readonly number[], running: ReadonlyMap<number, number>): readonly number[] => {
   const tree = new Set(pids)
-  for (const parent of tree) for (const [one, its] of running) if (its === parent) tree.add(one)
+  for (const parent of tree) for (const [pid, its] of running) if (its === parent) tree.add(pid)
   return [...tree]
 }
 

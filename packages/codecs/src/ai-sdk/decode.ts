@@ -53,7 +53,7 @@ const readModelMessages = (wire: readonly Json[]): readonly Message[] => {
 class Reader {
   readonly #messages: Message[] = []
   /** The index of the assistant message that the current tool messages follow. */
-  #spoken = -1
+  #spokenAt = -1
   #aside: Part[] = []
 
   read(wire: JsonObject): void {
@@ -62,24 +62,24 @@ class Reader {
     const content = readIn(wire, 'content', readContent)
     if (
       role === 'tool' &&
-      this.#spoken >= 0 &&
+      this.#spokenAt >= 0 &&
       content.every((part) => isProvider(part) || part.type === 'tool_result')
     ) {
-      for (const part of setAside(wire, content, this.#messages.length - this.#spoken - 1)) this.#aside.push(part)
+      for (const part of setAside(wire, content, this.#messages.length - this.#spokenAt - 1)) this.#aside.push(part)
       const results = content.filter((part) => !isProvider(part))
       if (results.length > 0 || content.length === 0) this.#messages.push(readMessage(role, wire, results))
       return
     }
     if (role !== 'tool') this.end()
-    if (role === 'assistant') this.#spoken = this.#messages.length
+    if (role === 'assistant') this.#spokenAt = this.#messages.length
     this.#messages.push(readMessage(role, wire, content))
   }
 
   end(): readonly Message[] {
-    const spoken = this.#messages[this.#spoken]
-    if (spoken !== undefined && this.#aside.length > 0)
-      this.#messages[this.#spoken] = freeze({ ...spoken, content: freeze([...spoken.content, ...this.#aside]) })
-    this.#spoken = -1
+    const last = this.#messages[this.#spokenAt]
+    if (last !== undefined && this.#aside.length > 0)
+      this.#messages[this.#spokenAt] = freeze({ ...last, content: freeze([...last.content, ...this.#aside]) })
+    this.#spokenAt = -1
     this.#aside = []
     return this.#messages
   }

@@ -106,13 +106,13 @@ class ModelWriter {
       this.#put({ role, content }, role === message.role ? rest : undefined)
       if (role === message.role) rest = undefined
     }
-    const said: MutableObject[] = []
+    const turn: MutableObject[] = []
     const results: MutableObject[] = []
     const flush = (): void => {
-      if (said.length > 0) put(speaker, asContent(said.splice(0), false))
+      if (turn.length > 0) put(speaker, asContent(turn.splice(0), false))
       if (results.length > 0) put('tool', results.splice(0))
     }
-    let spoken = message.role === speaker
+    let isSpoken = message.role === speaker
     let empty = true
     for (const [index, part] of message.content.entries()) {
       if (message.role === 'assistant' && this.#aside.take(part)) continue
@@ -120,16 +120,16 @@ class ModelWriter {
       const written = this.#writePart(part, speaker, writing.at('content', index))
       if (written === undefined) continue
       const apart = part.type === 'tool_result' && !(speaker === 'assistant' && this.#byProvider.has(part.callId))
-      if (!apart && !spoken)
+      if (!apart && !isSpoken)
         writing.lose(
           ['role'],
           `a ${message.role} message with ${speaker === 'user' ? 'content other than results' : 'calls'}: written as ${speaker}`,
         )
-      spoken ||= !apart
+      isSpoken ||= !apart
       // Content after results is written after them, but not while another result is due, which
       // would then be apart from its call.
       if (!apart && results.length > 0 && this.#open.size === (part.type === 'tool_call' ? 1 : 0)) flush()
-      ;(apart ? results : said).push(written)
+      ;(apart ? results : turn).push(written)
     }
     flush()
     if (empty) put(message.role, [])

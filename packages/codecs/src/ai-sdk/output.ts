@@ -49,8 +49,8 @@ export const readOutput = (output: Json | undefined): ReadOutput => {
   if ((type === 'json' || type === 'error-json') && value !== undefined)
     return { content: texts(JSON.stringify(value)), ...error, written: { type, value }, as: 'json' }
   if (type === 'execution-denied') {
-    const said = typeof reason === 'string' ? reason : deniedText
-    return { content: texts(said), isError: true, written: { type, reason: said }, as: 'denied' }
+    const text = typeof reason === 'string' ? reason : deniedText
+    return { content: texts(text), isError: true, written: { type, reason: text }, as: 'denied' }
   }
   if (type === 'content' && Array.isArray(value)) {
     const items = value as readonly Json[]

@@ -30,7 +30,7 @@ class UiWriter {
   /** The parts of the assistant message being written. */
   #turn: MutableObject[] | undefined
   /** The tools that the provider ran, by id, and the addresses of its sources. */
-  #ran = new Map<string, MutableObject>()
+  #executed = new Map<string, MutableObject>()
   #sources = new Set<string>()
   /** Its calls without a result so far, by id. */
   #open = new Map<string, readonly ToolPart[]>()
@@ -70,7 +70,7 @@ class UiWriter {
     }
     if (message.content.length === 0) begin()
     if (this.#turn === undefined) {
-      this.#ran = new Map()
+      this.#executed = new Map()
       this.#sources = new Set()
     }
     const addSources = (owner: Pick<Part | UnerasedMessage, 'meta'>): void => {
@@ -102,7 +102,7 @@ class UiWriter {
     const shown = shownPart(provider, raw, index)
     if (shown === undefined) return undefined
     if ('resultOf' in shown) {
-      const call = this.#ran.get(shown.resultOf)
+      const call = this.#executed.get(shown.resultOf)
       if (call === undefined) return undefined
       const { output, error } = ownFields(shown)
       Object.assign(
@@ -123,7 +123,7 @@ class UiWriter {
       ...(output !== undefined && { output: mutableCopy(output) }),
       providerExecuted: true,
     }
-    this.#ran.set(call, part)
+    this.#executed.set(call, part)
     if (file === undefined) return [part]
     return [part, { type: 'file', mediaType: 'image/png', url: `data:image/png;base64,${file}` }]
   }

@@ -155,9 +155,9 @@ export class ToolPart {
 }
 
 const textOf = ({ content }: ToolResultPart, place: Place): string => {
-  const said: string[] = []
+  const texts: string[] = []
   for (const [index, part] of content.entries()) {
-    if (part.type === 'text') said.push(part.text)
+    if (part.type === 'text') texts.push(part.text)
     else
       place.lose(
         part.type === 'provider'
@@ -167,8 +167,8 @@ const textOf = ({ content }: ToolResultPart, place: Place): string => {
         index,
       )
   }
-  if (said.length > 1) place.lose('an ai-sdk-ui result is a single text: its texts are joined', 'content')
-  return said.join('\n')
+  if (texts.length > 1) place.lose('an ai-sdk-ui result is a single text: its texts are joined', 'content')
+  return texts.join('\n')
 }
 
 const { freeze } = Object

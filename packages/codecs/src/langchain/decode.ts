@@ -38,11 +38,11 @@ export const decode: Decode = (wire) =>
 /** Reads one message that is already frozen JSON. Throws Unexpected. */
 export const readLangChainMessage = (wire: JsonObject): Message => {
   const { spelling, name, inside } = spellingIn(wire)
-  const said = typeof name === 'string' ? wires.roleOf.get(name.replace(/Chunk$/, '')) : undefined
-  if (said === undefined)
+  const role = typeof name === 'string' ? wires.roleOf.get(name.replace(/Chunk$/, '')) : undefined
+  if (role === undefined)
     throw new Unexpected(spelling === 'constructor' ? ['id'] : ['type'], 'a human, AI, system or tool message', name)
-  if (inside === undefined) return readFields(wire, wire, said, spelling)
-  return readIn(wire, inside, (fields) => readFields(wire, anObject(fields), said, spelling))
+  if (inside === undefined) return readFields(wire, wire, role, spelling)
+  return readIn(wire, inside, (fields) => readFields(wire, anObject(fields), role, spelling))
 }
 
 const spellingIn = (
@@ -55,9 +55,10 @@ const spellingIn = (
   return { spelling: 'flat', name: wire['type'] }
 }
 
-const readFields = (wire: JsonObject, fields: JsonObject, said: Role, spelling: Spelling): Message => {
+const readFields = (wire: JsonObject, fields: JsonObject, content: Role, spelling: Spelling): Message => {
   const { additional_kwargs: more } = fields
-  const role: Role = said === 'system' && isObject(more) && more['__openai_role__'] === 'developer' ? 'developer' : said
+  const role: Role =
+    content === 'system' && isObject(more) && more['__openai_role__'] === 'developer' ? 'developer' : content
   const id = stringIn(fields, 'id')
   const name = stringIn(fields, 'name')
   const calls = role === 'assistant' ? readCalls(fields) : []

@@ -27,25 +27,25 @@ const writeMessage = (message: UnerasedMessage, wire: MutableObject[], writing: 
   const [first] = message.content
   if (first?.type === 'tool_result' && message.content.length === 1 && message.role === 'tool')
     return void wire.push(writeResult(first, message, kept, writing.at('content', 0)))
-  let said: Said[] = []
+  let items: Said[] = []
   let isFirst = true
   const flush = (): void => {
-    if (said.length === 0 && message.content.length > 0) return
-    const hasCalls = said.some(([, { type }]) => type === 'tool_call')
+    if (items.length === 0 && message.content.length > 0) return
+    const hasCalls = items.some(([, { type }]) => type === 'tool_call')
     const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
     if (role !== message.role)
       writing.lose(['role'], `a ${message.role} message with content it cannot have: written as ${role}`)
     wire.push(
-      writeSpoken(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
+      writeSpoken(role, items, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
     isFirst = false
-    said = []
+    items = []
   }
   for (const [index, part] of message.content.entries())
     if (part.type === 'tool_result') {
       flush()
       wire.push(writeResult(part, undefined, undefined, writing.at('content', index)))
-    } else said.push([index, part])
+    } else items.push([index, part])
   flush()
   if (isFirst && message.id !== undefined) writing.lose(['id'], 'each LangChain result is a message with its own id')
 }
@@ -77,14 +77,14 @@ const writeResult = (
 
 const writeSpoken = (
   role: Role,
-  said: readonly Said[],
+  items: readonly Said[],
   { id, name }: Pick<Message, 'id' | 'name'>,
   kept: Kept | undefined,
   writing: Writing,
 ): MutableObject => {
   const content: unknown[] = []
   const calls: MutableObject[] = []
-  for (const [index, part] of said) {
+  for (const [index, part] of items) {
     const place = writing.at('content', index)
     if (part.type === 'tool_call') {
       const args = parseArguments(part.arguments)
@@ -121,12 +121,12 @@ const wrapFields = (role: Role, content: unknown[], fields: MutableObject, kept:
   }
   const whole = restoreResidual(built, checkKept(kept))
   const { other, ...rest } = whole.fields
-  const said = words.includes('none')
+  const text = words.includes('none')
     ? other === undefined
       ? {}
       : { content: other }
     : { content: asContent(content, words.includes('blocks')), ...(other !== undefined && { other }) }
-  const all = { ...said, ...rest }
+  const all = { ...text, ...rest }
   if (spelling === 'flat') return all
   return { ...whole.around, [spelling === 'stored' ? 'data' : 'kwargs']: all }
 }

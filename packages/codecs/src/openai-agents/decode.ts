@@ -61,18 +61,19 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
 }
 
 const readMessage = (wire: JsonObject, reading: Reading): void => {
-  const said = contentOf(wire)
+  const content = contentOf(wire)
   const role = speakers.get(wire['role'])
-  if (role !== undefined) return reading.add(readSpoken(role, wire, said))
+  if (role !== undefined) return reading.add(readSpoken(role, wire, content))
   if (wire['role'] !== 'assistant')
     throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
-  for (const part of readSaid(wire, said)) reading.say(part)
+  for (const part of readSaid(wire, content)) reading.say(part)
 }
 
-const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
+const readSpoken = (role: Role, wire: JsonObject, content: string | readonly Json[]): Message => {
   const written = items.messageItem(items.speakerOf(role), '')
-  if (typeof said === 'string') return messageOf(role, [textPart(said)], keep(wire, written, undefined, ['content']))
-  const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
+  if (typeof content === 'string')
+    return messageOf(role, [textPart(content)], keep(wire, written, undefined, ['content']))
+  const parts = readIn(wire, 'content', () => readEach(content, (part) => readPart(anObject(part), true)))
   // Encoding would write one plain text as a string, and no parts as an empty string.
   const as = parts.length === 0 || isOnePlainText(parts) ? 'parts' : undefined
   return messageOf(role, parts, keep(wire, written, as, ['content']))
@@ -111,13 +112,13 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
 }
 
 const readCall = (wire: JsonObject, id: string, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
-  const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
-  if (kind.name !== undefined && (typeof asked !== 'object' || asked === null)) return undefined
+  const action = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
+  if (kind.name !== undefined && (typeof action !== 'object' || action === null)) return undefined
   const name = kind.name ?? readIn(wire, 'name', aString)
-  const args = kind.name === undefined ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  const args = kind.name === undefined ? readIn(wire, kind.asks, aString) : JSON.stringify(action)
   reading.calls.set(id, { kind, name })
   const as = kind === functionCall ? undefined : kind.call
-  const written = items.callItem(kind, id, name, kind.name === undefined ? args : asked)
+  const written = items.callItem(kind, id, name, kind.name === undefined ? args : action)
   return callPart(id, name, args, keep(wire, written, as))
 }
 

@@ -63,7 +63,7 @@ const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, ca
       wire.push(withKept({ item: items.messageItem('assistant', part.text) }, kept).item)
       continue
     }
-    const spoken =
+    const item =
       part.type === 'provider'
         ? (mutableCopy(part.raw) as MutableObject)
         : part.type === 'text'
@@ -71,10 +71,10 @@ const writeSaid = (message: Message, wire: MutableObject[], writing: Writing, ca
           : items.refusalText(part.text)
     const opens = open === undefined
     const written = withKept(
-      { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: spoken }) },
+      { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: item }) },
       opens && kept?.as === 'more' ? undefined : kept,
     )
-    const fresh = part.type === 'provider' ? spoken : (withKept({ part: spoken }, kept).part ?? spoken)
+    const fresh = part.type === 'provider' ? item : (withKept({ part: item }, kept).part ?? item)
     if (opens) {
       open = []
       wire.push({ ...written.item, content: open })
@@ -128,8 +128,8 @@ const writeSpoken = (message: Message, wire: MutableObject[], writing: Writing, 
   const isJoined =
     role === 'system' && kept === undefined && content.length > 1 && content.every(({ type }) => type === 'input_text')
   if (isJoined) writing.lose(['content'], 'Agents SDK instructions are a single text: the texts are joined')
-  const said = isJoined ? content.map(({ text }) => text).join('\n') : itemContent(content, kept?.as === 'parts')
-  wire.push(restoreResidual(items.messageItem(role, said), kept))
+  const result = isJoined ? content.map(({ text }) => text).join('\n') : itemContent(content, kept?.as === 'parts')
+  wire.push(restoreResidual(items.messageItem(role, result), kept))
 }
 
 const writeContent = (part: Part, place: Place): MutableObject | undefined => {
@@ -153,13 +153,13 @@ const writeContent = (part: Part, place: Place): MutableObject | undefined => {
 const writeCall = (part: ToolCallPart, calls: Calls, place: Place): MutableObject => {
   const kept = residualOf(format, part)
   const kind = kindOfCall.get(kept?.as) ?? functionCall
-  const asked = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
-  const changed = ownField(kind, 'name') !== undefined && (typeof asked !== 'object' || asked === null)
+  const input = ownField(kind, 'name') === undefined ? part.arguments : jsonIn(part.arguments)
+  const changed = ownField(kind, 'name') !== undefined && (typeof input !== 'object' || input === null)
   if (changed) place.lose(`is not valid input for a ${kind.call}: written as a function call`, 'arguments')
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
-    : restoreResidual(items.callItem(kind, part.id, part.name, asked), kept)
+    : restoreResidual(items.callItem(kind, part.id, part.name, input), kept)
 }
 
 const writeResult = (part: ToolResultPart, calls: Calls, place: Place): MutableObject => {

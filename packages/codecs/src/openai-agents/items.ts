@@ -58,13 +58,13 @@ export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text'
 })
 
 /** `asked` is text, or JSON for kinds that require it. */
-export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): MutableObject => ({
+export const callItem = (kind: CallKind, callId: string, name: string, input: unknown): MutableObject => ({
   type: kind.call,
   callId,
   ...(ownField(kind, 'name') === undefined && { name }),
   status: 'completed',
   // A computer call has one action, or several with later models.
-  [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
+  [kind.call === 'computer_call' && Array.isArray(input) ? 'actions' : kind.asks]: input,
 })
 
 /** @param answer omitted if undefined */

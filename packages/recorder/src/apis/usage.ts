@@ -5,11 +5,11 @@ import { numberIn, type Wire } from './api.ts'
 
 /** The token counts in an answer's `usage`. */
 export const openaiUsage = (answer: Wire, input: string, output: string, details: string): Usage | undefined => {
-  const [sent, said] = [numberIn(answer, 'usage', input), numberIn(answer, 'usage', output)]
-  if (sent === undefined || said === undefined) return undefined
+  const [sent, received] = [numberIn(answer, 'usage', input), numberIn(answer, 'usage', output)]
+  if (sent === undefined || received === undefined) return undefined
   const cached = numberIn(answer, 'usage', details, 'cached_tokens')
   const written =
     numberIn(answer, 'usage', details, 'cache_write_tokens') ??
     numberIn(answer, 'usage', details, 'cache_creation_tokens')
-  return { input: sent, output: said, ...present({ cacheRead: cached, cacheWrite: written }) }
+  return { input: sent, output: received, ...present({ cacheRead: cached, cacheWrite: written }) }
 }

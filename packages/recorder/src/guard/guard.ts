@@ -32,8 +32,8 @@ export const whyRefused = (headers: GuardedHeaders, listened: string, machine: s
 }
 
 /** Whether a `host` header names what no other site can have: an address, this machine, or the listened name. */
-const isOwnName = (given: string, listened: string, machine: string): boolean => {
-  const found = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(given)
+const isOwnName = (input: string, listened: string, machine: string): boolean => {
+  const found = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(input)
   if (found === null) return false
   const name = (found[1] as string).toLowerCase()
   if (isLoopback(name) || name === listened.toLowerCase()) return true

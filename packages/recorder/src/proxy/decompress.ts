@@ -25,9 +25,9 @@ export const decompress = async (
   limit: number = mostPlain,
 ): Promise<Uint8Array> => {
   let plain = bytes
-  for (const one of encoding.toLowerCase().split(',').toReversed()) {
-    const read = readers[one.trim()]
-    if (read === undefined) throw new Error(`the encoding ${JSON.stringify(one.trim())} can't be read`)
+  for (const coding of encoding.toLowerCase().split(',').toReversed()) {
+    const read = readers[coding.trim()]
+    if (read === undefined) throw new Error(`the encoding ${JSON.stringify(coding.trim())} can't be read`)
     plain = await read(plain, { maxOutputLength: limit })
   }
   return plain

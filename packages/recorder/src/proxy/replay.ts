@@ -165,23 +165,24 @@ const recordedIn = async (
   segment: OpenedSegment,
   storeOf: ReplayOptions['storeOf'],
 ): Promise<ReadonlySet<number> | undefined> => {
-  const asked = new Map<number, { readonly scope: string; readonly at: number }>()
+  const wanted = new Map<number, { readonly scope: string; readonly at: number }>()
   const places: { readonly call: number; readonly session: string }[] = []
   const over = new Set<number>()
   for (const frame of segment.frames()) {
-    if (frame.kind === kinds.asked) asked.set(frame.call, { scope: (valueIn(frame) as AskedFrame).scope, at: frame.at })
+    if (frame.kind === kinds.asked)
+      wanted.set(frame.call, { scope: (valueIn(frame) as AskedFrame).scope, at: frame.at })
     if (frame.kind === kinds.place) places.push({ call: frame.call, session: textIn(frame) })
     if (frame.kind === kinds.over) over.add(frame.call)
   }
   const nameOf = ({ call, session }: (typeof places)[number]): string =>
-    JSON.stringify([asked.get(call)?.scope, session])
+    JSON.stringify([wanted.get(call)?.scope, session])
   const unsure = new Set(places.filter(({ call }) => !over.has(call)).map(nameOf))
   /** The times of receipts not yet matched to a call; undefined if the session is gone. */
   const receipts = new Map<string, number[] | undefined>()
   const seen = new Set<number>()
   // Each receipt belongs to one call, and they were appended in this order.
   for (const place of places) {
-    const { scope = '', at = Number.NaN } = asked.get(place.call) ?? {}
+    const { scope = '', at = Number.NaN } = wanted.get(place.call) ?? {}
     const [name, store] = [nameOf(place), storeOf(scope)]
     if (store === undefined || seen.has(place.call) || !unsure.has(name)) continue
     if (!receipts.has(name)) receipts.set(name, await receiptTimes(store, place.session))
@@ -193,7 +194,7 @@ const recordedIn = async (
     seen.add(place.call)
     over.add(place.call)
   }
-  return [...asked.keys()].every((call) => over.has(call)) ? undefined : over
+  return [...wanted.keys()].every((call) => over.has(call)) ? undefined : over
 }
 
 /** The times of calls with receipts in a session; undefined if it or its key is gone. Throws Error if unreadable. */

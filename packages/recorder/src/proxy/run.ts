@@ -118,8 +118,8 @@ const markSession = async (store: Store, { id, head, metadata, appended }: Sessi
   if (isLeft(opened)) return false
   const conversation = opened.right
   const { session } = conversation
-  const asked = conversation.at(conversation.len - 1)
-  const isAnswered = asked === undefined || asked.role === 'assistant'
+  const question = conversation.at(conversation.len - 1)
+  const isAnswered = question === undefined || question.role === 'assistant'
   const sent = runsOf(Array.from({ length: conversation.len }, (_, index) => conversation.entryAt(index)))
   const done = isAnswered
     ? undefined

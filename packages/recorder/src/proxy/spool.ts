@@ -89,7 +89,7 @@ export class Spool {
   readonly #lock: DatabaseSync
   readonly #key: Uint8Array | undefined
   readonly #segments = new Set<Segment>()
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #current: Segment | undefined
   #count = 0
   #size = 0
@@ -215,8 +215,8 @@ export class Spool {
   }
 
   #tell(reason: string): undefined {
-    if (this.#told.has(reason)) return
-    this.#told.add(reason)
+    if (this.#reported.has(reason)) return
+    this.#reported.add(reason)
     this.#options.onNotice(`${reason}; if the recorder is killed, calls that are not recorded yet are lost`)
   }
 }
@@ -349,7 +349,7 @@ const filesNear = (near: string): ReadonlyMap<string, readonly string[]> => {
   }
   const numberOf = (path: string): number =>
     Number.parseInt(path.slice(path.lastIndexOf(infix)).split('.')[1] ?? '', 10)
-  for (const paths of found.values()) paths.sort((one, other) => numberOf(one) - numberOf(other))
+  for (const paths of found.values()) paths.sort((a, b) => numberOf(a) - numberOf(b))
   return found
 }
 

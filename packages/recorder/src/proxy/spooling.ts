@@ -120,14 +120,14 @@ export class Frames {
       write(record, kind === kinds.asked || kind === kinds.answered || isWhole)
       this.#hand(kind, record)
     }
-    const asked: AskedFrame = {
+    const frame: AskedFrame = {
       scope,
       method: request.method,
       url: shownUrl(request.url),
       headers: keptRequestHeaders(request.header, (credentials) => this.#callerDigest(credentials)),
       ...present({ folder: this.#options.folder }),
     }
-    add(kinds.asked, jsonBytes(asked))
+    add(kinds.asked, jsonBytes(frame))
     return {
       piece: (bytes) => add(kinds.body, bytes),
       sent: (body) => {

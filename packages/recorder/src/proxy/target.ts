@@ -38,7 +38,7 @@ export const bodyOf = (reason: string): string => JSON.stringify({ error: { mess
 export const targetOf = (path: string, start: string, upstreams: readonly Upstream[]): Either<Refusal, Target> => {
   const [, name, rest = ''] =
     (path.startsWith(start) ? /^([^/?#]+)(.*)$/s.exec(path.slice(start.length)) : undefined) ?? []
-  const upstream = upstreams.find((one) => one.name === name)
+  const upstream = upstreams.find((upstream) => upstream.name === name)
   if (upstream === undefined) return left({ status: 404, reason: `there is no provider at ${path}` })
   if (rest.includes('#')) return left({ status: 400, reason: 'the path contains a #, which no request may have' })
   if (parent.test(rest.replace(/\?.*$/s, '')))

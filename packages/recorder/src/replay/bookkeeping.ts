@@ -31,7 +31,7 @@ const bookkeeping: readonly Bookkeeping[] = [
 ]
 
 const namesOf = (place: Bookkeeping['place']): readonly string[] =>
-  bookkeeping.flatMap((one) => (one.place === place ? [one.name] : []))
+  bookkeeping.flatMap((entry) => (entry.place === place ? [entry.name] : []))
 
 const parameterPaths = namesOf('parameters').map((name) => name.split('.'))
 const contentFields: ReadonlySet<string> = new Set(namesOf('content'))

@@ -16,7 +16,7 @@ interface EqualCalls {
   readonly settings: Settings
   readonly calls: ReplayCall[]
   /** The number of requests that had one of them. */
-  asked: number
+  count: number
 }
 
 /** The calls with the same messages, and those with more. */
@@ -29,7 +29,7 @@ export class CallNode {
 export type Found =
   | { readonly _tag: 'Found'; readonly call: ReplayCall; readonly node: CallNode }
   /** The same request was asked more often than it was recorded. */
-  | { readonly _tag: 'AskedAgain'; readonly calls: readonly ReplayCall[]; readonly asked: number }
+  | { readonly _tag: 'AskedAgain'; readonly calls: readonly ReplayCall[]; readonly count: number }
   | {
       readonly _tag: 'NotFound'
       readonly nearest: ReplayCall | undefined
@@ -48,7 +48,7 @@ export class CallTree {
     const node = this.walk(from, identities, true).node
     const key = keyOf(call.settings)
     const same = node.equal.find(({ settings }) => keyOf(settings) === key)
-    if (same === undefined) node.equal.push({ settings: call.settings, calls: [call], asked: 0 })
+    if (same === undefined) node.equal.push({ settings: call.settings, calls: [call], count: 0 })
     else same.calls.push(call)
     return node
   }
@@ -75,18 +75,18 @@ export class CallTree {
   take(settings: Settings, identities: readonly string[], from: CallNode = this.root): Found {
     const { node, len } = this.walk(from, identities)
     if (len < identities.length) return { _tag: 'NotFound', nearest: nearestOf(node), len, setting: undefined }
-    const equal = node.equal.filter((one) => otherSetting(one.settings, settings) === undefined)
-    for (const one of equal) {
-      const call = one.calls[one.asked]
+    const equal = node.equal.filter((calls) => otherSetting(calls.settings, settings) === undefined)
+    for (const calls of equal) {
+      const call = calls.calls[calls.count]
       if (call === undefined) continue
-      one.asked++
+      calls.count++
       call.isAsked = true
       return { _tag: 'Found', call, node }
     }
     const [first] = equal
     if (first !== undefined) {
-      first.asked++
-      return { _tag: 'AskedAgain', calls: first.calls, asked: first.asked }
+      first.count++
+      return { _tag: 'AskedAgain', calls: first.calls, count: first.count }
     }
     const [other] = node.equal
     return {
@@ -105,15 +105,15 @@ const mostNodes = 10_000
 
 /** A call below a node, one that was not asked if there is one. */
 const nearestOf = (from: CallNode): ReplayCall | undefined => {
-  let asked: ReplayCall | undefined
+  let previous: ReplayCall | undefined
   const open = [from]
   for (const node of open) {
     for (const { calls } of node.equal) {
       const free = calls.find(({ isAsked }) => !isAsked)
       if (free !== undefined) return free
-      asked ??= calls[0]
+      previous ??= calls[0]
     }
     if (open.length < mostNodes) open.push(...node.children.values())
   }
-  return asked
+  return previous
 }

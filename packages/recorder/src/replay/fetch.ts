@@ -78,14 +78,14 @@ export interface ReplayingFetch extends Fetch {
  * await fetch.close() // rejects unless all was as recorded
  */
 export const replayingFetch = (options: ReplayOptions): ReplayingFetch => {
-  const given: AnyOptions = optionsOf('replayingFetch', options as AnyOptions, optionNames)
-  const { file, ignore = [], pace = 'instant', redact } = given
+  const settings: AnyOptions = optionsOf('replayingFetch', options as AnyOptions, optionNames)
+  const { file, ignore = [], pace = 'instant', redact } = settings
   checkIgnored('replayingFetch', ignore)
   if (pace !== 'instant' && pace !== 'recorded')
     throw new TypeError(`replayingFetch takes the pace instant or recorded, found ${JSON.stringify(pace)}`)
-  if (file !== undefined) return fetchFromFile({ ...given, file, ignore, pace })
-  const { sessions } = given
-  const store = given.store as Store
+  if (file !== undefined) return fetchFromFile({ ...settings, file, ignore, pace })
+  const { sessions } = settings
+  const store = settings.store as Store
   checkStore('replayingFetch', store)
   const ids: readonly unknown[] =
     typeof sessions === 'string' ? [sessions] : Array.isArray(sessions) ? [...sessions] : []
@@ -94,7 +94,7 @@ export const replayingFetch = (options: ReplayOptions): ReplayingFetch => {
       'replayingFetch needs `sessions`: the id of a recorded session, or a list of ids that is not empty',
     )
   for (const name of ['onMiss', 'fetch'] as const)
-    if (given[name] !== undefined) throw new TypeError(`replayingFetch takes \`${name}\` only with \`file\``)
+    if (settings[name] !== undefined) throw new TypeError(`replayingFetch takes \`${name}\` only with \`file\``)
   return fetchFrom(
     {
       calls: () => callsOfSessions(store, ids as readonly string[]),
@@ -165,7 +165,9 @@ const fetchFromFile = ({
 
 /** Throws TypeError for anything but a list of what may be ignored. */
 export const checkIgnored = (name: string, ignore: unknown): void => {
-  const other = Array.isArray(ignore) ? ignore.find((one) => !(ignorable as readonly unknown[]).includes(one)) : ignore
+  const other = Array.isArray(ignore)
+    ? ignore.find((name) => !(ignorable as readonly unknown[]).includes(name))
+    : ignore
   if (!Array.isArray(ignore) || other !== undefined)
     throw new TypeError(
       `${name} takes \`ignore\` as a list of ${ignorable.join(', ')}; found ${JSON.stringify(other) ?? typeof other}`,

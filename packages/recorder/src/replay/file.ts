@@ -131,8 +131,8 @@ const baseOf = (
   return { base, len: most }
 }
 
-const isSame = (one: Message | undefined, other: Message | undefined): boolean =>
-  one !== undefined && other !== undefined && identityOf(one) === identityOf(other)
+const isSame = (a: Message | undefined, b: Message | undefined): boolean =>
+  a !== undefined && b !== undefined && identityOf(a) === identityOf(b)
 
 /** The messages of an answer; none of one that can't be read. */
 const answerMessages = ({ request, reply }: FileCall): readonly Message[] => {
@@ -187,8 +187,8 @@ export const readReplay = (content: string, name: string): Either<string, readon
     const result = readCall(call, index, tools, read)
     if (isLeft(result)) {
       const number = new RegExp(`(?<!\\\\)"call"\\s*:\\s*${index + 1}\\b`)
-      const line = lines.findIndex((one) => number.test(one))
-      const list = lines.findIndex((one) => /(?<!\\)"calls"\s*:/.test(one))
+      const line = lines.findIndex((text) => number.test(text))
+      const list = lines.findIndex((text) => /(?<!\\)"calls"\s*:/.test(text))
       return fault(Math.max(line === -1 ? list : line, 0) + 1, `call ${index + 1} ${result.left}`)
     }
     read.push(new Conversation(index, result.right))

@@ -146,8 +146,8 @@ interface SettingText {
 const mostTexts = 64
 
 /** Whether settings are equal, or unknown on one side. The name of the first that differs. */
-export const otherSetting = (one: Settings, other: Settings): (typeof settingNames)[number] | undefined =>
-  settingNames.find((name) => one[name] !== undefined && other[name] !== undefined && one[name] !== other[name])
+export const otherSetting = (a: Settings, b: Settings): (typeof settingNames)[number] | undefined =>
+  settingNames.find((name) => a[name] !== undefined && b[name] !== undefined && a[name] !== b[name])
 
 const folderMark: WorkFolder = { path: '[folder]', project: '[folder]', slug: '[folder]' }
 

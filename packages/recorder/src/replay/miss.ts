@@ -7,7 +7,7 @@ import type { WorkFolder } from './work-folder.ts'
 
 /** A request without an answer. */
 export interface Miss {
-  readonly asked: {
+  readonly call: {
     /** The request in a sentence. */
     readonly name: string
     readonly messages: readonly Immutable<Message>[]
@@ -26,9 +26,9 @@ export const messagesText = (count: number): string => `${count} ${count === 1 ?
 const mostLine = 300
 
 export const missText = (miss: Miss): string => {
-  const { asked, ignore, recordAnew } = miss
+  const { call, ignore, recordAnew } = miss
   return [
-    `${asked.name} is not in the record.`,
+    `${call.name} is not in the record.`,
     ...reasonLines(miss),
     ...unknownLines(miss),
     ...(ignore.length > 0 ? [`Not compared: ${ignore.join(', ')}.`] : []),
@@ -36,12 +36,12 @@ export const missText = (miss: Miss): string => {
   ].join('\n')
 }
 
-const reasonLines = ({ asked, found, matching }: Miss): readonly string[] => {
+const reasonLines = ({ call, found, matching }: Miss): readonly string[] => {
   if (found._tag === 'AskedAgain') {
     const [first] = found.calls
     const times = found.calls.length
     return [
-      `It is equal to ${first?.name}, which was recorded ${times === 1 ? 'once' : `${times} times`}, and this is request ${found.asked}.`,
+      `It is equal to ${first?.name}, which was recorded ${times === 1 ? 'once' : `${times} times`}, and this is request ${found.count}.`,
     ]
   }
   const { nearest, len, setting } = found
@@ -49,16 +49,16 @@ const reasonLines = ({ asked, found, matching }: Miss): readonly string[] => {
   if (setting !== undefined)
     return [
       `The nearest is ${nearest.name}: its messages are equal, and its ${setting === 'system' ? 'system prompt' : setting} is another.`,
-      ...lineDifference(nearest.settings[setting] ?? '', asked.settings[setting] ?? '', setting),
+      ...lineDifference(nearest.settings[setting] ?? '', call.settings[setting] ?? '', setting),
       ...(setting === 'api' ? [] : [`\`ignore: ['${setting}']\` leaves it out of the comparison.`]),
     ]
-  return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, asked, len, matching)]
+  return [`The nearest is ${nearest.name}.`, ...messageDifference(nearest, call, len, matching)]
 }
 
 /** What an imported session can't know. */
-const unknownLines = ({ asked, found }: Miss): readonly string[] => {
+const unknownLines = ({ call, found }: Miss): readonly string[] => {
   const nearest = found._tag === 'AskedAgain' ? found.calls[0] : found.nearest
-  if (nearest === undefined || asked.settings.api === undefined || nearest.request.api !== undefined) return []
+  if (nearest === undefined || call.settings.api === undefined || nearest.request.api !== undefined) return []
   return [
     'That session has only messages: the model, the system prompt, the tools and the parameters are not compared.',
   ]
@@ -66,28 +66,24 @@ const unknownLines = ({ asked, found }: Miss): readonly string[] => {
 
 const messageDifference = (
   nearest: ReplayCall,
-  asked: Miss['asked'],
+  call: Miss['call'],
   len: number,
   matching: Matching,
 ): readonly string[] => {
   const recorded = matching.messages(nearest.request.messages)
-  const now = matching.messages(asked.messages)
-  const at = firstDifferent(recorded, now, len, nearest.folder, asked.folder, matching)
-  const [one, other] = [recorded[at], now[at]]
+  const now = matching.messages(call.messages)
+  const at = firstDifferent(recorded, now, len, nearest.folder, call.folder, matching)
+  const [a, b] = [recorded[at], now[at]]
   const of = `message ${at + 1} of ${now.length}`
-  if (one === undefined) return [`It ends before ${of} (${other?.role ?? 'none'}).`, ...firstLine('sent', other)]
-  if (other === undefined)
-    return [
-      `It has ${messagesText(recorded.length)}, and the request only ${now.length}.`,
-      ...firstLine('recorded', one),
-    ]
-  if (one.role !== other.role)
-    return [`They part at ${of}: it was recorded with the role ${one.role}, not ${other.role}.`]
+  if (a === undefined) return [`It ends before ${of} (${b?.role ?? 'none'}).`, ...firstLine('sent', b)]
+  if (b === undefined)
+    return [`It has ${messagesText(recorded.length)}, and the request only ${now.length}.`, ...firstLine('recorded', a)]
+  if (a.role !== b.role) return [`They part at ${of}: it was recorded with the role ${a.role}, not ${b.role}.`]
   const [before, after] = [
-    textOfMessage(matching.comparable(one as Message, nearest.folder)),
-    textOfMessage(matching.comparable(other as Message, asked.folder)),
+    textOfMessage(matching.comparable(a as Message, nearest.folder)),
+    textOfMessage(matching.comparable(b as Message, call.folder)),
   ]
-  return lineDifference(before, after, `${of} (${other.role})`)
+  return lineDifference(before, after, `${of} (${b.role})`)
 }
 
 /** The first message that differs, from where the calls are known to be equal. */
@@ -117,18 +113,18 @@ const lineDifference = (before: string, after: string, name: string): readonly s
   const [recorded, sent] = [before.split('\n'), after.split('\n')]
   let line = 0
   while (line < recorded.length && line < sent.length && recorded[line] === sent[line]) line++
-  const [one, other] = [recorded[line], sent[line]]
-  const from = Math.max(0, commonLength(one ?? '', other ?? '') - 60)
+  const [a, b] = [recorded[line], sent[line]]
+  const from = Math.max(0, commonLength(a ?? '', b ?? '') - 60)
   return [
     `They part at ${name}, line ${line + 1}:`,
-    `  recorded: ${one === undefined ? '(no such line)' : shortLine(one, from)}`,
-    `  sent:     ${other === undefined ? '(no such line)' : shortLine(other, from)}`,
+    `  recorded: ${a === undefined ? '(no such line)' : shortLine(a, from)}`,
+    `  sent:     ${b === undefined ? '(no such line)' : shortLine(b, from)}`,
   ]
 }
 
-const commonLength = (one: string, other: string): number => {
+const commonLength = (a: string, b: string): number => {
   let len = 0
-  while (len < one.length && len < other.length && one[len] === other[len]) len++
+  while (len < a.length && len < b.length && a[len] === b[len]) len++
   return len
 }
 

@@ -62,8 +62,8 @@ export const replayingModel = (
     if (found._tag !== 'Found') {
       const folder = folderIn(messages)
       const name = `A call with ${messagesText(messages.length)}`
-      const asked = { name, messages, settings: anySettings, folder }
-      return refuse('NotRecorded', missText({ asked, found, matching, ignore, recordAnew }))
+      const call = { name, messages, settings: anySettings, folder }
+      return refuse('NotRecorded', missText({ call, found, matching, ignore, recordAnew }))
     }
     const answer = byCall.get(found.call) as SessionAnswer
     const reason = whyNotReplayable(answer.message)

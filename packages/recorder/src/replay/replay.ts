@@ -112,10 +112,10 @@ export class Replay {
       this.#missed.push({ tag: 'NotRecorded', text: `A call of ${api.name} can't be read: ${parsed.left}.` })
       return refused(parsed.left)
     }
-    const asked = this.#reader.recorded(parsed.right)
-    const folder = this.#folderOf(asked)
-    const found = this.#find(asked, folder)
-    if (found._tag !== 'Found') return this.#miss(asked, folder, found)
+    const parsedRequest = this.#reader.recorded(parsed.right)
+    const folder = this.#folderOf(parsedRequest)
+    const found = this.#find(parsedRequest, folder)
+    if (found._tag !== 'Found') return this.#miss(parsedRequest, folder, found)
     const { call } = found
     const reply = await call.answer()
     if (reply._tag === 'NotReplayable') {
@@ -126,7 +126,7 @@ export class Replay {
     this.#answered++
     const isMoved = call.folder !== undefined && folder !== undefined && !isSameFolder(call.folder, folder)
     const folders = isMoved ? { recorded: call.folder, now: folder } : undefined
-    const { stream, countsTokens } = asked
+    const { stream, countsTokens } = parsedRequest
     return { _tag: 'Replayed', call, reply, request: { api, url: request.url, stream, countsTokens, folders } }
   }
 
@@ -177,31 +177,31 @@ export class Replay {
     this.#after.set(response.id, this.#tree.walk(node, this.#identities(response.messages, folder), true).node)
   }
 
-  #find(asked: ParsedRequest, folder: WorkFolder | undefined): Found {
-    const settings = this.#matching.settings(factsOf(asked), folder)
-    const from = asked.previous === undefined ? undefined : this.#after.get(asked.previous)
-    const found = this.#tree.take(settings, this.#identities(asked.messages, folder), from)
+  #find(parsed: ParsedRequest, folder: WorkFolder | undefined): Found {
+    const settings = this.#matching.settings(factsOf(parsed), folder)
+    const from = parsed.previous === undefined ? undefined : this.#after.get(parsed.previous)
+    const found = this.#tree.take(settings, this.#identities(parsed.messages, folder), from)
     if (found._tag === 'Found') return found
-    const loose = this.#loose.take(settings, this.#partIdentities(asked.messages, folder))
+    const loose = this.#loose.take(settings, this.#partIdentities(parsed.messages, folder))
     if (loose._tag !== 'NotFound') return loose
     return found._tag === 'AskedAgain' || found.nearest !== undefined ? found : loose
   }
 
   #miss(
-    asked: ParsedRequest,
+    parsed: ParsedRequest,
     folder: WorkFolder | undefined,
     found: Exclude<Found, { readonly _tag: 'Found' }>,
   ): ReplayOutcome {
-    const settings = this.#matching.settings(factsOf(asked), folder)
-    const name = `A call of ${asked.model} (${asked.api}) with ${messagesText(asked.messages.length)}`
-    const text = this.#textOf({ messages: asked.messages, settings, folder, name }, found)
+    const settings = this.#matching.settings(factsOf(parsed), folder)
+    const name = `A call of ${parsed.model} (${parsed.api}) with ${messagesText(parsed.messages.length)}`
+    const text = this.#textOf({ messages: parsed.messages, settings, folder, name }, found)
     if (this.#source.isRecorded !== true) this.#missed.push({ tag: 'NotRecorded', text })
     return { _tag: 'NotRecorded', text }
   }
 
-  #textOf(asked: Miss['asked'], found: Exclude<Found, { readonly _tag: 'Found' }>): string {
+  #textOf(call: Miss['call'], found: Exclude<Found, { readonly _tag: 'Found' }>): string {
     const { ignore, recordAnew } = this.#source
-    return missText({ asked, found, matching: this.#matching, ignore, recordAnew })
+    return missText({ call, found, matching: this.#matching, ignore, recordAnew })
   }
 
   /** The folder that a request names, if folders are not compared. */

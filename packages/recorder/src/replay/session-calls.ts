@@ -39,7 +39,7 @@ export const callsOfSessions = async (
     if (isLeft(calls)) return calls
     for (const call of calls.right) all.push(call)
   }
-  return right(all.toSorted((one, other) => one.at - other.at).map(({ call }) => call))
+  return right(all.toSorted((a, b) => a.at - b.at).map(({ call }) => call))
 }
 
 interface TimedCall {

@@ -49,8 +49,8 @@ const projectOf = (path: string, texts: readonly string[]): string | undefined =
   return isOwn ? project : undefined
 }
 
-export const isSameFolder = (one: WorkFolder | undefined, other: WorkFolder | undefined): boolean =>
-  one?.path === other?.path && one?.project === other?.project
+export const isSameFolder = (a: WorkFolder | undefined, b: WorkFolder | undefined): boolean =>
+  a?.path === b?.path && a?.project === b?.project
 
 /** A text with the names of another folder in place of those of one. Paths that only begin or end like these stay. */
 export const withFolder = (text: string, from: WorkFolder, to: WorkFolder): string =>

@@ -139,26 +139,26 @@ it(`in ${requests} odd requests of two clients, the provider parses the intended
   }
 
   /** One request; true: its connection serves the next one. */
-  const exchange = async (client: Client, id: string, one: Odd): Promise<boolean> => {
-    const bytes = bytesOf(id, one)
-    const end = one.leaves === undefined ? bytes.length : Math.floor(bytes.length * one.leaves)
-    await client.write(...cut(bytes.slice(0, end), one.cuts))
-    if (one.leaves !== undefined) return false
-    const { status, reaches, closes } = meant(one)
-    const answer = await client.answer(one.method === 'HEAD')
+  const exchange = async (client: Client, id: string, odd: Odd): Promise<boolean> => {
+    const bytes = bytesOf(id, odd)
+    const end = odd.leaves === undefined ? bytes.length : Math.floor(bytes.length * odd.leaves)
+    await client.write(...cut(bytes.slice(0, end), odd.cuts))
+    if (odd.leaves !== undefined) return false
+    const { status, reaches, closes } = meant(odd)
+    const answer = await client.answer(odd.method === 'HEAD')
     expect(reaches || !closes ? [status] : [status, 0]).toContain(answer.status)
     if (status === 101) {
       await client.write('echo')
       expect(await client.bytes(4)).toBe('echo')
-    } else if (reaches && one.method !== 'HEAD')
-      expect(JSON.parse(answer.body)).toEqual({ id, method: one.method, path: `/v1/${one.kind}` })
+    } else if (reaches && odd.method !== 'HEAD')
+      expect(JSON.parse(answer.body)).toEqual({ id, method: odd.method, path: `/v1/${odd.kind}` })
     return !closes
   }
 
   const serve = async (all: readonly (readonly [id: string, one: Odd])[]): Promise<void> => {
     let client = new Client(proxy.port)
-    for (const [id, one] of all) {
-      const goesOn = await exchange(client, id, one)
+    for (const [id, odd] of all) {
+      const goesOn = await exchange(client, id, odd)
       if (goesOn && !client.over) continue
       client.end()
       client = new Client(proxy.port)
@@ -171,9 +171,9 @@ it(`in ${requests} odd requests of two clients, the provider parses the intended
     await assert(
       asyncProperty(round, async (ones) => {
         const named = ones.map((one) => [String(count++), one] as const)
-        for (const [id, one] of named) sent.set(id, one)
+        for (const [id, odd] of named) sent.set(id, odd)
         await Promise.all([serve(named.slice(0, perClient)), serve(named.slice(perClient))])
-        const sure = named.filter(([, one]) => meant(one).reaches && one.leaves === undefined).map(([id]) => id)
+        const sure = named.filter(([, odd]) => meant(odd).reaches && odd.leaves === undefined).map(([id]) => id)
         for (const parsed of await provider.take(sure)) check(parsed)
       }),
       { numRuns: Math.ceil(requests / (2 * perClient)), endOnFailure: isFull },

@@ -246,17 +246,17 @@ it('traffic continues whatever the recorder does', async () => {
 
 /** The events of one call that a recorder receives, in order. */
 const toldOf = async (write: (client: Client) => Promise<void>): Promise<readonly string[]> => {
-  const told: string[] = []
+  const output: string[] = []
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
   let over = (): void => undefined
   const done = new Promise<void>((resolve) => (over = resolve))
   const call: ObservedCall = {
-    piece: (bytes) => told.push(`piece ${text(bytes)}`),
-    sent: (body) => told.push(`sent ${body instanceof Error ? body.message : 'whole'}`),
-    answered: (status) => told.push(`answered ${status}`),
-    chunk: () => told.push('chunk'),
-    end: () => (told.push('end'), over()),
-    fail: (reason) => (told.push(`fail ${String(reason)}`), over()),
+    piece: (bytes) => output.push(`piece ${text(bytes)}`),
+    sent: (body) => output.push(`sent ${body instanceof Error ? body.message : 'whole'}`),
+    answered: (status) => output.push(`answered ${status}`),
+    chunk: () => output.push('chunk'),
+    end: () => (output.push('end'), over()),
+    fail: (reason) => (output.push(`fail ${String(reason)}`), over()),
     over: done,
   }
   const provider = await provided()
@@ -266,7 +266,7 @@ const toldOf = async (write: (client: Client) => Promise<void>): Promise<readonl
   await done
   client.end()
   await end() // nothing comes after it
-  return told
+  return output
 }
 const post = (path: string, length: number): string =>
   `POST /u/${path} HTTP/1.1\r\nhost: localhost\r\nx-id: a\r\ncontent-length: ${length}\r\n\r\n`

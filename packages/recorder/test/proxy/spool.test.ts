@@ -101,9 +101,9 @@ const recordedIn = async (store: Store): Promise<readonly (readonly string[])[]>
   const all: (readonly string[])[] = []
   for (const { id } of sessions) {
     const session = await ok(openSession(store, id))
-    const said = [...session.conversation()].map((message) => textOf(message as Message))
+    const output = [...session.conversation()].map((message) => textOf(message as Message))
     const details = [...session.notes()].map((note) => (note.type === 'receipt' ? detailsOf(note, session) : undefined))
-    all.push([...said, ...details.flatMap((one) => (one?.error === undefined ? [] : [one.error]))])
+    all.push([...output, ...details.flatMap((detail) => (detail?.error === undefined ? [] : [detail.error]))])
   }
   return all.toSorted()
 }
@@ -657,7 +657,7 @@ it('two calls of one session in one millisecond keep their own receipts', async 
     () => undefined,
   )
   const [[records, segment] = []] = posted
-  for (const one of framesIn(records ?? new Uint8Array(0))) if (one.call === 1) reader.take(one, segment)
+  for (const frame of framesIn(records ?? new Uint8Array(0))) if (frame.call === 1) reader.take(frame, segment)
   await recorder.settled()
   const { sessions } = await ok(listSessions(store, { limit: 2 }))
   // It was killed directly before the receipt of the second.
@@ -694,11 +694,11 @@ it('a spool file stays while the store is busy and cannot tell what it has', asy
 
 it('a store whose name begins like another one and its spool has spools of its own', () => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-names-'))
-  const [one, other] = [join(folder, 'a'), join(folder, 'a-spool-b')]
-  const spool = new Spool({ near: other, onNotice: () => {} })
+  const [a, b] = [join(folder, 'a'), join(folder, 'a-spool-b')]
+  const spool = new Spool({ near: b, onNotice: () => {} })
   const segment = spool.begin()
-  expect(segment?.path.startsWith(`${other}-spool-`)).toBe(true)
+  expect(segment?.path.startsWith(`${b}-spool-`)).toBe(true)
   spool.close()
-  expect([...leftSpools(one, () => {})]).toEqual([])
+  expect([...leftSpools(a, () => {})]).toEqual([])
   rmSync(folder, { recursive: true })
 })

@@ -74,7 +74,7 @@ export const startProvider = async (): Promise<Provider> => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     parsed,
     take: async (ids) => {
-      while (!ids.every((id) => parsed.some((one) => one.id === id)))
+      while (!ids.every((id) => parsed.some((parsed) => parsed.id === id)))
         await new Promise<void>((resolve) => (wake = resolve))
       return parsed.splice(0)
     },

@@ -142,14 +142,14 @@ describe('close', () => {
   it.each([{ INDELIBLE_REPLAY: 'record' }, {}])('keeps what another replay wrote: %j', async (env) => {
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
     const file = newPath()
-    const [one, other] = [1, 2].map(() => replayingFetch({ file, onMiss: 'record', fetch: provider })) as [
+    const [a, b] = [1, 2].map(() => replayingFetch({ file, onMiss: 'record', fetch: provider })) as [
       ReplayingFetch,
       ReplayingFetch,
     ]
-    await ask(one, bodyOf('one'))
-    await ask(other, bodyOf('other'))
-    await one.close()
-    await expect(other.close()).rejects.toThrow('has changed since it was opened; each replay needs a file of its own')
+    await ask(a, bodyOf('one'))
+    await ask(b, bodyOf('other'))
+    await a.close()
+    await expect(b.close()).rejects.toThrow('has changed since it was opened; each replay needs a file of its own')
     vi.stubEnv('INDELIBLE_REPLAY', '')
     const replay = replayingFetch({ file })
     expect(await ask(replay, bodyOf('one'))).toMatch(/^200 /)

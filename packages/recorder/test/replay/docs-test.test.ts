@@ -27,10 +27,10 @@ const vitest = (env: {
       cwd: folder,
       env: { ...rest, ANTHROPIC_API_KEY: 'none', NO_COLOR: '1', ...env },
     })
-    let said = ''
-    child.stdout.on('data', (chunk) => (said += String(chunk)))
-    child.stderr.on('data', (chunk) => (said += String(chunk)))
-    child.on('close', (code) => resolve({ code, said }))
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += String(chunk)))
+    child.stderr.on('data', (chunk) => (output += String(chunk)))
+    child.on('close', (code) => resolve({ code, said: output }))
   })
 
 it('its example records a file of at most 6 kB, then needs no provider, and fails for another question', async () => {

@@ -28,12 +28,12 @@ it.each([
   ['Wall time: 0.2 seconds\nalpha', 'Wall time: 0.1 seconds\nalpha', true],
   ['Wall time 0.2 seconds\nalpha', 'Wall time 0.2 seconds\nbeta', false],
   ['Wall time 2 seconds of silence', 'Wall time 3 seconds of silence', false],
-])('the time that a result of Codex took is not compared: %j, %j', (one, other, isEqual) => {
+])('the time that a result of Codex took is not compared: %j, %j', (a, b, isEqual) => {
   const result = (text: string): Message => ({
     role: 'tool',
     content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text }] }],
   })
-  const [first, second] = [one, other].map((text) => new Matching([]).identity(result(text), undefined))
+  const [first, second] = [a, b].map((text) => new Matching([]).identity(result(text), undefined))
   expect(first === second).toBe(isEqual)
 })
 
@@ -49,9 +49,9 @@ const gemini = (work: string, project: string, ...texts: readonly string[]): rea
 ]
 
 /** Whether two conversations count as equal, each in its own folder, if `folder` is ignored. */
-const isEqual = (one: readonly Message[], other: readonly Message[]): boolean => {
+const isEqual = (a: readonly Message[], b: readonly Message[]): boolean => {
   const matching = new Matching(['folder'])
-  const [first, second] = [one, other].map((messages) => {
+  const [first, second] = [a, b].map((messages) => {
     const folder = folderOf({ system: undefined, messages })
     return messages.map((message) => matching.identity(message, folder)).join(' ')
   })
@@ -88,15 +88,15 @@ describe('ignoring the folder', () => {
     ['/home/work/app', '/home/else/other'],
     ['my-work-app', 'my-else-other'],
     ['/work', '/else'],
-  ])('compares %s with %s', (one, other) => {
-    expect(isEqual(gemini('/work/app', 'app', one), gemini('/else/other', 'other', other))).toBe(false)
+  ])('compares %s with %s', (a, b) => {
+    expect(isEqual(gemini('/work/app', 'app', a), gemini('/else/other', 'other', b))).toBe(false)
   })
 
   it.each([
     ['a name that is not that of the work folder', 'elsewhere', 'nowhere'],
     ['a number that is none', 'app-x', 'other-x'],
-  ])('compares a temporary folder of %s', (_, one, other) => {
-    expect(isEqual(gemini('/work/app', one), gemini('/else/other', other))).toBe(false)
+  ])('compares a temporary folder of %s', (_, a, b) => {
+    expect(isEqual(gemini('/work/app', a), gemini('/else/other', b))).toBe(false)
   })
 
   it.each([
@@ -108,8 +108,8 @@ describe('ignoring the folder', () => {
     ['\u001b[35m/work/app/a\u001b[0m', '\u001b[35m/else/other/a\u001b[0m'],
     ['~/.claude/projects/-work-app/memory', '~/.claude/projects/-else-other/memory'],
     ['PATH=/work/app/bin:/work/app/sbin', 'PATH=/else/other/bin:/else/other/sbin'],
-  ])('finds it in %s', (one, other) => {
-    expect(isEqual(gemini('/work/app', 'app', one), gemini('/else/other', 'other', other))).toBe(true)
+  ])('finds it in %s', (a, b) => {
+    expect(isEqual(gemini('/work/app', 'app', a), gemini('/else/other', 'other', b))).toBe(true)
   })
 
   it('puts the names of the new folder into a recorded answer', () => {

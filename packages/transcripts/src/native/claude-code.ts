@@ -34,7 +34,7 @@ export const claudeCode: Writer = {
     }
     for (const turn of turns) {
       if (turn.role === 'user') {
-        add('user', { role: 'user', content: turn.said.map(block) })
+        add('user', { role: 'user', content: turn.content.map(block) })
         continue
       }
       add('assistant', answer(turn, `msg_${next().replaceAll('-', '')}`))
@@ -66,30 +66,30 @@ const modelOf = (message: Message | undefined): string | undefined => {
   return typeof model === 'string' ? model : undefined
 }
 
-const answer = ({ said, calls, message }: Turn, id: string): object => ({
+const answer = ({ content, calls, message }: Turn, id: string): object => ({
   id,
   type: 'message',
   role: 'assistant',
   model: modelOf(message) ?? 'imported',
-  content: [...said.map(block), ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args }))],
+  content: [...content.map(block), ...calls.map(({ id, name, args }) => ({ type: 'tool_use', id, name, input: args }))],
   stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
   stop_sequence: null,
   usage: { input_tokens: 0, output_tokens: 0 },
 })
 
-const result = ({ id, result: said, isError }: Turn['calls'][number]): object => ({
+const result = ({ id, result: content, isError }: Turn['calls'][number]): object => ({
   type: 'tool_result',
   tool_use_id: id,
-  content: said.map(block),
+  content: content.map(block),
   ...(isError && { is_error: true }),
 })
 
-const block = (said: TurnPart): object => {
-  if (said.type === 'text') return said
-  if (said.type === 'thought') return { type: 'thinking', thinking: said.text, signature: said.signature }
+const block = (part: TurnPart): object => {
+  if (part.type === 'text') return part
+  if (part.type === 'thought') return { type: 'thinking', thinking: part.text, signature: part.signature }
   const source =
-    said.type === 'link'
-      ? { type: 'url', url: said.url }
-      : { type: 'base64', media_type: said.mediaType, data: said.data }
-  return { type: said.type === 'file' ? 'document' : 'image', source }
+    part.type === 'link'
+      ? { type: 'url', url: part.url }
+      : { type: 'base64', media_type: part.mediaType, data: part.data }
+  return { type: part.type === 'file' ? 'document' : 'image', source }
 }

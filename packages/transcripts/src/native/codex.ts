@@ -31,7 +31,7 @@ export const codex: Writer = {
     return [
       line('session_meta', header),
       ...turns.flatMap((turn) => [
-        ...(turn.role === 'user' ? [line('event_msg', { type: 'user_message', message: textsOf(turn.said) })] : []),
+        ...(turn.role === 'user' ? [line('event_msg', { type: 'user_message', message: textsOf(turn.content) })] : []),
         ...itemsOf(turn).map((item) => line('response_item', item)),
       ]),
     ]
@@ -41,16 +41,16 @@ export const codex: Writer = {
 /** The version whose files are written. */
 const version = '0.169.0'
 
-const itemsOf = ({ role, said, calls }: Turn): readonly object[] => {
-  if (role === 'user') return [{ type: 'message', role, content: said.map((one) => part(one as Holdable)) }]
+const itemsOf = ({ role, content, calls }: Turn): readonly object[] => {
+  if (role === 'user') return [{ type: 'message', role, content: content.map((item) => part(item as Holdable)) }]
   return [
-    ...said.map((one) =>
-      one.type === 'thought'
-        ? reasoning(one)
+    ...content.map((item) =>
+      item.type === 'thought'
+        ? reasoning(item)
         : {
             type: 'message',
             role,
-            content: [one.type === 'text' ? { type: 'output_text', text: one.text } : part(one)],
+            content: [item.type === 'text' ? { type: 'output_text', text: item.text } : part(item)],
           },
     ),
     ...calls.map(({ id, name, args, raw }) =>
@@ -79,7 +79,10 @@ const reasoning = ({ text, encrypted }: ThoughtPart): object => ({
 
 type Holdable = Text | Media | Link
 
-const part = (said: Exclude<TurnPart, ThoughtPart>): object =>
-  said.type === 'text'
-    ? { type: 'input_text', text: said.text }
-    : { type: 'input_image', image_url: said.type === 'link' ? said.url : `data:${said.mediaType};base64,${said.data}` }
+const part = (content: Exclude<TurnPart, ThoughtPart>): object =>
+  content.type === 'text'
+    ? { type: 'input_text', text: content.text }
+    : {
+        type: 'input_image',
+        image_url: content.type === 'link' ? content.url : `data:${content.mediaType};base64,${content.data}`,
+      }

@@ -38,10 +38,10 @@ export const geminiCli: Writer = {
 }
 
 const messageFields = (turn: Turn, timestamp: string): object => {
-  if (turn.role === 'user') return { type: 'user', content: turn.said.map(part) }
+  if (turn.role === 'user') return { type: 'user', content: turn.content.map(part) }
   return {
     type: 'gemini',
-    content: turn.said.map(part),
+    content: turn.content.map(part),
     ...(turn.calls.length > 0 && { toolCalls: turn.calls.map((call) => callOf(call, timestamp)) }),
   }
 }
@@ -58,7 +58,9 @@ const callOf = ({ id, name, args, result, isError }: Call, timestamp: string): o
   timestamp,
 })
 
-const part = (said: TurnPart): object => {
-  if (said.type === 'text' || said.type === 'thought') return { text: said.text }
-  return said.type === 'link' ? { text: said.url } : { inlineData: { mimeType: said.mediaType, data: said.data } }
+const part = (content: TurnPart): object => {
+  if (content.type === 'text' || content.type === 'thought') return { text: content.text }
+  return content.type === 'link'
+    ? { text: content.url }
+    : { inlineData: { mimeType: content.mediaType, data: content.data } }
 }

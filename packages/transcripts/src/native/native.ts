@@ -99,8 +99,8 @@ export const writeNative = (
   })
 }
 
-const checkNative = (given: NativeOptions): NativeOptions => {
-  const options = optionsOf('writeNative', given, names)
+const checkNative = (input: NativeOptions): NativeOptions => {
+  const options = optionsOf('writeNative', input, names)
   const { id, now, cwd, project } = options
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
     throw new TypeError(`id: "${id}" is not a lower-case UUID`)

@@ -24,24 +24,24 @@ export const opencode: Writer = {
     const next = ids(writing)
     const moment = timeCounter(now, linesOf(turns))
     const created = moment()
-    let asked = ''
+    let question = ''
     const messages = turns.map((turn) => {
       const id = next('msg')
       const at = moment()
       const of = { id: '', sessionID: session, messageID: id }
       if (turn.role === 'user') {
-        asked = id
+        question = id
         return {
           info: userInfo(id, session, at, writing),
-          parts: turn.said.map((one) => part(one, { ...of, id: next('prt') })),
+          parts: turn.content.map((item) => part(item, { ...of, id: next('prt') })),
         }
       }
       const done = moment()
       return {
-        info: { ...answerInfo(turn, at, done, writing), id, sessionID: session, parentID: asked },
+        info: { ...answerInfo(turn, at, done, writing), id, sessionID: session, parentID: question },
         parts: [
           { ...of, id: next('prt'), type: 'step-start' },
-          ...turn.said.map((one) => part(one, { ...of, id: next('prt') })),
+          ...turn.content.map((item) => part(item, { ...of, id: next('prt') })),
           ...turn.calls.map((call) => tool(call, { ...of, id: next('prt') }, at, next)),
           { ...of, id: next('prt'), type: 'step-finish', reason: reasonOf(turn), cost: 0, tokens },
         ],
@@ -102,9 +102,9 @@ const answerInfo = (turn: Turn, created: number, completed: number, writing: Wri
   finish: reasonOf(turn),
 })
 
-const part = (said: TurnPart, of: object): object => {
-  if (said.type === 'text' || said.type === 'thought') return { ...of, type: 'text', text: said.text }
-  return said.type === 'link' ? { ...of, type: 'text', text: said.url } : { ...of, ...file(said) }
+const part = (content: TurnPart, of: object): object => {
+  if (content.type === 'text' || content.type === 'thought') return { ...of, type: 'text', text: content.text }
+  return content.type === 'link' ? { ...of, type: 'text', text: content.url } : { ...of, ...file(content) }
 }
 
 const file = ({ mediaType, data }: Media): object => ({
@@ -116,8 +116,8 @@ const file = ({ mediaType, data }: Media): object => ({
 
 const tool = (call: Call, of: object, at: number, next: (kind: 'prt') => string): object => {
   const { id, name, args, result, isError } = call
-  const text = result.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
-  const files = result.filter((one): one is Media => one.type === 'image' || one.type === 'file')
+  const text = result.flatMap((item) => (item.type === 'text' ? [item.text] : [])).join('\n')
+  const files = result.filter((item): item is Media => item.type === 'image' || item.type === 'file')
   const time = { start: at, end: at }
   const state = isError
     ? { status: 'error', input: args, error: text, time }
@@ -129,7 +129,7 @@ const tool = (call: Call, of: object, at: number, next: (kind: 'prt') => string)
         metadata: {},
         time,
         ...(files.length > 0 && {
-          attachments: files.map((one) => Object.assign({}, of, { id: next('prt') }, file(one))),
+          attachments: files.map((entry) => Object.assign({}, of, { id: next('prt') }, file(entry))),
         }),
       }
   return { ...of, type: 'tool', callID: id, tool: name, state }

@@ -42,7 +42,7 @@ export const pi: Writer = {
     }
     for (const turn of turns) {
       if (turn.role === 'user') {
-        add({ role: 'user', content: turn.said.map(part) })
+        add({ role: 'user', content: turn.content.map(part) })
         continue
       }
       add(answer(turn))
@@ -63,9 +63,12 @@ const speakerOf = (message: Message | undefined): object | undefined => {
 
 const importedOrigin = { api: 'imported', provider: 'imported', model: 'imported' }
 
-const answer = ({ said, calls, message }: Turn): object => ({
+const answer = ({ content, calls, message }: Turn): object => ({
   role: 'assistant',
-  content: [...said.map(part), ...calls.map(({ id, name, args }) => ({ type: 'toolCall', id, name, arguments: args }))],
+  content: [
+    ...content.map(part),
+    ...calls.map(({ id, name, args }) => ({ type: 'toolCall', id, name, arguments: args })),
+  ],
   ...(speakerOf(message) ?? importedOrigin),
   usage: {
     input: 0,
@@ -78,23 +81,23 @@ const answer = ({ said, calls, message }: Turn): object => ({
   stopReason: calls.length > 0 ? 'toolUse' : 'stop',
 })
 
-const result = ({ id, name, result: said, isError }: Call): object => ({
+const result = ({ id, name, result: content, isError }: Call): object => ({
   role: 'toolResult',
   toolCallId: id,
   toolName: name,
-  content: said.map(part),
+  content: content.map(part),
   isError,
 })
 
-const part = (said: TurnPart): object => {
-  if (said.type === 'text') return said
-  if (said.type === 'thought')
+const part = (content: TurnPart): object => {
+  if (content.type === 'text') return content
+  if (content.type === 'thought')
     return {
       type: 'thinking',
-      thinking: said.text,
-      ...(said.signature !== undefined && { thinkingSignature: said.signature }),
+      thinking: content.text,
+      ...(content.signature !== undefined && { thinkingSignature: content.signature }),
     }
-  return said.type === 'link'
-    ? { type: 'text', text: said.url }
-    : { type: 'image', data: said.data, mimeType: said.mediaType }
+  return content.type === 'link'
+    ? { type: 'text', text: content.url }
+    : { type: 'image', data: content.data, mimeType: content.mediaType }
 }

@@ -42,15 +42,15 @@ export const isoOf = (milliseconds: number): string => new Date(milliseconds).to
 
 /** The most lines that turns can become. */
 export const linesOf = (turns: readonly Turn[]): number =>
-  turns.reduce((sum, { said, calls }) => sum + 3 + said.length + 2 * calls.length, 0)
+  turns.reduce((sum, { content, calls }) => sum + 3 + content.length + 2 * calls.length, 0)
 
 /** The texts of the content, joined by line feeds. */
-export const textsOf = (said: readonly TurnPart[]): string =>
-  said.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n')
+export const textsOf = (content: readonly TurnPart[]): string =>
+  content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 
 /** The first words of the user, on one line. */
 export const titleOf = (turns: readonly Turn[]): string => {
-  for (const { said } of turns)
-    for (const one of said) if (one.type === 'text') return one.text.replaceAll(/\s+/g, ' ').trim().slice(0, 80)
+  for (const { content } of turns)
+    for (const part of content) if (part.type === 'text') return part.text.replaceAll(/\s+/g, ' ').trim().slice(0, 80)
   return 'conversation'
 }

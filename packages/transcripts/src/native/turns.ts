@@ -25,7 +25,7 @@ import { withErasedText } from 'indelible/internal/message'
 /** Consecutive content of one side. */
 export interface Turn {
   readonly role: 'user' | 'assistant'
-  readonly said: readonly TurnPart[]
+  readonly content: readonly TurnPart[]
   /** The calls at the end of an assistant turn; empty for the user. */
   readonly calls: readonly Call[]
   /** The source message; undefined for an inserted opening turn. */
@@ -97,7 +97,7 @@ export const turnsOf = (messages: Sequence<Message>, holds: HeldTypes, reasoning
   for (let position = 0; position < mended.messages.length; position++) add(position)
   if (turns[0]?.role === 'assistant') {
     losses.push(lossAt(0, [], `begins with the assistant: a user message ${JSON.stringify(opening)} was put before it`))
-    turns.unshift({ role: 'user', said: [{ type: 'text', text: opening }], calls: [], message: undefined })
+    turns.unshift({ role: 'user', content: [{ type: 'text', text: opening }], calls: [], message: undefined })
   }
   return { turns, repairs: mended.repairs, losses }
 }
@@ -132,13 +132,13 @@ class TurnBuilder {
     const { role, content } = message
     if (role === 'system' || role === 'developer')
       return this.#lose(position, [], `is a ${role} message: left out, because the program has its own instructions`)
-    let said: TurnPart[] = []
+    let text: TurnPart[] = []
     let calls: Call[] = []
     let open = false // whether a result of the calls is in a later message
     const speaker = role === 'assistant' || content.some(({ type }) => type === 'tool_call') ? 'assistant' : 'user'
     const finish = (): void => {
-      if (said.length + calls.length > 0) this.turns.push({ role: speaker, said, calls, message })
-      said = []
+      if (text.length + calls.length > 0) this.turns.push({ role: speaker, content: text, calls, message })
+      text = []
       calls = []
     }
     for (const [index, part] of content.entries()) {
@@ -149,18 +149,18 @@ class TurnBuilder {
         calls.push(this.#call(part, position, path))
         continue
       }
-      const one = this.#said(part, position, path, message, speaker)
-      if (one === undefined) continue
+      const written = this.#content(part, position, path, message, speaker)
+      if (written === undefined) continue
       if (calls.length > 0) {
         if (open) this.#lose(position, path, 'follows a call: moved after its result')
         finish()
       }
       const isCommand =
-        speaker === 'user' && said.length === 0 && one.type === 'text' && this.#holds.command?.test(one.text)
+        speaker === 'user' && text.length === 0 && written.type === 'text' && this.#holds.command?.test(written.text)
       if (isCommand === true) {
         this.#lose(position, path, 'would be read as a command by the program: a zero-width space was put before it')
-        said.push({ type: 'text', text: `\u200b${one.text}` })
-      } else said.push(one)
+        text.push({ type: 'text', text: `\u200b${written.text}` })
+      } else text.push(written)
     }
     if (content.length === 0) this.#lose(position, ['content'], 'is empty: left out')
     finish()
@@ -185,8 +185,8 @@ class TurnBuilder {
       this.#lose(position, path, 'calls a sub-agent: its result is written, but not its own conversation')
     const isError = result.isError === true
     const holds = isError && !this.#holds.imagesInErrors ? onlyText : this.#holds
-    const said = result.content.flatMap(
-      (one, index) => this.#held(one, at, [...inAnswer, 'content', index], holds) ?? [],
+    const content = result.content.flatMap(
+      (item, index) => this.#held(item, at, [...inAnswer, 'content', index], holds) ?? [],
     )
     if (isError && !this.#holds.errors)
       this.#lose(at, [...inAnswer, 'isError'], 'the program does not mark failed calls')
@@ -195,7 +195,7 @@ class TurnBuilder {
       name,
       args: args ?? { input: part.arguments.toWellFormed() },
       ...(args === undefined && { raw: part.arguments.toWellFormed() }),
-      result: said,
+      result: content,
       isError,
     }
   }
@@ -223,7 +223,7 @@ class TurnBuilder {
     return written
   }
 
-  #said(
+  #content(
     part: Exclude<Part, ToolCallPart | ToolResultPart>,
     position: number,
     path: Path,
@@ -306,7 +306,7 @@ const subAgents: ReadonlySet<string> = new Set(['Agent', 'Task', 'task', 'spawn_
 const wordsOfAgent = (raw: Json): string => {
   if (!isObject(raw) || raw['type'] !== 'agent_message' || !Array.isArray(raw['content'])) return ''
   return raw['content']
-    .flatMap((one) => (isObject(one) && typeof one['text'] === 'string' ? [one['text']] : []))
+    .flatMap((block) => (isObject(block) && typeof block['text'] === 'string' ? [block['text']] : []))
     .join('\n')
 }
 

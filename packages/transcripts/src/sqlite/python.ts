@@ -77,11 +77,11 @@ const objectOf = ({ type, value }: Extension, toJson: (value: unknown) => Json):
   const written = toJson(value)
   if (type === deltaSnapshotCode) return { lc: 2, type: 'delta_snapshot', value: written }
   if (!Array.isArray(written)) return { python: `extension ${type}`, value: written }
-  const [module = null, name = null, given = null] = written as readonly Json[]
+  const [module = null, name = null, args = null] = written as readonly Json[]
   if (typeof module !== 'string' || typeof name !== 'string') return { python: 'numpy.ndarray', args: written }
-  if (isObject(given) && isMessage(given))
-    return { lc: 1, type: 'constructor', id: [...module.split('.'), name], kwargs: given }
-  return { python: `${module}.${name}`, [type === 1 || type === 2 ? 'args' : 'value']: given }
+  if (isObject(args) && isMessage(args))
+    return { lc: 1, type: 'constructor', id: [...module.split('.'), name], kwargs: args }
+  return { python: `${module}.${name}`, [type === 1 || type === 2 ? 'args' : 'value']: args }
 }
 
 const isMessage = (fields: JsonObject): boolean =>

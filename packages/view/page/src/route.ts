@@ -47,8 +47,8 @@ export const replaceRoute = (to: Route): void => {
   hash.value = location.hash
 }
 
-const parseRoute = (given: string): Route => {
-  const [, view, first = '', second = ''] = given.split('/')
+const parseRoute = (hash: string): Route => {
+  const [, view, first = '', second = ''] = hash.split('/')
   const id = decodeComponent(first)
   if (view === 's' && id !== '') return { view: 'session', id, ...(isPosition(second) && { at: Number(second) }) }
   if (view === 'saw' && id !== '') {

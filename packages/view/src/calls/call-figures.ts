@@ -210,7 +210,7 @@ export interface CallSums {
 export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   const figures = all.filter(({ isShared }) => !isShared)
   const sums = {
-    calls: figures.filter((one) => one.hasAnswer).length,
+    calls: figures.filter((figure) => figure.hasAnswer).length,
     input: 0,
     output: 0,
     breaks: 0,
@@ -220,24 +220,27 @@ export const sumsOf = (all: readonly CallFigures[]): CallSums => {
   }
   let cached: number | undefined
   let dollars: number | undefined
-  for (const one of figures) {
-    if (one.isCounted) {
-      sums.input += one.input
-      if (one.cached !== undefined) cached = (cached ?? 0) + one.cached
-      sums.output += one.output
-      if (one.dollars === undefined) sums.unpriced++
-      else dollars = (dollars ?? 0) + one.dollars
-    } else if (one.failed === undefined) sums.uncounted++
+  for (const figure of figures) {
+    if (figure.isCounted) {
+      sums.input += figure.input
+      if (figure.cached !== undefined) cached = (cached ?? 0) + figure.cached
+      sums.output += figure.output
+      if (figure.dollars === undefined) sums.unpriced++
+      else dollars = (dollars ?? 0) + figure.dollars
+    } else if (figure.failed === undefined) sums.uncounted++
     // The call that repeats a failed one has the same break.
-    if (one.broke !== undefined && all[(one.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
-    if (one.failed !== undefined) sums.failed++
+    if (figure.broke !== undefined && all[(figure.repeats ?? 0) - 1]?.broke === undefined) sums.breaks++
+    if (figure.failed !== undefined) sums.failed++
   }
   const costs = sums.unpriced === 0 ? costsMore : isLessCached
   const dearest = figures
     .filter(({ input }) => input > 0)
-    .reduce<CallFigures | undefined>((most, one) => (most === undefined || costs(one, most) ? one : most), undefined)
-  const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((one) => one.cached !== undefined))
-  const isUndercounted = figures.some((one) => one.isUndercounted)
+    .reduce<CallFigures | undefined>(
+      (most, figure) => (most === undefined || costs(figure, most) ? figure : most),
+      undefined,
+    )
+  const isKnown = sums.breaks > 0 || (figures.length > 0 && figures.every((figure) => figure.cached !== undefined))
+  const isUndercounted = figures.some((figure) => figure.isUndercounted)
   return { ...sums, breaks: isKnown ? sums.breaks : undefined, cached, dollars, dearest, isUndercounted }
 }
 
@@ -263,13 +266,10 @@ export const otherCallsOf = (
 }
 
 /** A known price goes before none. */
-export const costsMore = (one: CallFigures, other: CallFigures): boolean =>
-  one.dollars !== undefined || other.dollars !== undefined
-    ? (one.dollars ?? -1) > (other.dollars ?? -1)
-    : isLessCached(one, other)
+export const costsMore = (a: CallFigures, b: CallFigures): boolean =>
+  a.dollars !== undefined || b.dollars !== undefined ? (a.dollars ?? -1) > (b.dollars ?? -1) : isLessCached(a, b)
 
-const isLessCached = (one: CallFigures, other: CallFigures): boolean =>
-  one.input - (one.cached ?? 0) > other.input - (other.cached ?? 0)
+const isLessCached = (a: CallFigures, b: CallFigures): boolean => a.input - (a.cached ?? 0) > b.input - (b.cached ?? 0)
 
 export const sumsText = (sums: CallSums): string => {
   const { calls, input, cached, output, breaks, failed, dollars, unpriced, isUndercounted, uncounted } = sums

@@ -49,10 +49,10 @@ export interface Epoch extends PolicyAt {
 /** What can be asked, each with its answer. */
 export interface Questions {
   readonly context: (
-    asked: PolicyAt & { readonly call: CallPlace; readonly before?: CallPlace | undefined },
+    question: PolicyAt & { readonly call: CallPlace; readonly before?: CallPlace | undefined },
   ) => SentContext | string
   /** What a run was sent, derived again; undefined if that has another digest. */
-  readonly again: (asked: {
+  readonly again: (question: {
     readonly call: CallPlace
     readonly before?: CallPlace | undefined
     readonly digest: string
@@ -60,12 +60,12 @@ export interface Questions {
     readonly by: DerivedBy | undefined
   }) => SentContext | undefined
   /** The tokens of messages, and of the first `prefix` of them. */
-  readonly sums: (asked: { readonly messages: readonly (number | Message)[]; readonly prefix: number }) => {
+  readonly sums: (question: { readonly messages: readonly (number | Message)[]; readonly prefix: number }) => {
     readonly tokens: number
     readonly cached: number
   }
   /** The tokens of the messages that have come, up to each and with it. */
-  readonly ends: (asked: object) => Float64Array
+  readonly ends: (question: object) => Float64Array
 }
 
 interface PolicyAt {
@@ -125,14 +125,14 @@ export class Deriver implements Questions {
     // What an earlier version derived, this one can't derive again.
     if (by === undefined || by.policy !== design.policy || by.version !== design.version) return undefined
     const { budget, reserved, recall } = by
-    const given = { budget: budget + reserved, systemTokens: reserved, model, ...(!recall && { tools: [] }) }
+    const options = { budget: budget + reserved, systemTokens: reserved, model, ...(!recall && { tools: [] }) }
     const derive = (
       view: View<Message>,
       written: readonly Note[],
       previous?: DerivedContext,
     ): DerivedContext | undefined => {
       this.derived += 1
-      const derived = deriveContext(view, { ...given, toolTokens: 0, notes: written, ...(previous && { previous }) })
+      const derived = deriveContext(view, { ...options, toolTokens: 0, notes: written, ...(previous && { previous }) })
       return isLeft(derived) ? undefined : derived.right
     }
     const earlier = before && this.#momentOf(before)
@@ -143,8 +143,8 @@ export class Deriver implements Questions {
   sums: Questions['sums'] = ({ messages, prefix }) => {
     const view = this.#history.view()
     let [tokens, cached] = [0, 0]
-    for (const [index, one] of messages.entries()) {
-      const message = typeof one === 'number' ? view.at(one) : one
+    for (const [index, entry] of messages.entries()) {
+      const message = typeof entry === 'number' ? view.at(entry) : entry
       if (message !== undefined) tokens += estimateTokens(message)
       if (index < prefix) cached = tokens
     }

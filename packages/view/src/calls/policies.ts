@@ -52,11 +52,11 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
     const isRule = (index: number): boolean =>
       minFidelity(kinds.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)) !== 'pointer'
     const chosen = new Map<number, readonly Shown[]>()
-    let room = budget
+    let space = budget
     const take = (group: Group, shown: readonly Shown[]): void => {
       if (chosen.has(group.from)) return
       chosen.set(group.from, shown)
-      room -= tokensIn(shown, count)
+      space -= tokensIn(shown, count)
     }
     const before = previous === undefined ? undefined : seen.get(previous)
     const continues =
@@ -78,20 +78,20 @@ export const window: ComparedPolicy = Object.freeze<ComparedPolicy>({
       const group = groupAt(view, groupStart(view, index))
       take(group, group.shown)
     }
-    room -= markerTokens * (1 + chosen.size)
+    space -= markerTokens * (1 + chosen.size)
     if (question >= 0) {
       const group = groupAt(view, groupStart(view, question))
-      take(group, cutGroup(record, group, { kinds: new Map() }, Math.max(0, room / 2)))
+      take(group, cutGroup(record, group, { kinds: new Map() }, Math.max(0, space / 2)))
     }
     for (let to = view.length; to > 0;) {
       const group = groupAt(view, groupStart(view, to - 1))
       to = group.from
       if (chosen.has(group.from)) continue
       const tokens = tokensIn(group.shown, count)
-      if (tokens <= room) take(group, group.shown)
+      if (tokens <= space) take(group, group.shown)
       else {
-        const cut = room < leastCut ? [] : cutGroup(record, group, { kinds: new Map() }, room)
-        if (cut.length > 0 && tokensIn(cut, count) <= room) take(group, cut)
+        const cut = space < leastCut ? [] : cutGroup(record, group, { kinds: new Map() }, space)
+        if (cut.length > 0 && tokensIn(cut, count) <= space) take(group, cut)
         break
       }
     }

@@ -46,10 +46,12 @@ export const sentCall = (
     if (again === undefined) return 'its messages were not recorded, and can’t be derived again from its receipt'
     return {
       source: 'derived',
-      messages: again.messages.map((one) => (typeof one === 'number' ? record.entries[one]?.message : one.message)),
+      messages: again.messages.map((entry) =>
+        typeof entry === 'number' ? record.entries[entry]?.message : entry.message,
+      ),
     }
   }
-  const recorded = request.entries.map((one) => (typeof one === 'number' ? record.entries[one]?.message : one))
+  const recorded = request.entries.map((entry) => (typeof entry === 'number' ? record.entries[entry]?.message : entry))
   if (recorded.some(isChanged)) return 'texts were redacted or left out when it was recorded'
   const messages = recorded.map((message) => toSentMessage(message as Message))
   const { system = null, tools = null } = request.request

@@ -57,9 +57,9 @@ export const sentRequest = async (
     return block === 'altered' ? alteredMessage : (messageIn(block) ?? missing)
   })
   let next = 0
-  const positionOf = (one: number | Message): number | undefined => {
-    const recorded = typeof one === 'number' ? undefined : record.entries[next]?.message
-    const position = typeof one === 'number' ? one : recorded && hasSameContent(one, recorded) ? next : undefined
+  const positionOf = (entry: number | Message): number | undefined => {
+    const recorded = typeof entry === 'number' ? undefined : record.entries[next]?.message
+    const position = typeof entry === 'number' ? entry : recorded && hasSameContent(entry, recorded) ? next : undefined
     if (position !== undefined) next = position + 1
     return position
   }
@@ -68,10 +68,10 @@ export const sentRequest = async (
     return block instanceof Uint8Array ? valueIn(block) : block === 'altered' ? alteredWords : missingWords
   }
   return {
-    messages: entries.map((one): ContextMessage => {
-      const position = positionOf(one)
+    messages: entries.map((entry): ContextMessage => {
+      const position = positionOf(entry)
       return {
-        message: typeof one === 'number' ? (record.entries[one]?.message ?? missing) : one,
+        message: typeof entry === 'number' ? (record.entries[entry]?.message ?? missing) : entry,
         source: position === undefined ? { type: 'foreign' } : { type: 'clone', position },
       }
     }),

@@ -138,7 +138,7 @@ export class Spending {
     for (const { session, number } of this.#dearest) {
       const calls = read.get(session) ?? (await session.calls())
       read.set(session, calls)
-      const call = calls.find((one) => one.number === number)
+      const call = calls.find((call) => call.number === number)
       if (call !== undefined) found.push({ session: session.of.session, call })
     }
     return found

@@ -25,20 +25,20 @@ export class Keys {
 
   /** Whether an `authorization` header carries a key. */
   opens(authorization: string | undefined): boolean {
-    const given = /^Bearer ([\w-]+)$/.exec(authorization ?? '')?.[1]
-    return given !== undefined && findSecret(this.#keys, given) !== undefined
+    const key = /^Bearer ([\w-]+)$/.exec(authorization ?? '')?.[1]
+    return key !== undefined && findSecret(this.#keys, key) !== undefined
   }
 }
 
 const secret = (): string => randomBytes(24).toString('base64url')
 
 /** Compares in constant time, so that the duration reveals nothing. */
-const findSecret = (secrets: ReadonlySet<string>, given: string): string | undefined => {
-  const bytes = Buffer.from(given)
+const findSecret = (secrets: ReadonlySet<string>, candidate: string): string | undefined => {
+  const bytes = Buffer.from(candidate)
   let found: string | undefined
-  for (const one of secrets) {
-    const own = Buffer.from(one)
-    if (own.length === bytes.length && timingSafeEqual(own, bytes)) found = one
+  for (const secret of secrets) {
+    const own = Buffer.from(secret)
+    if (own.length === bytes.length && timingSafeEqual(own, bytes)) found = secret
   }
   return found
 }

@@ -43,8 +43,8 @@ export const rowsOf = async (store: Store, id: string, from: number, to: number)
     // A fork's rows use the keys of both sessions, of which one may be available.
     let end = start + 1
     while (end < rows.length && keyOf(rows[end]) === keyOf(rows[start])) end++
-    const one = await store.read(id, { from: from + start, to: from + end })()
-    for (const row of isLeft(one) ? rows.slice(start, end) : one.right) viewed.push(viewedRow(row))
+    const single = await store.read(id, { from: from + start, to: from + end })()
+    for (const row of isLeft(single) ? rows.slice(start, end) : single.right) viewed.push(viewedRow(row))
     start = end
   }
   return viewed

@@ -133,8 +133,8 @@ const answer = async (
   if (address === null) throw new BadCall(400, `expected a path, found ${JSON.stringify(request.url)}`)
   const { pathname, searchParams } = address
   if (pathname.startsWith('/api/')) {
-    const asked = { calls, id: searchParams.get('id') ?? '', query: searchParams, request, response }
-    return call(pathname.slice('/api/'.length), asked)
+    const wanted = { calls, id: searchParams.get('id') ?? '', query: searchParams, request, response }
+    return call(pathname.slice('/api/'.length), wanted)
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') throw new BadCall(405, 'this server only reads')
   const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
@@ -211,7 +211,7 @@ interface Asked {
 }
 
 /** What each call is answered with: a value as JSON, or bytes; undefined if it was answered already. */
-const answers: { readonly [name: string]: ((asked: Asked) => unknown) | undefined } = {
+const answers: { readonly [name: string]: ((wanted: Asked) => unknown) | undefined } = {
   store: ({ calls }) => calls.about,
   sessions: ({ calls, query }) => sessionsOf(calls.store, query.get('after')),
   overviews: async ({ calls, request }) => calls.overviews(idsIn(await jsonOf(request))),
@@ -259,8 +259,8 @@ const answers: { readonly [name: string]: ((asked: Asked) => unknown) | undefine
   },
 }
 
-const call = async (name: string, asked: Asked): Promise<void> => {
-  const { calls, request, response } = asked
+const call = async (name: string, wanted: Asked): Promise<void> => {
+  const { calls, request, response } = wanted
   const method = isPosted.has(name) ? 'POST' : 'GET'
   if (request.method !== method) throw new BadCall(405, `api/${name} takes ${method} only`)
   if (name === 'enter') {
@@ -273,7 +273,7 @@ const call = async (name: string, asked: Asked): Promise<void> => {
     throw new BadCall(401, 'the key of this browser belongs to another server')
   const answerOf = Object.hasOwn(answers, name) ? answers[name] : undefined
   if (answerOf === undefined) throw new BadCall(404, `there is no api/${name}`)
-  const found = await answerOf(asked)
+  const found = await answerOf(wanted)
   if (found instanceof Uint8Array) send(response, { type: 'application/octet-stream', bytes: found })
   else if (found !== undefined) sendJson(response, found)
 }
@@ -281,10 +281,10 @@ const call = async (name: string, asked: Asked): Promise<void> => {
 /** Calls whose arguments do not fit into a URL. */
 const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', 'html'])
 
-const idsIn = (given: unknown): readonly string[] => {
-  if (!Array.isArray(given) || given.length > mostOverviews || !given.every((id) => typeof id === 'string'))
+const idsIn = (value: unknown): readonly string[] => {
+  if (!Array.isArray(value) || value.length > mostOverviews || !value.every((id) => typeof id === 'string'))
     throw new BadCall(400, `expected at most ${mostOverviews} ids of sessions`)
-  return given
+  return value
 }
 
 const mostFound = 50
@@ -314,8 +314,8 @@ const findInStore = async (store: Store, query: URLSearchParams): Promise<FoundM
   }
 }
 
-const selectionOf = (given: unknown): HtmlSelection => {
-  const { id, from, to, only, redact } = (given ?? {}) as { readonly [name in keyof HtmlSelection]?: unknown }
+const selectionOf = (input: unknown): HtmlSelection => {
+  const { id, from, to, only, redact } = (input ?? {}) as { readonly [name in keyof HtmlSelection]?: unknown }
   const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
   if (
     typeof id !== 'string' ||
@@ -338,9 +338,9 @@ const rangeOf = (query: URLSearchParams): readonly [from: number, to: number] =>
 }
 
 const positionIn = (query: URLSearchParams, name: string): number => {
-  const given = query.get(name) ?? ''
-  if (!/^\d{1,15}$/.test(given)) throw new BadCall(400, `${name} takes a position, not ${JSON.stringify(given)}`)
-  return Number(given)
+  const text = query.get(name) ?? ''
+  if (!/^\d{1,15}$/.test(text)) throw new BadCall(400, `${name} takes a position, not ${JSON.stringify(text)}`)
+  return Number(text)
 }
 
 const mostPosted = 1 << 20

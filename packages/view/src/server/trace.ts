@@ -29,7 +29,9 @@ export const traceOf = async (store: Store, id: string): Promise<Trace> => {
     for (const agent of await Promise.all(
       some
         .slice(from, from + sessionsAtOnce)
-        .map((one) => agentOf(store, one, one === session ? 0 : (one.forkedFrom?.at ?? 0))),
+        .map((viewedSession) =>
+          agentOf(store, viewedSession, viewedSession === session ? 0 : (viewedSession.forkedFrom?.at ?? 0)),
+        ),
     ))
       read.push(agent)
   const parents = parentsIn(read)
@@ -82,11 +84,13 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
     if (page.next === undefined) break
     after = page.next
   }
-  const byName = new Map(all.toReversed().flatMap((one) => namesOf(one).map((name) => [name, one.id] as const)))
-  const byId = new Map(all.map((one) => [one.id, one]))
-  const parentOf = (one: ViewedSession): string =>
-    byName.get(parentIdOf(one) ?? '') ??
-    (isSubAgentFork(one, byId.get(one.forkedFrom?.id ?? '')) ? one.forkedFrom.id : '')
+  const byName = new Map(
+    all.toReversed().flatMap((session) => namesOf(session).map((name) => [name, session.id] as const)),
+  )
+  const byId = new Map(all.map((session) => [session.id, session]))
+  const parentOf = (session: ViewedSession): string =>
+    byName.get(parentIdOf(session) ?? '') ??
+    (isSubAgentFork(session, byId.get(session.forkedFrom?.id ?? '')) ? session.forkedFrom.id : '')
   const children = Map.groupBy(all, parentOf)
   const declared = new Map<string, string>()
   const queue = [root.id]
@@ -108,13 +112,13 @@ const relativesOf = async (store: Store, root: ViewedSession): Promise<Relatives
 
 /** Whether a recorded session begins with another client's conversation, as a sub-agent with its parent's history does. */
 const isSubAgentFork = (
-  one: ViewedSession,
+  session: ViewedSession,
   parent: ViewedSession | undefined,
-): one is ViewedSession & { readonly forkedFrom: ForkPoint } =>
-  one.forkedFrom !== undefined &&
-  isText(one.metadata['client']) &&
+): session is ViewedSession & { readonly forkedFrom: ForkPoint } =>
+  session.forkedFrom !== undefined &&
+  isText(session.metadata['client']) &&
   isText(parent?.metadata['client']) &&
-  one.metadata['client'] !== parent.metadata['client']
+  session.metadata['client'] !== parent.metadata['client']
 
 interface ReadTool {
   readonly tool: TracedTool
@@ -277,7 +281,7 @@ const parentsIn = (agents: readonly ReadAgent[]): readonly (Parent | undefined)[
   for (const [agent, { tools }] of agents.entries())
     for (const [call, tool] of tools.entries())
       for (const name of new Set(tool.result.split(/[^\w.-]+/))) take(byName.get(name), agent, call, tool)
-  for (const isAsked of [(asked: string, text: string) => asked.slice(0, longestArgument) === text, isLongPart])
+  for (const isAsked of [(argument: string, text: string) => argument.slice(0, longestArgument) === text, isLongPart])
     for (const [child, { prompt }] of agents.entries()) {
       if (prompt === '' || found[child] !== undefined) continue
       for (const [agent, { tools }] of agents.entries())

@@ -38,7 +38,7 @@ export const damageOf = async (store: Store, fault: VerdictFault): Promise<Verdi
   if (fault._tag !== 'DamagedLog') return undefined
   const { id, position: row, reason } = fault
   const read = await readSession(store, id)()
-  const damaged = isLeft(read) ? undefined : read.right.damaged.find((one) => one.row === row)
+  const damaged = isLeft(read) ? undefined : read.right.damaged.find((damage) => damage.row === row)
   if (damaged !== undefined) return { row, reason, ...present({ position: damaged.position }) }
   // The row is as it was appended, but not the file that its message has, say.
   const found = await store.read(id, { from: row, to: row + 1 })()

@@ -34,7 +34,7 @@ export const namesOf = (info: Pick<SessionInfo, 'id' | 'metadata'>): readonly st
 }
 
 /** A thing, its parent, the parent of that, and so on; a circle of parents ends. */
-export const ancestryOf = <T>(of: T, parentOf: (one: T) => T | undefined): readonly T[] => {
+export const ancestryOf = <T>(of: T, parentOf: (entry: T) => T | undefined): readonly T[] => {
   const found = new Set<T>()
   for (let at: T | undefined = of; at !== undefined && !found.has(at); at = parentOf(at)) found.add(at)
   return [...found]

@@ -43,8 +43,8 @@ const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** 1.2M */
 export const compactNumber = (value: number): string => small.format(value)
 
-export const countText = (count: number, one: string, many: string = `${one}s`): string =>
-  `${groupedNumber(count)} ${count === 1 ? one : many}`
+export const countText = (count: number, singular: string, many: string = `${singular}s`): string =>
+  `${groupedNumber(count)} ${count === 1 ? singular : many}`
 
 /** 60 %, rounded to the nearest, but 0 % only of nothing, and 100 % only of all. */
 export const share = (part: number, whole: number): string => {

@@ -174,20 +174,20 @@ describe('the call bars of a session', () => {
     const page = await here.at(path())
     await page.locator('.beside-bar').waitFor()
     const bar = (index: number) => page.locator('.glance-bars a').nth(index)
-    const said = page.locator('.glance-said')
+    const locator = page.locator('.glance-said')
     await bar(6).hover()
-    expect(await said.textContent()).toMatch(
+    expect(await locator.textContent()).toMatch(
       /^Call 7 · gpt-5\.5 · \$0\.135 · 26K tokens in, none cached · 150 out\. Nothing was cached directly after the last answer; the tool list changed: \+search\.$/,
     )
-    expect(await bar(6).getAttribute('aria-label')).toBe(await said.textContent())
+    expect(await bar(6).getAttribute('aria-label')).toBe(await locator.textContent())
     await bar(5).hover()
-    expect(await said.textContent()).toMatch(/repeats call 5/)
+    expect(await locator.textContent()).toMatch(/repeats call 5/)
     // The dearest is what Tab leads to; the arrow keys move on.
     await bar(13).focus()
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('Home')
     await page.keyboard.press('ArrowRight')
-    expect(await said.textContent()).toMatch(/^Call 2 · /)
+    expect(await locator.textContent()).toMatch(/^Call 2 · /)
     expect(await page.locator('.glance-bars a[tabindex="0"]').count()).toBe(1)
     await page.keyboard.press('Enter')
     await page.getByText('2 of 14').waitFor()

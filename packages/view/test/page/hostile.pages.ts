@@ -78,7 +78,7 @@ const fill = async (store: Store): Promise<void> => {
   await escaped.append([user(escapes), assistant(escapes)])
   await escaped.close()
   const deep = await createSession(store, { id: 'deep' })
-  await deep.append([...nested.map((said) => user(`${said} nested`)), assistant('the last one')])
+  await deep.append([...nested.map((output) => user(`${output} nested`)), assistant('the last one')])
   await deep.close()
   const sound = await createSession(store, { id: 'sound' })
   for (let turn = 0; turn < 40; turn++) await sound.append([user(`question ${turn}`), assistant(`answer ${turn}`)])
@@ -136,8 +136,8 @@ describe('a hostile record', () => {
     const page = await here.at('#/s/escaped')
     for (const message of ['#m0', '#m1']) {
       await page.locator(message).waitFor()
-      const said = (await page.locator(`${message} .content`).textContent()) ?? ''
-      for (const text of escapes.split('\n').filter((part) => part !== '')) expect(said).toContain(text)
+      const output = (await page.locator(`${message} .content`).textContent()) ?? ''
+      for (const text of escapes.split('\n').filter((part) => part !== '')) expect(output).toContain(text)
     }
     await page.close()
   })

@@ -5,7 +5,7 @@ import { tokensOf } from '../../page/src/message/markdown-tokens.ts'
 
 it('deeply nested quotes, lists or stars are shown as plain text', () => {
   for (const count of [200, 1000, 59_000 / 3])
-    for (const said of [
+    for (const output of [
       '>'.repeat(count),
       '> '.repeat(count),
       '- '.repeat(count),
@@ -14,13 +14,13 @@ it('deeply nested quotes, lists or stars are shown as plain text', () => {
       `${'*'.repeat(count)}a${'*'.repeat(count)}`,
       `${'_'.repeat(count)}a${'_'.repeat(count)}`,
     ])
-      expect(tokensOf(`${said} text`)).toBeUndefined()
+      expect(tokensOf(`${output} text`)).toBeUndefined()
   const stairs = Array.from({ length: 200 }, (_, level) => `${'  '.repeat(level)}- a`).join('\n')
   expect(tokensOf(stairs)).toBeUndefined()
 })
 
 it('ordinary text is rendered as Markdown', () => {
-  for (const said of [
+  for (const output of [
     '',
     '> > > quoted',
     '- a\n  - b\n    - c\n      1. d',
@@ -29,7 +29,7 @@ it('ordinary text is rendered as Markdown', () => {
     '| a | b |\n|---|---|\n| **c** | `d` |',
     '***both***',
   ])
-    expect(tokensOf(said)).toBeDefined()
+    expect(tokensOf(output)).toBeDefined()
 })
 
 it('a share is rounded to the nearest, and is 0 % only of nothing and 100 % only of all', () => {

@@ -207,8 +207,8 @@ describe('at 390 pixels wide', () => {
       await page.locator('.pair').first().waitFor()
       const out = await page.evaluate(() =>
         [...document.querySelectorAll('.saw .scroll *, .controls *')]
-          .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
-          .map((one) => one.outerHTML.slice(0, 100)),
+          .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+          .map((element) => element.outerHTML.slice(0, 100)),
       )
       expect(out).toEqual([])
       await shoot(page, `beside-390-${choice.split(' ').at(-1)}-${dark ? 'dark' : 'light'}`)
@@ -223,7 +223,9 @@ describe('at 390 pixels wide', () => {
         page.evaluate(() =>
           [...document.querySelectorAll<HTMLElement>('body *')]
             .filter(
-              (one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY),
+              (hTMLElement) =>
+                hTMLElement.scrollHeight > hTMLElement.clientHeight + 1 &&
+                /auto|scroll/.test(getComputedStyle(hTMLElement).overflowY),
             )
             .map(({ className }) => className),
         )

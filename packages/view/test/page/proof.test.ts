@@ -30,7 +30,11 @@ it('every altered row is named, and every row is counted', async () => {
   for (const altered of [[0], [20], [3, 4, 7], [0, 1, 2, 15, 16, 20]]) {
     const proof = await prove(await recordOf(21, (row) => (altered.includes(row.position) ? said(row) : row)))
     expect([...proof.damaged.keys()]).toEqual(altered)
-    expect([...proof.damaged.values()].every((one) => one.altered && one.reason.includes('was altered'))).toBe(true)
+    expect(
+      [...proof.damaged.values()].every(
+        (damagedRow) => damagedRow.altered && damagedRow.reason.includes('was altered'),
+      ),
+    ).toBe(true)
     expect([proof.hashed, proof.computed.size]).toEqual([21, 21])
     expect(proof.computed.root).not.toBe(proof.stated.root)
   }

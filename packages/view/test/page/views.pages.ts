@@ -322,8 +322,8 @@ describe('the view of forks', () => {
     await page.close()
   })
   it('realigns after a difference and marks the divergence above', async () => {
-    const said = ['one', 'two', 'three', 'four', 'five', 'six']
-    const messages = said.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text)))
+    const output = ['one', 'two', 'three', 'four', 'five', 'six']
+    const messages = output.map((text, at) => (at % 2 === 0 ? user(text) : assistant(text)))
     await createSession(here.store, { id: 'long-way', messages })
     await createSession(here.store, {
       id: 'short-way',

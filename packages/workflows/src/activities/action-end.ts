@@ -101,8 +101,8 @@ export class ActionEnd {
     await this.#ifAnswered(actions.note(this.#action, endStream(attempt, failure)))
   }
 
-  async #ifAnswered(asked: Promise<Either<ActivityFault, KnownAction | undefined>>): Promise<KnownAction | undefined> {
-    const answer = await asked
+  async #ifAnswered(known: Promise<Either<ActivityFault, KnownAction | undefined>>): Promise<KnownAction | undefined> {
+    const answer = await known
     if (!isLeft(answer)) return answer.right
     this.#host.failed(answer.left)
     return undefined

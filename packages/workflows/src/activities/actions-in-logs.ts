@@ -13,8 +13,8 @@ const start = 'indelible.action:'
 
 const idOf = (action: string): string => start + digestOfName(action)
 
-export const actionsInLogs = (given: Store): Actions => {
-  const store = ownStore(given)
+export const actionsInLogs = (base: Store): Actions => {
+  const store = ownStore(base)
   const read = async (
     action: string,
   ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: KnownAction } | undefined>> => {

@@ -92,12 +92,12 @@ export const whyRefused = (action: string, input: string, known: KnownAction): A
 
 /** Decodes a stored action. Undefined if it is something else. */
 export const readKnownAction = (noted: { readonly [field: string]: unknown }): KnownAction | undefined => {
-  const { input, attempt = 1, result, failure, ended: told } = noted
-  if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined
+  const { input, attempt = 1, result, failure, ended: end } = noted
+  if (typeof input !== 'string' || typeof attempt !== 'number' || typeof end !== 'boolean') return undefined
   return {
     input,
     attempt,
-    ended: told,
+    ended: end,
     ...(typeof result === 'object' && result !== null && { result: result as JsonObject }),
     ...(isFailure(failure) && { failure }),
   }

@@ -46,9 +46,9 @@ export interface TranslatedChatOptions {
  */
 export const translateChatOptions = (saved: unknown, scope?: string): Either<ParseFault, TranslatedChatOptions> => {
   try {
-    const given = readObject(snapshot(saved as Json))
-    const rest = new Map(Object.entries(given))
-    const params = new Map(Object.entries(readIn(given, has(given, 'Params') ? 'Params' : 'params', readObject)))
+    const fields = readObject(snapshot(saved as Json))
+    const rest = new Map(Object.entries(fields))
+    const params = new Map(Object.entries(readIn(fields, has(fields, 'Params') ? 'Params' : 'params', readObject)))
     rest.delete('Params')
     rest.delete('params')
     const take = (from: Map<string, Json>, name: string): Json | undefined => {

@@ -46,8 +46,8 @@ export const chatStep = async (
   try {
     if (options.tree === true) await keepAll(activities, history)
     const seen = history.len
-    const asked = history.toReference()
-    const { ref, tree, adopted: _, ...summary } = await activities.stream({ ...options, history: asked })
+    const reference = history.toReference()
+    const { ref, tree, adopted: _, ...summary } = await activities.stream({ ...options, history: reference })
     if (tree !== undefined) history.keep(tree)
     const position = ref === undefined ? undefined : history.append(ref)
     waits = summary.calls.length > 0

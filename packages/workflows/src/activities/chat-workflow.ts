@@ -182,8 +182,8 @@ export interface Chat {
  * setHandler(chatStatus, chat.status)
  * const end = await chat.run({ activities, wait: (ready) => condition(ready) })
  */
-export const createChat = (given: ChatOptions): Chat => {
-  const options = optionsOf('createChat', given, optionNames)
+export const createChat = (init: ChatOptions): Chat => {
+  const options = optionsOf('createChat', init, optionNames)
   const { id, scope, state, model, tools, parameters, limit, needsApproval = () => false, maxSteps = 50 } = options
   const { bytes: mostBytes = 25_000_000, calls: mostCalls = 8000 } = options.continueAt ?? {}
   const history = state === undefined ? createRefHistory(scope === undefined ? {} : { scope }) : historyOf(state)
@@ -194,7 +194,7 @@ export const createChat = (given: ChatOptions): Chat => {
   let seen = state?.seen ?? history.len
   const origin = state === undefined ? options.run : state.run
   const actions = origin === undefined ? id : `${id}/${origin}`
-  const heard = new Set(state?.signals)
+  const received = new Set(state?.signals)
   let [bytes, calls] = [0, 0]
   let waiting: readonly ChatCall[] = []
   let [stopped, ended] = [false, state?.ended === true]
@@ -204,20 +204,20 @@ export const createChat = (given: ChatOptions): Chat => {
   /** Whether a signal id is new. The oldest ids are dropped. */
   const isNew = (signalId: string | undefined): boolean => {
     if (signalId === undefined) return true
-    if (heard.has(signalId)) return false
-    heard.add(signalId)
-    for (const oldest of heard) if (heard.size > mostSignals) heard.delete(oldest)
+    if (received.has(signalId)) return false
+    received.add(signalId)
+    for (const oldest of received) if (received.size > mostSignals) received.delete(oldest)
     return true
   }
 
-  const signal = (told: ChatSignal): void => {
-    if (!isNew(told.id)) return
-    switch (told.type) {
+  const signal = (signal: ChatSignal): void => {
+    if (!isNew(signal.id)) return
+    switch (signal.type) {
       case 'message':
-        history.receive(told.ref)
+        history.receive(signal.ref)
         return
       case 'approval':
-        if (told.turn === undefined || told.turn === turn) approvals.set(told.callId, told)
+        if (signal.turn === undefined || signal.turn === turn) approvals.set(signal.callId, signal)
         return
       case 'stop':
         if (phase === 'idle') return
@@ -259,7 +259,7 @@ export const createChat = (given: ChatOptions): Chat => {
     turn,
     ...(origin !== undefined && { run: origin }),
     ...(history.len > seen && { seen }),
-    ...(heard.size > 0 && { signals: [...heard] }),
+    ...(received.size > 0 && { signals: [...received] }),
     ...(ended && history.len > seen && { ended: true as const }),
   })
 
@@ -331,12 +331,12 @@ export const createChat = (given: ChatOptions): Chat => {
     }
     waiting = []
     phase = 'tools'
-    const asked = history.toReference()
+    const reference = history.toReference()
     const runOne = (call: ChatCall, refused: string | undefined, suffix = ''): Promise<MessageRef> =>
       activities
         .runTool({
           action: `${step}/${call.id}${suffix}`,
-          history: asked,
+          history: reference,
           call: { id: call.id, name: call.name },
           ...(refused !== undefined && { refused }),
         })

@@ -41,10 +41,10 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
 }
 
 /** The length of the common prefix. `mend` creates new messages each time, so they are compared as JSON. */
-const sameLength = (one: Sequence<Message>, other: Sequence<Message>): number => {
-  const most = Math.min(one.length, other.length)
+const sameLength = (a: Sequence<Message>, b: Sequence<Message>): number => {
+  const most = Math.min(a.length, b.length)
   for (let index = 0; index < most; index++) {
-    const [left, right] = [itemAt(one, index), itemAt(other, index)]
+    const [left, right] = [itemAt(a, index), itemAt(b, index)]
     if (left !== right && JSON.stringify(left) !== JSON.stringify(right)) return index
   }
   return most

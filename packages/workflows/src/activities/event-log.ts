@@ -66,9 +66,9 @@ export const eventsInMemory = (options: EventLogOptions = {}): EventLog => {
  * Cost    an append for each event; for each new reader a read of the topic from its start, because
  *         earlier events decide which later ones count. Remove a topic once nobody reads it
  */
-export const eventsInStore = (given: Store, options: EventLogOptions = {}): EventLog => {
+export const eventsInStore = (base: Store, options: EventLogOptions = {}): EventLog => {
   const { topicOf = actionOf } = optionsOf('eventsInStore', options, optionNames)
-  const store = ownStore(given)
+  const store = ownStore(base)
   const heads = new RecentMap<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)

@@ -161,8 +161,8 @@ const optionNames: OptionNames<ActivityOptions> = {
   cacheBytes: true,
 }
 
-export const hostOf = (given: ActivityOptions): Host => {
-  const options = optionsOf('historyActivities', given, optionNames)
+export const hostOf = (init: ActivityOptions): Host => {
+  const options = optionsOf('historyActivities', init, optionNames)
   const { store, heartbeatEvery, publishWithin } = options
   if (heartbeatEvery !== undefined)
     amount('heartbeatEvery', heartbeatEvery, { unit: 'milliseconds', least: 1, most: longestTimer })
@@ -214,10 +214,10 @@ export const hostOf = (given: ActivityOptions): Host => {
   }
   const failed = guardCallback(options.onFailure, () => undefined)
   const { heartbeat } = options
-  const sendHeartbeat = (told: Heartbeat): void =>
+  const sendHeartbeat = (beat: Heartbeat): void =>
     guardCallback(heartbeat, (cause) =>
-      failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }),
-    )(told)
+      failed({ _tag: 'Unpublished', action: beat.action, event: 'heartbeat', cause }),
+    )(beat)
   const failure: Host['failure'] = (thrown) => {
     try {
       return options.failure?.(thrown) ?? thrown

@@ -42,7 +42,7 @@ const withPlaceholders = (view: View<Message>, lost: ReadonlySet<number>): View<
   const answers = new Map<number, readonly string[]>()
   for (let position = 0; position < view.length; position++) {
     const message = itemAt(view, position)
-    if (message.role === 'assistant') for (const one of lostAnswers(view, position, lost)) answers.set(...one)
+    if (message.role === 'assistant') for (const answer of lostAnswers(view, position, lost)) answers.set(...answer)
     const page = view.pages.at(position)
     history.append(lost.has(position) ? placeholder(message, answers.get(position) ?? []) : message, page)
   }

@@ -199,9 +199,9 @@ class Stream {
     if (this.#superseded.signal.aborted) throw new ActivityFailed({ _tag: 'Superseded', action: this.#input.action })
   }
 
-  async #onEvent(told: RunEvent): Promise<void> {
-    if (told.type !== 'model_event') return
-    const { event } = told
+  async #onEvent(runEvent: RunEvent): Promise<void> {
+    if (runEvent.type !== 'model_event') return
+    const { event } = runEvent
     this.#events += 1
     this.beat()
     if (event.type !== 'finish') await this.#tell({ type: 'model_event', event })

@@ -75,9 +75,9 @@ export interface ManagedView extends DerivedContext {
  *
  * @throws TypeError if there is not one limit, it is not a number, or an argument has the wrong type
  */
-export const manageHistory = (view: View<Message>, given: ManageOptions): ManagedView => {
+export const manageHistory = (view: View<Message>, input: ManageOptions): ManagedView => {
   checkView('manageHistory', view)
-  const options = optionsOf<ManageOptions & { readonly estimate?: Estimator }>('manageHistory', given, optionNames)
+  const options = optionsOf<ManageOptions & { readonly estimate?: Estimator }>('manageHistory', input, optionNames)
   checkDeriving('manageHistory', options)
   const { markOf = markInMeta, notes = [], previous } = options
   if (typeof markOf !== 'function') throw new TypeError('manageHistory: `markOf` is not a function')

@@ -78,10 +78,14 @@ interface Read {
 
 const missingReason = 'it is not in the store'
 
-async function* contentOf(store: BlockStore, given: RefHistory, lenient = false): Steps<HydratePartialFault, Read> {
-  const { scope, session } = checkRefHistory(given)
+async function* contentOf(
+  store: BlockStore,
+  refHistory: RefHistory,
+  lenient = false,
+): Steps<HydratePartialFault, Read> {
+  const { scope, session } = checkRefHistory(refHistory)
   if (store.scope !== scope) return yield* fail({ _tag: 'OtherScope', expected: store.scope, found: scope })
-  const refs = yield* need(refsOf(store, given))
+  const refs = yield* need(refsOf(store, refHistory))
   const parts = refs.map(blocksOfRef)
   const wanted = new Set(parts.flatMap(({ stored }) => stored))
   const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
@@ -119,10 +123,10 @@ const blocksOf = async (
   const damaged = new Set<BlockId>()
   if (ids.length === 0) return right({ bytes: new Map(), damaged })
   for (;;) {
-    const asked = ids.filter((id) => !damaged.has(id))
-    const found = await store.getBlocks(asked)()
+    const wanted = ids.filter((id) => !damaged.has(id))
+    const found = await store.getBlocks(wanted)()
     if (!isLeft(found)) {
-      const bytes = asked.flatMap((id, index) =>
+      const bytes = wanted.flatMap((id, index) =>
         found.right[index] === undefined ? [] : [[id, found.right[index]] as const],
       )
       return right({ bytes: new Map(bytes), damaged })

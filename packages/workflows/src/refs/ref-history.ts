@@ -142,14 +142,14 @@ export const createRefHistory = (options: RefHistoryOptions = {}): RefHistory =>
   let known = first
   let waiting: readonly MessageRef[] | undefined
   let shown: readonly MessageRef[] | undefined
-  const append = (given: MessageRef): Position => {
-    const ref = checkRefs(given)
+  const append = (messageRef: MessageRef): Position => {
+    const ref = checkRefs(messageRef)
     shown = undefined
     return (before + refs.push(ref) - 1) as Position // its position
   }
-  const receiveRef = (given: MessageRef): Position | undefined => {
-    if (waiting === undefined) return append(given)
-    waiting = Object.freeze([...waiting, checkRefs(given)])
+  const receiveRef = (ref: MessageRef): Position | undefined => {
+    if (waiting === undefined) return append(ref)
+    waiting = Object.freeze([...waiting, checkRefs(ref)])
     return undefined
   }
   const currentRefs = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
@@ -188,12 +188,12 @@ export const createRefHistory = (options: RefHistoryOptions = {}): RefHistory =>
       for (const ref of came) append(ref)
     },
     refs: allRefs,
-    keep: (given: RefTree) => {
-      if (!isRefTree(given) || given.len > before + refs.length || given.len < (known?.len ?? 0))
+    keep: (tree: RefTree) => {
+      if (!isRefTree(tree) || tree.len > before + refs.length || tree.len < (known?.len ?? 0))
         throw new TypeError(
-          `expected a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs, found ${JSON.stringify(given)}`,
+          `expected a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs, found ${JSON.stringify(tree)}`,
         )
-      known = copyOf(given)
+      known = copyOf(tree)
     },
     since: refsSince,
     toReference: () => jsonOf({ ...names, tree: known, refs: refsSince() }),
@@ -205,10 +205,10 @@ const none: readonly MessageRef[] = Object.freeze([])
 
 const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
 
-const checkRefs = (given: MessageRef): MessageRef => {
+const checkRefs = (ref: MessageRef): MessageRef => {
   let wrong: Unexpected
   try {
-    return refOf(given)
+    return refOf(ref)
   } catch (error) {
     if (!(error instanceof Unexpected)) throw error
     wrong = error

@@ -272,7 +272,7 @@ describe('the stream activity', () => {
   })
   it('sends heartbeats every five seconds by default', async () => {
     const store = memoryStore()
-    const given = await input(store)
+    const streamInput = await input(store)
     vi.useFakeTimers()
     try {
       const beats: unknown[] = []
@@ -291,7 +291,7 @@ describe('the stream activity', () => {
         registry: registryOf(hanging),
         heartbeat: (beat) => beats.push(beat),
         invocation: () => ({ signal: abort.signal }),
-      }).stream(given)
+      }).stream(streamInput)
       await vi.advanceTimersByTimeAsync(20_001)
       expect(beats.length).toBe(5)
       abort.abort(new Error('stop'))
@@ -304,10 +304,10 @@ describe('the stream activity', () => {
   it('returns the first recorded answer if two workers run it', async () => {
     const store = memoryStore()
     const { activities } = engine({ store, registry: registry([answer, assistant('another')]) })
-    const given = await input(store)
-    const [one, other] = await Promise.all([activities.stream(given), activities.stream(given)])
-    expect(other).toEqual(one)
-    expect(await activities.stream(given)).toEqual(one)
+    const streamInput = await input(store)
+    const [a, b] = await Promise.all([activities.stream(streamInput), activities.stream(streamInput)])
+    expect(b).toEqual(a)
+    expect(await activities.stream(streamInput)).toEqual(a)
   })
 
   describe('emits exactly one end', () => {
@@ -510,13 +510,13 @@ describe('the stream activity', () => {
   it('sends the limited context with the prefix that the model has seen', async () => {
     const store = memoryStore()
     const requests: ModelRequest[] = []
-    const heard: Line = (request) => (requests.push(request), assistant('ok'))
+    const line: Line = (request) => (requests.push(request), assistant('ok'))
     const long = Array.from({ length: 40 }, (_, turn) => [
       user(`question ${turn} ${'x'.repeat(500)}`),
       assistant(`answer ${turn} ${'y'.repeat(500)}`),
     ]).flat()
     const history = await begun(store, [system('s'), ...long, user('now')])
-    const { activities } = engine({ store, registry: registry([heard, heard, heard]) })
+    const { activities } = engine({ store, registry: registry([line, line, line]) })
     await activities.stream({ action: 'whole', model: wanted, history })
     await activities.stream({
       action: 'budget',

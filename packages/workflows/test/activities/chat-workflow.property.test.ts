@@ -74,7 +74,7 @@ it.each(['a store', 'a key-value store'])(
           hosted,
           cancels,
         )
-        const said: string[] = []
+        const output: string[] = []
         const approve = async (): Promise<void> => {
           for (const { id } of engine.chat.status().waiting)
             await engine.signal({ type: 'approval', callId: id, allowed: true })
@@ -83,9 +83,9 @@ it.each(['a store', 'a key-value store'])(
         for (const act of acts) {
           const call = 'which' in act ? one(act.which) : undefined
           if (act.do === 'say') {
-            const text = `message ${said.length}${act.tool ? ' tool' : ''}`
+            const text = `message ${output.length}${act.tool ? ' tool' : ''}`
             const { ref } = await hosted.appendMessage({ action: text, message: user(text) })
-            said.push(`user ${text}`)
+            output.push(`user ${text}`)
             await engine.signal({ type: 'message', ref })
           } else if (act.do === 'crash') await engine.crash()
           else if (act.do === 'stop') await engine.signal({ type: 'stop' })
@@ -119,7 +119,7 @@ it.each(['a store', 'a key-value store'])(
         const record = (await ok(hydrate(store, parsed.right.history))).view().toArray()
         const texts = record.map(told)
         // Nothing that arrived is lost, doubled or reordered.
-        expect(texts.filter((text) => text.startsWith('user '))).toEqual(said)
+        expect(texts.filter((text) => text.startsWith('user '))).toEqual(output)
         // What stands before an answer is what the model was sent for it.
         for (const [position, text] of texts.entries()) {
           if (!text.startsWith('assistant ')) continue

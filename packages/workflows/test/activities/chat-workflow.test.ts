@@ -120,14 +120,18 @@ it('an id reused after its chat ended is a new chat if it names its run', async 
 
 it('a chat continues as new at its size limit while messages wait, and loses none', async () => {
   const store = memoryStore()
-  const [one, two, three] = [await message(store, 'one'), await message(store, 'two'), await message(store, 'three')]
+  const [chatSignal, two, three] = [
+    await message(store, 'one'),
+    await message(store, 'two'),
+    await message(store, 'three'),
+  ]
   const coming = [two, three]
   const activities = historyActivities({ store, registry: registryOf(echo) })
   const ends: string[] = []
   let state: ChatState | undefined
   for (;;) {
     const chat = createChat({ id: 'w', model: wanted, continueAt: { calls: 1 }, ...(state !== undefined && { state }) })
-    if (state === undefined) for (const signal of [one, { type: 'end' } as const]) chat.signal(signal)
+    if (state === undefined) for (const signal of [chatSignal, { type: 'end' } as const]) chat.signal(signal)
     const end = await chat.run({
       activities: {
         ...activities,
@@ -141,8 +145,8 @@ it('a chat continues as new at its size limit while messages wait, and loses non
     ends.push(end.type)
     state = JSON.parse(JSON.stringify(end.state)) as ChatState
     if (end.type === 'continue') continue
-    const said = (await ok(hydrate(store, chat.history))).view().toArray().map(textOf)
-    expect(said).toEqual(['one', 're: one', 'two', 're: two', 'three', 're: three'])
+    const output = (await ok(hydrate(store, chat.history))).view().toArray().map(textOf)
+    expect(output).toEqual(['one', 're: one', 'two', 're: two', 'three', 're: three'])
     break
   }
   expect(ends).toEqual(['continue', 'continue', 'ended'])

@@ -277,8 +277,8 @@ describe('two callers of one action', () => {
       const both = Promise.all([activities.stream(input), activities.stream(input)])
       await begunCalls(1)
       release(0)
-      const [one, other] = await both
-      expect(other).toEqual(one)
+      const [a, b] = await both
+      expect(b).toEqual(a)
       expect(calls()).toBe(1)
       expect(outcomes(events)).toEqual(['answered'])
       expect(events.at(-1)?.type).toBe('stream_end')

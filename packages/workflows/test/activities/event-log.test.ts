@@ -79,12 +79,12 @@ describe.each(kinds)('workflow events %s', (_, open) => {
     await log.publish(event(1, 2, end))
     await log.publish(event(1, 0, end, 'b'))
     const stop = new AbortController()
-    const told: string[] = []
+    const output: string[] = []
     for await (const { event } of log.read('a', { signal: stop.signal })) {
-      told.push(`${event.attempt}:${event.seq}`)
+      output.push(`${event.attempt}:${event.seq}`)
       if (event.type === 'stream_end') setTimeout(() => stop.abort(), 20)
     }
-    expect(told).toEqual(['1:0', '2:0', '2:1', '2:2'])
+    expect(output).toEqual(['1:0', '2:0', '2:1', '2:2'])
     expect((await take(log.read('a', { after: 2 }), 2)).map(({ event }) => `${event.attempt}:${event.seq}`)).toEqual([
       '2:1',
       '2:2',

@@ -286,9 +286,9 @@ describe('chat signals', () => {
     const say = async (text: string): Promise<MessageRef> =>
       (await activities.appendMessage({ action: text, message: user(text) })).ref
     const history = createRefHistory({ from: [await say('question')] })
-    const [one, two, three] = [await say('one'), await say('two'), await say('three')]
+    const [messageRef, two, three] = [await say('one'), await say('two'), await say('three')]
     const step = chatStep(activities, history, { action: '1', model: wanted })
-    expect(history.receive(one)).toBe(undefined)
+    expect(history.receive(messageRef)).toBe(undefined)
     const [call] = (await step).calls
     if (call === undefined) throw new Error('no call')
     history.receive(two)
@@ -324,7 +324,7 @@ describe('chat signals', () => {
     if (read._tag === 'Left' || read.right.kind !== 'refs') throw new Error('no refs')
     expect(read.right.history.receive(three)).toBe(undefined)
     read.right.history.release()
-    expect(read.right.history.refs().slice(2)).toEqual([one, two, three])
+    expect(read.right.history.refs().slice(2)).toEqual([messageRef, two, three])
   })
   it('that arrived during a failed step are not lost', async () => {
     const store = memoryStore()

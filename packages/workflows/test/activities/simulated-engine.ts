@@ -63,15 +63,15 @@ export class SimulatedEngine {
   /** Run the activity of a call and record what it gave; or lose that. A failure is recorded only if it is permanent. */
   async run(call: number, lost = false): Promise<void> {
     const { name, input } = this.calls[call] as Call
-    let told: Recorded
+    let recorded: Recorded
     try {
       const value: unknown = await this.#hosted[name](JSON.parse(JSON.stringify(input)) as never)
-      told = { type: 'done', call, value: JSON.parse(JSON.stringify(value ?? null)) }
+      recorded = { type: 'done', call, value: JSON.parse(JSON.stringify(value ?? null)) }
     } catch (error) {
       if ((error as { readonly retryable?: boolean }).retryable === true) return // tried again, whenever the test runs it
-      told = { type: 'failed', call, error }
+      recorded = { type: 'failed', call, error }
     }
-    if (!lost && this.#pending.has(call)) await this.#tell(told)
+    if (!lost && this.#pending.has(call)) await this.#tell(recorded)
   }
 
   /** The workflow's process dies. Another replays what was recorded. */
@@ -79,29 +79,29 @@ export class SimulatedEngine {
     const before = this.#made
     this.#begin()
     await quiet()
-    for (const told of this.recorded) {
-      this.#apply(told)
+    for (const recorded of this.recorded) {
+      this.#apply(recorded)
       await quiet()
     }
     if (this.#made < before) throw new Error('the replay made fewer calls than the run before')
   }
 
-  async #tell(told: Recorded): Promise<void> {
-    this.recorded.push(told)
-    this.#apply(told)
+  async #tell(recorded: Recorded): Promise<void> {
+    this.recorded.push(recorded)
+    this.#apply(recorded)
     await quiet()
   }
 
-  #apply(told: Recorded): void {
-    if (told.type === 'signal') {
-      this.#chat.signal(told.signal)
+  #apply(recorded: Recorded): void {
+    if (recorded.type === 'signal') {
+      this.#chat.signal(recorded.signal)
       for (const wake of this.#wakes.splice(0)) wake()
       return
     }
-    const waiter = this.#pending.get(told.call)
-    this.#pending.delete(told.call)
-    if (told.type === 'done') waiter?.resolve(told.value)
-    else waiter?.reject(told.error)
+    const waiter = this.#pending.get(recorded.call)
+    this.#pending.delete(recorded.call)
+    if (recorded.type === 'done') waiter?.resolve(recorded.value)
+    else waiter?.reject(recorded.error)
   }
 
   #begin(): void {

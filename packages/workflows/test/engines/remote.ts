@@ -6,8 +6,8 @@ import type { Reply } from './control.ts'
 export const remoteModel = (control: string): Model => ({
   name: 'remote',
   stream: async function* (request, signal) {
-    const said = Array.from(request.messages, textsOf)
-    const answer = await fetch(`${control}/model`, { method: 'POST', body: JSON.stringify(said), signal })
+    const output = Array.from(request.messages, textsOf)
+    const answer = await fetch(`${control}/model`, { method: 'POST', body: JSON.stringify(output), signal })
     if (!answer.ok)
       throw Object.assign(new Error('SECRET text of the provider'), { status: answer.status, headers: answer.headers })
     const { line, hold = false } = (await answer.json()) as Extract<Reply, { line: Message }>

@@ -101,12 +101,12 @@ describe('manageHistory', () => {
     expect(manageHistory(view, { maxTokens: 100_000 }).stablePrefix).toBe(0)
   })
   it('never splits a code point', () => {
-    for (const said of ['🙂', 'a🙂', 'é🙂x'])
+    for (const output of ['🙂', 'a🙂', 'é🙂x'])
       for (const before of ['', '1', '12']) {
         const view = recordOf([
           user('Fix the build.'),
           assistant(toolCall('c', 'read', {})),
-          toolResult('c', before + said.repeat(3000)),
+          toolResult('c', before + output.repeat(3000)),
           user('And the docs.'),
         ])
         const managed = manageHistory(view, { maxChars: 1300 })
@@ -158,10 +158,10 @@ describe('manageHistory', () => {
   })
   it('keeps only the latest of each of the three kinds', () => {
     for (const mark of ['test_result', 'self_review', 'summary'] as const) {
-      const said = markMessage(assistant('said'), { mark })
+      const message = markMessage(assistant('said'), { mark })
       const ends = markMessage(assistant('p'), { mark: 'proposal', id: 'p' })
       const managed = manageHistory(
-        recordOf([user('Fix it.'), said, assistant('a'), said, assistant('b'), ends, assistant('c'), user('d')]),
+        recordOf([user('Fix it.'), message, assistant('a'), message, assistant('b'), ends, assistant('c'), user('d')]),
         { maxTokens: 1000 },
       )
       expect([mark, managed.retained]).toEqual([mark, [0, 3, 4, 7]])

@@ -148,10 +148,10 @@ describe('keyed refs', () => {
       }
       const keyed = read('keyed', { type: 'llm2', refs: [{ blockKeys: ['k'], role: 'assistant' }] }).history
       const pending = await ok(adoptHistory(keyValueMap(new Map([['k', encoded(block)]])), keyed))
-      const said = JSON.stringify(pending.view().toArray())
+      const output = JSON.stringify(pending.view().toArray())
       for (const text of JSON.stringify(block).match(/said at [a-z]+|in text|in content|words|https:[^"]+/g) ?? [])
-        expect([type, said]).toEqual([type, expect.stringContaining(text)])
-      expect(said).not.toContain('blockKey')
+        expect([type, output]).toEqual([type, expect.stringContaining(text)])
+      expect(output).not.toContain('blockKey')
     }
   })
   it('are not adopted if content is missing or invalid', async () => {

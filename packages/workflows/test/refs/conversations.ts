@@ -9,7 +9,7 @@ const picture = fc
   .map((bytes) => image({ type: 'base64', mediaType: 'image/png', data: Buffer.from(bytes).toString('base64') }))
 
 export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
-  { weight: 4, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }).map((said) => user(said)) },
+  { weight: 4, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }).map((output) => user(output)) },
   { weight: 2, arbitrary: fc.constantFrom('same', 'again').map((said) => assistant(said)) },
   { weight: 2, arbitrary: fc.tuple(fc.string(), long).map(([id, answer]) => toolResult(id, answer)) },
   { weight: 1, arbitrary: picture.map((part) => user(part)) },

@@ -177,19 +177,19 @@ describe('parsing any saved history', () => {
         outputs.add(isLeft(parsed) ? parsed : parsed.right.losses)
         if (isLeft(parsed)) return
         const { history, losses } = parsed.right
-        const said = JSON.stringify([
+        const output = JSON.stringify([
           parsed.right.kind === 'messages' ? parsed.right.history.view() : parsed.right.history.refs(),
           Object.values(history).filter((value) => typeof value === 'string'),
         ])
-        outputs.add(said)
+        outputs.add(output)
         const starts = (path: readonly (string | number)[], start: readonly (string | number)[]) =>
           start.every((step, index) => path[index] === step)
         for (const [name, path] of texts) {
           if (kind === 'refs' && (path.at(-1) === 'flowId' || path.at(-1) === 'workspaceId')) continue // where keys are that are not needed
           const inner = path[0] === 'refs' ? path.slice(1) : path
           const lost = losses.some((loss) => starts(inner, [loss.position, ...loss.path]) || starts(path, loss.path))
-          if (!said.includes(name) && !lost)
-            throw new Error(`${name} at ${path.join('.')} is lost from ${JSON.stringify(saved)}: ${said}`)
+          if (!output.includes(name) && !lost)
+            throw new Error(`${name} at ${path.join('.')} is lost from ${JSON.stringify(saved)}: ${output}`)
         }
       }),
       { numRuns: rounds(300, 4000) },

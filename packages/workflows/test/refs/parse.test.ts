@@ -93,8 +93,8 @@ describe('a ref history saved without a scope', () => {
       { type: 'llm2', refs: [{ blockKeys: [id('a')], role: 'user' }] },
       [{ flowId: 'f', blockIds: ['a'], role: 'user' }],
     ]) {
-      const [given, usual] = [parseHistoryJson(saved, { scope }), parseHistoryJson(saved)]
-      expect([!isLeft(given) && given.right.history.scope, !isLeft(usual) && usual.right.history.scope]).toEqual([
+      const [result, usual] = [parseHistoryJson(saved, { scope }), parseHistoryJson(saved)]
+      expect([!isLeft(result) && result.right.history.scope, !isLeft(usual) && usual.right.history.scope]).toEqual([
         scope,
         'default',
       ])

@@ -176,12 +176,12 @@ describe('histories with content', () => {
   it('leave their source unchanged when extended', async () => {
     const store = memoryStore()
     const stored = await ok(persist(store, createPendingHistory({ from: conversation() })))
-    const [one, other] = [stored.extend(), stored.extend()]
-    one.append(user('one'))
-    other.append(user('other'))
+    const [a, b] = [stored.extend(), stored.extend()]
+    a.append(user('one'))
+    b.append(user('other'))
     stored.refHistory().append({ blockIds: [id('a')], role: 'user' })
     expect([stored.len, stored.view().length, stored.refHistory().len]).toEqual([6, 6, 6])
-    expect((await ok(persist(store, other))).view().at(-1)).toEqual(user('other'))
+    expect((await ok(persist(store, b))).view().at(-1)).toEqual(user('other'))
   })
 })
 
@@ -228,10 +228,10 @@ describe('hydrating refs', () => {
 
     const whole = memoryStore()
     const scoped = (scope: string): Promise<BlockStore> => ok(async () => whole.scoped(scope))
-    const [one, again, elsewhere] = [await scoped('a'), await scoped('a'), await scoped('b')]
-    expect(sameBlocks(one, again)).toBe(true)
-    expect(sameBlocks(one, elsewhere)).toBe(false)
-    expect(sameBlocks(one, memoryStore({ scope: 'a' }))).toBe(false)
+    const [blockStore, again, elsewhere] = [await scoped('a'), await scoped('a'), await scoped('b')]
+    expect(sameBlocks(blockStore, again)).toBe(true)
+    expect(sameBlocks(blockStore, elsewhere)).toBe(false)
+    expect(sameBlocks(blockStore, memoryStore({ scope: 'a' }))).toBe(false)
   })
   it('lists every missing block and returns nothing', async () => {
     const { map, store, refs, keyOf } = await ready()
@@ -239,8 +239,9 @@ describe('hydrating refs', () => {
     expect((await fault('MissingBlock', hydrate(store, refs))).ids).toEqual(
       [1, 4].map((position) => refs.refs()[position]?.blockIds[0]),
     )
-    const said = /^2 blocks are not in this scope of the store, the first \w+; nothing was stored or changed: store the/
-    expect(refsFaultMessage(await fault('MissingBlock', hydrate(store, refs)))).toMatch(said)
+    const regExp =
+      /^2 blocks are not in this scope of the store, the first \w+; nothing was stored or changed: store the/
+    expect(refsFaultMessage(await fault('MissingBlock', hydrate(store, refs)))).toMatch(regExp)
   })
   it('refuses bytes that do not match their id', async () => {
     const { map, store, refs, keyOf } = await ready()

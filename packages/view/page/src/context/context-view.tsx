@@ -102,8 +102,8 @@ type Named = Pick<Extract<Route, { readonly view: 'saw' }>, 'call' | 'note' | 'm
 const indexOfCall = (record: SessionRecord, calls: readonly ModelCall[], { call, note, message }: Named): number => {
   if (call !== undefined) return Math.min(calls.length, Math.max(1, call)) - 1
   const key = note ?? (message === undefined ? sumsOf(figuresIn(record).figures).dearest?.key : undefined)
-  const found = calls.findIndex((one) =>
-    key === undefined ? one.isAnswered && one.answer >= (message ?? Infinity) : keyOf(one) === key,
+  const found = calls.findIndex((call) =>
+    key === undefined ? call.isAnswered && call.answer >= (message ?? Infinity) : keyOf(call) === key,
   )
   return found === -1 ? calls.length - 1 : found
 }
@@ -144,7 +144,7 @@ const OneCall = ({ record, calls, index }: OneCallProps): VNode => {
   const epoch = useLoaded(
     async (gone) => {
       if (own === undefined || !isFound) return undefined
-      const places = calls.slice(0, index + 1).map((one) => placeOf(record, one))
+      const places = calls.slice(0, index + 1).map((call) => placeOf(record, call))
       return workerOf(record).epoch(call.len, { calls: places, policy: own, budget: tokens }, gone)
     },
     [key, isFound],
@@ -496,7 +496,7 @@ const madeOf = (messages: readonly ContextMessage[], len: number): string => {
   ] as const
   return [
     `${recorded === messages.length ? '' : `${groupedNumber(recorded)} `}of ${groupedNumber(len)} recorded`,
-    ...others.flatMap(([number, one, many]) => (number === 0 ? [] : [`+ ${countText(number, one, many)}`])),
+    ...others.flatMap(([number, singular, many]) => (number === 0 ? [] : [`+ ${countText(number, singular, many)}`])),
   ].join(' ')
 }
 
@@ -636,7 +636,7 @@ const Comparison = ({ record, calls, budget, index }: ComparisonProps): VNode =>
     if (!open.value) return undefined
     const gone = new AbortController()
     const places = calls.map((call) => placeOf(record, call))
-    const addSeries = (one: Series): void => void (series.value = [...series.value, one])
+    const addSeries = (added: Series): void => void (series.value = [...series.value, added])
     const timer = setTimeout(
       () => void workerOf(record).compare(places, budget, gone.signal, addSeries, (part) => (done.value = part)),
       calls.length > mostComparedUnasked ? 0 : 150,
@@ -651,13 +651,13 @@ const Comparison = ({ record, calls, budget, index }: ComparisonProps): VNode =>
   const model = useSignal(models[0]?.calls === -1 ? '' : (models[0]?.name ?? ''))
   const prices = pricesOf(model.value)
   const money = useMemo(
-    () => (prices === undefined ? undefined : series.value.map((one) => dollarsSoFar(record, calls, one, prices))),
+    () => (prices === undefined ? undefined : series.value.map((item) => dollarsSoFar(record, calls, item, prices))),
     [record, calls, series.value, prices],
   )
   const cheapest = Math.min(...series.value.map(({ cost }) => lastOf(cost) ?? Infinity))
   const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
   const ratioText = (value: number, of: number): string => (value === of ? '' : ` · ${(value / of).toFixed(1)}×`)
-  const sums: readonly (readonly [heading: string, cell: (one: Series, at: number) => string])[] = [
+  const sums: readonly (readonly [heading: string, cell: (item: Series, at: number) => string])[] = [
     ['cost in tokens', ({ cost }) => `${compactNumber(lastOf(cost) ?? 0)}${ratioText(lastOf(cost) ?? 0, cheapest)}`],
     ...(money === undefined
       ? []
@@ -700,20 +700,20 @@ const Comparison = ({ record, calls, budget, index }: ComparisonProps): VNode =>
                   <Plot
                     title="cost so far, in US dollars"
                     series={series.value}
-                    values={(one) => money[series.value.indexOf(one)] ?? []}
+                    values={(item) => money[series.value.indexOf(item)] ?? []}
                     call={index}
-                    unit={dollarsText}
+                    format={dollarsText}
                   />
                 )}
               </div>
               <Numbers
                 label="sums"
                 headings={['policy', ...sums.map(([heading]) => heading)]}
-                rows={series.value.map((one, at) => [
+                rows={series.value.map((item, at) => [
                   <>
-                    <i class={`swatch ${lineClass(at)}`} /> {one.policy}
+                    <i class={`swatch ${lineClass(at)}`} /> {item.policy}
                   </>,
-                  sums.map(([, cell]) => cell(one, at)),
+                  sums.map(([, cell]) => cell(item, at)),
                 ])}
               />
               {prices === undefined ? null : (

@@ -11,7 +11,7 @@ interface PlotProps {
   /** The call that is looked at. */
   readonly call: number
   /** How a value is written at the axis. */
-  readonly unit?: (value: number) => string
+  readonly format?: (value: number) => string
 }
 
 export const Plot = (plotted: PlotProps): VNode => (
@@ -20,7 +20,7 @@ export const Plot = (plotted: PlotProps): VNode => (
   </ErrorBoundary>
 )
 
-const Lines = ({ title, series, values, call, unit = compactNumber }: PlotProps): VNode => {
+const Lines = ({ title, series, values, call, format = compactNumber }: PlotProps): VNode => {
   const lines = series.map(values)
   const length = lines[0]?.length ?? 0
   const most = lines.flat().reduce((a: number, b) => Math.max(a, b ?? 0), 0)
@@ -42,7 +42,7 @@ const Lines = ({ title, series, values, call, unit = compactNumber }: PlotProps)
         </svg>
         {ticks.map((tick) => (
           <span class="tick" style={{ bottom: `${(tick / top) * 100}%` }}>
-            {unit(tick)}
+            {format(tick)}
           </span>
         ))}
       </div>
@@ -78,7 +78,7 @@ const pathOf = (line: readonly (number | null)[], xOf: (index: number) => number
 const ticksTo = (most: number): readonly number[] => {
   if (most <= 0) return [0]
   const size = 10 ** Math.floor(Math.log10(most))
-  const step = [0.2, 0.5, 1, 2, 5].map((times) => times * size).find((one) => most / one <= 4) ?? size
+  const step = [0.2, 0.5, 1, 2, 5].map((times) => times * size).find((step) => most / step <= 4) ?? size
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
 }
 

@@ -59,7 +59,9 @@ const recordedContext = async (
   const sent = await sentRequest(record, { blocks: source.blocks, missing }, call, before)
   if (sent === undefined) return undefined
   const { messages, entries, prefix, broke, request } = sent
-  const present = new Set(messages.flatMap((one) => (one.source.type === 'clone' ? [one.source.position] : [])))
+  const present = new Set(
+    messages.flatMap((message) => (message.source.type === 'clone' ? [message.source.position] : [])),
+  )
   return {
     messages,
     levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
@@ -89,13 +91,13 @@ export const derivedContext = async (
 
 const contextOf = (record: SessionRecord, { messages, levels, ...derived }: SentContext): ShownContext => {
   return {
-    messages: messages.map((one): ContextMessage =>
-      typeof one === 'number'
+    messages: messages.map((entry): ContextMessage =>
+      typeof entry === 'number'
         ? {
-            message: record.entries[one]?.message as Message,
-            source: { type: 'clone', position: one } satisfies ContextSource,
+            message: record.entries[entry]?.message as Message,
+            source: { type: 'clone', position: entry } satisfies ContextSource,
           }
-        : one,
+        : entry,
     ),
     levelOf: (position) => residencyLevels[levels[position] ?? -1] ?? 'pointer',
     prefix: derived.prefix,

@@ -24,8 +24,8 @@ export type ToWorker =
 export type QuestionWithId = { readonly id: number } & Question
 
 type Question =
-  | { readonly name: keyof Questions; readonly asked: unknown }
-  | { readonly name: 'epoch'; readonly asked: Epoch }
+  | { readonly name: keyof Questions; readonly argument: unknown }
+  | { readonly name: 'epoch'; readonly argument: Epoch }
   | { readonly name: 'compare'; readonly calls: readonly CallPlace[]; readonly budget: number }
 
 /** Messages from the worker. */
@@ -42,7 +42,7 @@ class WorkerClient {
   readonly #record: SessionRecord
   readonly #worker: Worker
   readonly #waiting = new Map<number, (answer: FromWorker) => void>()
-  #given = { messages: 0, notes: 0 }
+  #sent = { messages: 0, notes: 0 }
   #join: unknown
   #giving: Promise<void> = Promise.resolve()
   #last = 0
@@ -61,14 +61,14 @@ class WorkerClient {
   async ask<Name extends keyof Questions>(
     name: Name,
     len: number,
-    asked: Parameters<Questions[Name]>[0],
+    argument: Parameters<Questions[Name]>[0],
   ): Promise<ReturnType<Questions[Name]>> {
-    return (await this.#answer(len, { name, asked })) as ReturnType<Questions[Name]>
+    return (await this.#answer(len, { name, argument })) as ReturnType<Questions[Name]>
   }
 
   /** The length of the record where the epoch of the last of these calls began; undefined if it is the first epoch. */
-  async epoch(len: number, asked: Epoch, gone: AbortSignal): Promise<number | undefined> {
-    return (await this.#answer(len, { name: 'epoch', asked }, gone)) as number | undefined
+  async epoch(len: number, request: Epoch, gone: AbortSignal): Promise<number | undefined> {
+    return (await this.#answer(len, { name: 'epoch', argument: request }, gone)) as number | undefined
   }
 
   /** Compare policies over calls, until `gone`. */
@@ -116,19 +116,19 @@ class WorkerClient {
       const view = this.#record.view()
       if (this.#join !== join && this.#join !== undefined) {
         this.#worker.postMessage({ restart: true } satisfies ToWorker)
-        this.#given = { messages: 0, notes: 0 }
+        this.#sent = { messages: 0, notes: 0 }
       }
       this.#join = join
       const wanted = Math.min(len, view.length)
-      while (this.#given.messages < wanted || this.#given.notes < notes.length) {
-        const from = this.#given.messages
+      while (this.#sent.messages < wanted || this.#sent.notes < notes.length) {
+        const from = this.#sent.messages
         const to = Math.max(from, Math.min(wanted, from + pieceMessages))
         const messages = Array.from(
           { length: to - from },
           (_, index) => [(entries[from + index] as Entry).message, view.pages.at(from + index) as PageKind] as const,
         )
-        this.#worker.postMessage({ messages, notes: notes.slice(this.#given.notes) } satisfies ToWorker)
-        this.#given = { messages: to, notes: notes.length }
+        this.#worker.postMessage({ messages, notes: notes.slice(this.#sent.notes) } satisfies ToWorker)
+        this.#sent = { messages: to, notes: notes.length }
         if (to < wanted) await new Promise((resolve) => setTimeout(resolve))
       }
     })()

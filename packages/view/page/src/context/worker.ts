@@ -17,21 +17,21 @@ export const startWorker = (): void =>
     void answer(data).catch((cause: unknown) => postAnswer({ id: data.id, fault: reasonOf(cause) }))
   })
 
-const answer = async (asked: QuestionWithId): Promise<void> => {
-  const { id } = asked
+const answer = async (question: QuestionWithId): Promise<void> => {
+  const { id } = question
   const pause = async (share: number): Promise<boolean> => {
     postAnswer({ id, share })
     await new Promise((resolve) => setTimeout(resolve))
     return !stoppedIds.has(id)
   }
-  if (asked.name === 'compare')
-    for await (const series of deriver.compare(asked.calls, asked.budget, pause)) postAnswer({ id, series })
+  if (question.name === 'compare')
+    for await (const series of deriver.compare(question.calls, question.budget, pause)) postAnswer({ id, series })
   const found =
-    asked.name === 'compare'
+    question.name === 'compare'
       ? undefined
-      : asked.name === 'epoch'
-        ? await deriver.epoch(asked.asked, pause)
-        : (deriver[asked.name] as (asked: unknown) => unknown)(asked.asked)
+      : question.name === 'epoch'
+        ? await deriver.epoch(question.argument, pause)
+        : (deriver[question.name] as (argument: unknown) => unknown)(question.argument)
   stoppedIds.delete(id)
   postAnswer({ id, answer: found })
 }

@@ -28,8 +28,8 @@ export const figuresIn = (record: SessionRecord): KnownFigures => {
   const found = {
     version,
     figures,
-    byReceipt: new Map(figures.filter((one) => !isImported(one)).map((one) => [one.key, one])),
-    byAnswer: new Map(figures.filter(isImported).map((one) => [one.key, one])),
+    byReceipt: new Map(figures.filter((figure) => !isImported(figure)).map((figure) => [figure.key, figure])),
+    byAnswer: new Map(figures.filter(isImported).map((figure) => [figure.key, figure])),
   }
   if (isReady) knownFigures.set(record, found)
   return found
@@ -45,7 +45,7 @@ export const breaksOf = (
   return [
     byAnswer.get(position),
     ...notes.map(({ note, index }) => (note.type === 'receipt' ? byReceipt.get(index) : undefined)),
-  ].flatMap((one) => (one?.broke === undefined ? [] : [{ ...one, broke: one.broke }]))
+  ].flatMap((figures) => (figures?.broke === undefined ? [] : [{ ...figures, broke: figures.broke }]))
 }
 
 /** Whether the call of one of these notes got no whole answer. */

@@ -45,16 +45,16 @@ export const sessionsBeside = async (record: SessionRecord, gone: AbortSignal): 
     .toSorted((a, b) => a.created - b.created)
     .slice(0, mostOverviews)
   if (found.length === 0) return []
-  const overviews = await source.overviews(found.map((one) => one.id))
-  return found.map((one) => {
-    const overview = overviews.find((other) => other.id === one.id)
+  const overviews = await source.overviews(found.map((session) => session.id))
+  return found.map((session) => {
+    const overview = overviews.find((other) => other.id === session.id)
     const { input = 0, dollars, unpriced, undercounted } = overview?.own ?? overview ?? {}
     return {
-      id: one.id,
+      id: session.id,
       // A fork has the title of the session that it was forked from: its own first words say more.
-      title: overview?.words || titleOf(one),
-      created: one.created,
-      isFork: one.forkedFrom?.id === id,
+      title: overview?.words || titleOf(session),
+      created: session.created,
+      isFork: session.forkedFrom?.id === id,
       input,
       cost: costText(dollars, unpriced, undercounted),
     }

@@ -31,7 +31,7 @@ export const fetchOverviews = async (source: Source, list: object, ids: readonly
     for (const overview of found) came.push(overview)
     // To order the list anew takes as long as to read some.
     if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
-    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
+    overviews.value = new Map([...overviews.value, ...came.map((overview) => [overview.id, overview] as const)])
     came = []
     drawn = performance.now()
   }

@@ -28,10 +28,10 @@ const keyName = 'indelible.key'
  * @throws NoAnswer if the address was used before
  */
 export const exchangeToken = async (): Promise<void> => {
-  const given = addressFields()
-  const token = given.get('token')
+  const fields = addressFields()
+  const token = fields.get('token')
   if (token === null) return
-  history.replaceState(null, '', `#/${given.get('to') ?? ''}`)
+  history.replaceState(null, '', `#/${fields.get('to') ?? ''}`)
   dispatchEvent(new Event('hashchange'))
   const response = await fetch('api/enter', { method: 'POST', body: JSON.stringify({ token }) })
   if (response.ok) localStorage.setItem(keyName, ((await response.json()) as Entered).key)
@@ -64,7 +64,7 @@ export const servedSource = (): Source => ({
   trace: (id) => json<Trace>('trace', { id }),
   search: (words, after, signal) => json<FoundMessages>('search', { words, ...(after && { after }) }, { signal }),
   html: async (selection) =>
-    new Blob([await readWhole(await call('html', {}, postOf(selection)), (one) => one.arrayBuffer())], {
+    new Blob([await readWhole(await call('html', {}, postOf(selection)), (response) => response.arrayBuffer())], {
       type: 'text/html',
     }),
   verdict: (id, signal) => json<Verdict>('verdict', { id }, { signal }),

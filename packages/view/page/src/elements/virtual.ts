@@ -126,9 +126,10 @@ export const useVirtual = ({
     const element = scroller()
     if (element === null) return undefined
     const resized = new ResizeObserver(() => render(undefined as never))
-    for (const one of [element, element.parentElement]) if (one !== null) resized.observe(one)
+    for (const target of [element, element.parentElement]) if (target !== null) resized.observe(target)
     // Which element scrolls depends on the width.
-    const scrolled = ({ target: one }: Event): void => void (one === scrollerOf(element) && render(undefined as never))
+    const scrolled = ({ target: scroller }: Event): void =>
+      void (scroller === scrollerOf(element) && render(undefined as never))
     const releaseTarget = (): void => void (target.current = undefined) // the reader scrolls
     document.addEventListener('scroll', scrolled, listening)
     for (const event of ['wheel', 'touchmove', 'pointerdown'] as const)

@@ -126,9 +126,9 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
       {a.live.value === b.live.value ? troubles[0] : troubles}
       <Spent records={[a, b]} version={version} />
       <div class="sides" role="group" aria-label="which session">
-        {(['a', 'b'] as const).map((one) => (
-          <Button aria-pressed={side.value === one} onClick={() => (side.value = one)}>
-            {oneLine(nameOf(one === 'a' ? a : b), 40)}
+        {(['a', 'b'] as const).map((entry) => (
+          <Button aria-pressed={side.value === entry} onClick={() => (side.value = entry)}>
+            {oneLine(nameOf(entry === 'a' ? a : b), 40)}
           </Button>
         ))}
       </div>
@@ -199,7 +199,7 @@ const Spent = ({
       <Numbers
         label="what each session cost"
         headings={['session', 'cost', 'calls', 'input', 'cached', 'output', 'errors']}
-        rows={sums.map((one) => [oneLine(one.name, 80), cellsOf(one)])}
+        rows={sums.map((sum) => [oneLine(sum.name, 80), cellsOf(sum)])}
       />
     </div>
   )
@@ -320,7 +320,10 @@ const OtherSession = ({ source, id }: { readonly source: Source; readonly id: st
   const relatives = others.filter((session) => rootOf(session.id) === root)
   const related = new Set(relatives)
   const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
-  useEffect(() => void fetchOverviews(source, sessions, [id, ...offered.map((one) => one.id)]), [offered.length, list])
+  useEffect(
+    () => void fetchOverviews(source, sessions, [id, ...offered.map((session) => session.id)]),
+    [offered.length, list],
+  )
   return (
     <>
       <ViewHead

@@ -185,14 +185,14 @@ export const matches = (
 
 /** The machines that a session was sent from (`indelible keep --to`), as its metadata has them. */
 export const hostsOf = ({ metadata: { host, keptFrom } }: ViewedSession): readonly string[] => {
-  const sent = isArray(keptFrom) ? keptFrom.map((one: unknown) => (isObject(one) ? one['host'] : undefined)) : []
+  const sent = isArray(keptFrom) ? keptFrom.map((entry: unknown) => (isObject(entry) ? entry['host'] : undefined)) : []
   return [host, ...sent].flatMap((name) => (typeof name === 'string' && name !== '' ? name : []))
 }
 
 /** The models of a session's calls; before its overview has come, those that its file names. */
 const modelsOf = (session: ViewedSession, overview: Overview | undefined): readonly string[] => {
   const named = importedFrom(session)['models']
-  return overview?.models ?? (isArray(named) ? named.filter((one) => typeof one === 'string') : [])
+  return overview?.models ?? (isArray(named) ? named.filter((entry) => typeof entry === 'string') : [])
 }
 
 /** The models of all calls, each once. */
@@ -203,7 +203,9 @@ export const modelsIn = (
 
 /** The session that each was forked from, or whose sub-agent it is. Cost: O(sessions) once. */
 export const parentsIn = (sessions: readonly ViewedSession[]): ((session: ViewedSession) => string | undefined) => {
-  const byName = new Map(sessions.toReversed().flatMap((one) => namesOf(one).map((name) => [name, one.id] as const)))
+  const byName = new Map(
+    sessions.toReversed().flatMap((entry) => namesOf(entry).map((name) => [name, entry.id] as const)),
+  )
   return (session) => session.forkedFrom?.id ?? byName.get(parentIdOf(session) ?? '')
 }
 

@@ -127,7 +127,11 @@ const ValueChoice = ({ label, any, values, value }: ValueChoiceProps): VNode | n
   const all = [...new Set(value.value === '' ? values : [value.value, ...values])].toSorted()
   if (all.length < 2 && value.value === '') return null
   return (
-    <Choice label={label} choices={[['', any], ...all.map((one) => [one, oneLine(one, 40)] as const)]} value={value} />
+    <Choice
+      label={label}
+      choices={[['', any], ...all.map((value) => [value, oneLine(value, 40)] as const)]}
+      value={value}
+    />
   )
 }
 

@@ -60,8 +60,8 @@ const block = (token: Token): ComponentChildren => {
     }
     case 'table': {
       const { header, rows, align } = token as Tokens.Table
-      const cells = (given: readonly Tokens.TableCell[], Cell: 'th' | 'td'): ComponentChildren =>
-        given.map((cell, index) => <Cell class={`align-${align[index] ?? 'start'}`}>{inlines(cell.tokens)}</Cell>)
+      const cells = (row: readonly Tokens.TableCell[], Cell: 'th' | 'td'): ComponentChildren =>
+        row.map((cell, index) => <Cell class={`align-${align[index] ?? 'start'}`}>{inlines(cell.tokens)}</Cell>)
       return (
         <div class="scrolls" tabIndex={0} role="group" aria-label="table">
           <table dir="auto">

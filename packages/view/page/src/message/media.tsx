@@ -57,18 +57,18 @@ export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode 
 
 type FoundBytes = Uint8Array | 'missing' | 'altered'
 
-const useBytes = (given: ImagePart['source']): FoundBytes | undefined => {
+const useBytes = (input: ImagePart['source']): FoundBytes | undefined => {
   const source = useContext(SourceContext)
   const [bytes, setBytes] = useState<FoundBytes | undefined>(undefined)
   useEffect(() => {
     let gone = false
-    if (given.type === 'base64') setBytes(bytesOfBase64(given.data))
-    else if (given.type === 'block') void blockOf(source, given.id).then((found) => gone || setBytes(found))
-    else if (given.url.startsWith('data:')) setBytes(bytesOfBase64(given.url.slice(given.url.indexOf(',') + 1)))
+    if (input.type === 'base64') setBytes(bytesOfBase64(input.data))
+    else if (input.type === 'block') void blockOf(source, input.id).then((found) => gone || setBytes(found))
+    else if (input.url.startsWith('data:')) setBytes(bytesOfBase64(input.url.slice(input.url.indexOf(',') + 1)))
     return () => {
       gone = true
     }
-  }, [given])
+  }, [input])
   return bytes
 }
 

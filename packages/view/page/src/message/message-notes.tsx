@@ -25,7 +25,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
     () => [notesOf(record, entry), damagedNotesAt(record, entry)] as const,
     [record, entry, version],
   )
-  const told = notes.filter((one) => !quiet.has(one.note.type) && !isReplaced(one))
+  const marks = notes.filter((note) => !quiet.has(note.note.type) && !isReplaced(note))
   const journal = notes.filter(({ note }) => quiet.has(note.type)).length
   const broken = record.whole.value ? breaksOf(record, position, notes) : []
   // A receipt says more than the file that the message was imported from.
@@ -56,7 +56,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
           </a>
         </span>
       )}
-      {told.map(({ note, at, index }) => (
+      {marks.map(({ note, at, index }) => (
         <span class="note" title={titleOf(note, at)}>
           {note.type === 'receipt' ? <Receipt id={record.id} index={index} note={note} /> : wordsOf(note)}
         </span>

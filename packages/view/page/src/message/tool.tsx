@@ -29,7 +29,7 @@ interface CallProps {
 
 export const Call = ({ id, part, name, result: found, took }: CallProps): VNode => {
   const result = typeof found === 'object' ? found : undefined
-  const given = argumentsOf(part)
+  const args = argumentsOf(part)
   const failed = result?.part.isError === true
   const open = isOpen(name)
   const agent = subAgents.value.get(part)
@@ -59,7 +59,7 @@ export const Call = ({ id, part, name, result: found, took }: CallProps): VNode 
       )}
       {open ? (
         <div class="call-body">
-          <Arguments part={part} given={given} />
+          <Arguments part={part} args={args} />
           {result === undefined ? null : (
             <>
               <p class="result-head">
@@ -138,20 +138,20 @@ const sizeOf = ({ content }: ToolResultPart): string => {
   return content.map((part) => (part.type === 'text' ? sizeText(part.text.length) : part.type)).join(', ') || 'empty'
 }
 
-const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly given: Arguments | undefined }): VNode => {
-  if (given === undefined)
+const Arguments = ({ part, args }: { readonly part: ToolCallPart; readonly args: Arguments | undefined }): VNode => {
+  if (args === undefined)
     return isPatch(part.arguments) ? (
       <Patch text={part.arguments} />
     ) : (
       <Code text={visibleText(part.arguments)} label="arguments" />
     )
-  const path = textIn(given, 'file_path', 'filePath', 'path', 'file')
-  const change = changesIn(given)
-  const command = textIn(given, 'command', 'cmd')
-  const content = textIn(given, 'content', 'file_text')
-  const patch = textIn(given, 'patch', 'input', 'diff')
+  const path = textIn(args, 'file_path', 'filePath', 'path', 'file')
+  const change = changesIn(args)
+  const command = textIn(args, 'command', 'cmd')
+  const content = textIn(args, 'content', 'file_text')
+  const patch = textIn(args, 'patch', 'input', 'diff')
   const rest = Object.fromEntries(
-    Object.entries(given).filter(
+    Object.entries(args).filter(
       ([, value]) =>
         value !== command &&
         !(change.length > 0 && isChangeValue(value, change)) &&
@@ -169,15 +169,15 @@ const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly give
       {path !== undefined && content !== undefined ? (
         <Code text={visibleText(content)} language={languageOf(path)} label="content" />
       ) : null}
-      {Object.keys(rest).length === 0 ? null : <Fields given={rest} />}
+      {Object.keys(rest).length === 0 ? null : <Fields args={rest} />}
     </>
   )
 }
 
 /** Short values as a list of names, the others as trees. */
-const Fields = ({ given }: { readonly given: Arguments }): VNode => (
+const Fields = ({ args }: { readonly args: Arguments }): VNode => (
   <dl class="fields">
-    {Object.entries(given).map(([name, value]) => (
+    {Object.entries(args).map(([name, value]) => (
       <Field name={visibleText(name)}>
         {typeof value === 'string' && value.length < 300 && !value.includes('\n') ? (
           visibleText(value)
@@ -189,8 +189,8 @@ const Fields = ({ given }: { readonly given: Arguments }): VNode => (
   </dl>
 )
 
-const textIn = (given: Arguments, ...names: readonly string[]): string | undefined => {
-  for (const name of names) if (typeof given[name] === 'string') return given[name]
+const textIn = (args: Arguments, ...names: readonly string[]): string | undefined => {
+  for (const name of names) if (typeof args[name] === 'string') return args[name]
   return undefined
 }
 
@@ -199,15 +199,15 @@ interface TextChange {
   readonly after: string
 }
 
-const changesIn = (given: Arguments): readonly TextChange[] => {
-  const one = changeIn(given)
-  const several = Array.isArray(given['edits']) ? given['edits'] : []
-  return [one ?? [], ...several.map((edit: unknown) => (isObject(edit) && changeIn(edit)) || [])].flat()
+const changesIn = (args: Arguments): readonly TextChange[] => {
+  const change = changeIn(args)
+  const several = Array.isArray(args['edits']) ? args['edits'] : []
+  return [change ?? [], ...several.map((edit: unknown) => (isObject(edit) && changeIn(edit)) || [])].flat()
 }
 
-const changeIn = (given: Arguments): TextChange | undefined => {
-  const before = textIn(given, 'old_string', 'oldString', 'oldText', 'old_str')
-  const after = textIn(given, 'new_string', 'newString', 'newText', 'new_str')
+const changeIn = (args: Arguments): TextChange | undefined => {
+  const before = textIn(args, 'old_string', 'oldString', 'oldText', 'old_str')
+  const after = textIn(args, 'new_string', 'newString', 'newText', 'new_str')
   return before === undefined || after === undefined ? undefined : { before, after }
 }
 

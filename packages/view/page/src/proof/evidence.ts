@@ -37,17 +37,17 @@ export interface HeadEvidence {
 
 /** Keys as somebody gives them: a trust file, or public keys, which trust whatever origin the checkpoint names. */
 export const parseTrust = (text: string, origin: string): Trust | string | undefined => {
-  const given = text.trim()
-  if (given === '') return undefined
-  if (given.startsWith('{')) {
-    const json = parseJson(given)
+  const input = text.trim()
+  if (input === '') return undefined
+  if (input.startsWith('{')) {
+    const json = parseJson(input)
     if (isLeft(json)) return `The trust file is not JSON at line ${json.left.line}, column ${json.left.column}.`
     const trust = readTrust(json.right)
     return isLeft(trust) ? evidenceFaultMessage(trust.left) : trust.right
   }
   const keys: string[] = []
   const witnesses: string[] = []
-  for (const vkey of given.split(/\s+/)) {
+  for (const vkey of input.split(/\s+/)) {
     const verifier = verifierOf(vkey)
     if (isLeft(verifier)) return `${vkey.slice(0, 60)}: ${evidenceFaultMessage(verifier.left)}`
     ;(verifier.right.kind === 'log' ? keys : witnesses).push(vkey)
@@ -57,20 +57,20 @@ export const parseTrust = (text: string, origin: string): Trust | string | undef
 
 /** What the proof of a head says of these rows; a sentence if it says nothing. */
 export const evidenceOfHead = (
-  given: LedgerProof,
+  ledgerProof: LedgerProof,
   id: string,
   proof: Proof,
   trust: Trust | undefined,
 ): HeadEvidence | string => {
-  const claimed = claimedHead(given)
+  const claimed = claimedHead(ledgerProof)
   if (isLeft(claimed)) return evidenceFaultMessage(claimed.left)
   const { session, head } = claimed.right
   if (session !== id) return `it is of the session "${session}"`
-  const checked = trust && checkHead(given, trust)
+  const checked = trust && checkHead(ledgerProof, trust)
   return {
     head: claimed.right,
     signatures: signaturesOf(
-      given,
+      ledgerProof,
       trust,
       checked !== undefined && !isLeft(checked) ? checked.right.checkpoint.signedBy : [],
     ),
@@ -99,7 +99,7 @@ const signaturesOf = (
     return isLeft(verifier) ? [] : [verifier.right]
   })
   return signatures.map(({ name, keyId, signature }) => {
-    const verifier = verifiers.find((one) => one.name === name && one.keyId === keyId)
+    const verifier = verifiers.find((candidate) => candidate.name === name && candidate.keyId === keyId)
     const found = verifier?.verify(utf8Of(text), signature)
     const known = found !== undefined || (verifier === undefined && signedBy.includes(name))
     const by = verifier?.kind

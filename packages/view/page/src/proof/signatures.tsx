@@ -65,7 +65,7 @@ interface EvidenceVerdictProps {
 const EvidenceVerdict = ({ evidence, found, proof }: EvidenceVerdictProps): VNode => {
   const { head, recorded, checkpoint } = found.head
   const rows = `${head.size === proof.computed.size ? 'all' : 'the first'} ${countText(head.size, 'row')}`
-  const given = parseTrust(userKeys.value, checkpoint.origin)
+  const trust = parseTrust(userKeys.value, checkpoint.origin)
   const [tone, title, text] = !found.same
     ? [
         'bad',
@@ -99,11 +99,11 @@ const EvidenceVerdict = ({ evidence, found, proof }: EvidenceVerdictProps): VNod
         </Field>
         <Field name="Signed by">
           <ul class="signatures">
-            {found.signatures.map((one) => (
+            {found.signatures.map((signature) => (
               <li>
-                <span class="key-name">{visibleText(one.name)}</span> <code>{one.keyId}</code>{' '}
-                <span class={one.verified === 'yes' ? 'good' : one.verified === 'no' ? 'bad' : 'quiet'}>
-                  {signatureWords(one)}
+                <span class="key-name">{visibleText(signature.name)}</span> <code>{signature.keyId}</code>{' '}
+                <span class={signature.verified === 'yes' ? 'good' : signature.verified === 'no' ? 'bad' : 'quiet'}>
+                  {signatureWords(signature)}
                 </span>
               </li>
             ))}
@@ -111,7 +111,7 @@ const EvidenceVerdict = ({ evidence, found, proof }: EvidenceVerdictProps): VNod
         </Field>
         <Field name="Not compared">
           <ul class="signatures">
-            {openQuestions(found, proof, given).map((text) => (
+            {openQuestions(found, proof, trust).map((text) => (
               <li>{text}</li>
             ))}
           </ul>
@@ -127,11 +127,11 @@ const EvidenceVerdict = ({ evidence, found, proof }: EvidenceVerdictProps): VNod
           onInput={(event) => (userKeys.value = event.currentTarget.value)}
         />
       </label>
-      {typeof given === 'string' ? (
+      {typeof trust === 'string' ? (
         <p class="bad" role="status">
-          {sentence(given)}
+          {sentence(trust)}
         </p>
-      ) : given === undefined && evidence.trust !== undefined ? (
+      ) : trust === undefined && evidence.trust !== undefined ? (
         <p class="quiet">Without any, the keys of “indelible view --trust” count.</p>
       ) : null}
     </section>
@@ -148,7 +148,7 @@ const signatureWords = ({ verified, by, at }: Signature): string => {
 const openQuestions = (
   { head: { head }, signatures, counts }: Found,
   { computed, stated }: Proof,
-  given: Trust | string | undefined,
+  trust: Trust | string | undefined,
 ): readonly string[] => {
   const later = Math.max(computed.size, stated.size) - head.size
   const unknown = signatures.filter(({ verified }) => verified === 'unknown')
@@ -159,7 +159,7 @@ const openQuestions = (
           `who made ${unknown.length === 1 ? 'the signature' : `${groupedNumber(unknown.length)} signatures`} without a key here`,
         ]
       : []),
-    ...(counts === true && typeof given === 'object' && !userKeys.value.trim().startsWith('{')
+    ...(counts === true && typeof trust === 'object' && !userKeys.value.trim().startsWith('{')
       ? ['the origin, and how many witnesses must sign: only a trust file says that']
       : []),
     ...(signatures.some(({ verified, by }) => verified === 'yes' && by === 'witness')

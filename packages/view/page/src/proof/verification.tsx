@@ -145,7 +145,7 @@ const damagedRows = (proof: Proof | undefined, verdict: Verdict | undefined): Re
 
 /** As the command names it: the row, which counts notes too, and the message that it is. */
 const placeOf = (record: SessionRecord, row: number): string =>
-  placeText({ row, position: record.entries.find((one) => one.row === row)?.position })
+  placeText({ row, position: record.entries.find((entry) => entry.row === row)?.position })
 
 interface ComparedProps {
   readonly record: SessionRecord

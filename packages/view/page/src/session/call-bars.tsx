@@ -84,7 +84,7 @@ const barsOf = (figures: readonly CallFigures[], beside: readonly SessionBeside[
     const first = of[0]?.at ?? Infinity
     for (; next < beside.length && (beside[next] as SessionBeside).created <= first; next++)
       bars.push({ type: 'beside', session: beside[next] as SessionBeside })
-    bars.push({ type: 'calls', shown: of.reduce((most, one) => (costsMore(one, most) ? one : most)), of })
+    bars.push({ type: 'calls', shown: of.reduce((most, figures) => (costsMore(figures, most) ? figures : most)), of })
   }
   return [...bars, ...beside.slice(next).map((session): Bar => ({ type: 'beside', session }))]
 }

@@ -121,9 +121,9 @@ const Account = ({ source, spending }: { readonly source: Source; readonly spend
           <h2>By day</h2>
           {isPriced ? (
             <span role="group" aria-label="measure">
-              {[dollars, tokens].map((one) => (
-                <Button aria-pressed={measure.value === one} onClick={() => (measure.value = one)}>
-                  {one.name}
+              {[dollars, tokens].map((entry) => (
+                <Button aria-pressed={measure.value === entry} onClick={() => (measure.value = entry)}>
+                  {entry.name}
                 </Button>
               ))}
             </span>

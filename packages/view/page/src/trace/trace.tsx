@@ -83,8 +83,8 @@ const Tree = ({ record, trace }: { readonly record: SessionRecord; readonly trac
     if (!next.delete(agent)) next.add(agent)
     closed.value = next
   }
-  const tools = agents.reduce((sum, one) => sum + one.tools.length, 0)
-  const failed = agents.reduce((sum, one) => sum + one.tools.filter(({ state }) => state === 'failed').length, 0)
+  const tools = agents.reduce((sum, agent) => sum + agent.tools.length, 0)
+  const failed = agents.reduce((sum, agent) => sum + agent.tools.filter(({ state }) => state === 'failed').length, 0)
   return (
     <>
       <p class="trace-sums">

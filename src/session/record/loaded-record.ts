@@ -37,7 +37,7 @@ export interface DamagedRow {
   readonly reason: string
 }
 
-export interface Mirror {
+export interface LoadedRecord {
   readonly id: string
   /** Removes secrets from everything that this handle appends. */
   readonly redactor: Redactor | undefined
@@ -92,12 +92,12 @@ const withText = (texts: ReadonlyMap<number, string>, row: number, text: string)
 const noNotes: History<Note> = createHistory<Note>()
 
 /** The history of the notes, to append to it. */
-const ownNotes = (mirror: Mirror): History<Note> => {
-  if (mirror.notes === noNotes) mirror.notes = createHistory<Note>()
-  return mirror.notes
+const ownNotes = (record: LoadedRecord): History<Note> => {
+  if (record.notes === noNotes) record.notes = createHistory<Note>()
+  return record.notes
 }
 
-export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
+export const emptyRecord = (store: Store, id: string, redactor?: Redactor): LoadedRecord => ({
   id,
   redactor,
   history: createHistory<Message>(),
@@ -124,7 +124,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
 })
 
 /** The number of messages before a row. Cost: O(log notes). */
-export const messagesBefore = ({ noteRows }: Pick<Mirror, 'noteRows'>, row: number): number => {
+export const messagesBefore = ({ noteRows }: Pick<LoadedRecord, 'noteRows'>, row: number): number => {
   let low = 0
   let high = noteRows.length
   while (low < high) {
@@ -136,28 +136,28 @@ export const messagesBefore = ({ noteRows }: Pick<Mirror, 'noteRows'>, row: numb
 }
 
 /** The log position of a message, or the end of the known log. Cost: O(log notes · log messages). */
-export const rowOf = (mirror: Pick<Mirror, 'noteRows' | 'range'>, position: number): number =>
-  rowUpTo(mirror, position, mirror.range.size)
+export const rowOf = (record: Pick<LoadedRecord, 'noteRows' | 'range'>, position: number): number =>
+  rowUpTo(record, position, record.range.size)
 
-const rowUpTo = (mirror: Pick<Mirror, 'noteRows'>, position: number, end: number): number => {
+const rowUpTo = (record: Pick<LoadedRecord, 'noteRows'>, position: number, end: number): number => {
   let low = position
   let high = end
   while (low < high) {
     const middle = (low + high) >> 1
-    if (messagesBefore(mirror, middle + 1) > position) high = middle
+    if (messagesBefore(record, middle + 1) > position) high = middle
     else low = middle + 1
   }
   return low
 }
 
 /**
- * Read the store's rows beyond the mirror. The fault is `Diverged` if the stored record does not
- * extend the mirror. After a fault the mirror may have rows beyond its head, and must be discarded.
+ * Read the store's rows beyond the record in memory. The fault is `Diverged` if the stored record does not
+ * extend the record in memory. After a fault the record in memory may have rows beyond its head, and must be discarded.
  *
  * Cost    O(new rows), in pieces; without new rows nothing is read
  */
-export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<VerifyFault, LogInfo>> => {
-  const { id, head: known } = mirror
+export const catchUp = async (store: Store, record: LoadedRecord): Promise<Either<VerifyFault, LogInfo>> => {
+  const { id, head: known } = record
   const found = await store.info(id)()
   if (isLeft(found)) return found
   const { head } = found.right
@@ -168,47 +168,47 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Veri
     if (before === undefined || headOf(before.right, store.hash).root !== known.root)
       return left({ _tag: 'Diverged', id, expected: known, actual: head })
   }
-  return readUpTo(store, mirror, found.right)
+  return readUpTo(store, record, found.right)
 }
 
 /**
- * Read the log's rows after those of the mirror.
+ * Read the log's rows after those of the record in memory.
  *
  * @param unread receives the messages, if they are to be parsed on first read
  */
 export const readUpTo = async (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   log: LogInfo,
   unread?: UnreadRows,
 ): Promise<Either<LogFault, LogInfo>> => {
   const { id, head } = log
-  if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
-  let { range } = mirror
+  if (head.size === record.head.size && head.root === record.head.root) return right(log)
+  let { range } = record
   const reading = { named: new NamedBlocks(), slices: new Slices() }
-  for (let from = mirror.head.size; from < head.size; from += sliceRows) {
-    const read = await readPiece(store, mirror, range, Math.min(from + sliceRows, head.size), reading, unread)
+  for (let from = record.head.size; from < head.size; from += sliceRows) {
+    const read = await readPiece(store, record, range, Math.min(from + sliceRows, head.size), reading, unread)
     if (isLeft(read)) return read
     range = read.right
   }
   if (headOf(range, store.hash).root !== head.root) return left(await damageIn(store, id, head))
-  mirror.range = range
-  mirror.head = head
+  record.range = range
+  record.head = head
   const bad = unread?.end()
-  return bad === undefined ? right(log) : left(damagedMessage(mirror, bad.position, bad.reason))
+  return bad === undefined ? right(log) : left(damagedMessage(record, bad.position, bad.reason))
 }
 
 /** Messages that are parsed on first read. If one is damaged, that read throws. */
-export const unreadRows = ({ id, history, noteRows }: Mirror): UnreadRows =>
+export const unreadRows = ({ id, history, noteRows }: LoadedRecord): UnreadRows =>
   new UnreadRows(history, (position, reason) => {
-    const fault = damagedMessage({ id, noteRows }, position, reason) // keeps no reference to the mirror: a view holds this callback
+    const fault = damagedMessage({ id, noteRows }, position, reason) // keeps no reference to the record in memory: a view holds this callback
     return new FaultError(fault, sessionFaultText(fault))
   })
 
-const damagedMessage = (mirror: Pick<Mirror, 'id' | 'noteRows'>, position: number, reason: string): Damage => ({
+const damagedMessage = (record: Pick<LoadedRecord, 'id' | 'noteRows'>, position: number, reason: string): Damage => ({
   _tag: 'DamagedLog',
-  id: mirror.id,
-  position: rowUpTo(mirror, position, position + mirror.noteRows.length),
+  id: record.id,
+  position: rowUpTo(record, position, position + record.noteRows.length),
   reason,
 })
 
@@ -222,29 +222,29 @@ const damageIn = async (store: Store, id: string, { size }: Head): Promise<LogFa
 
 /**
  * Like `catchUp`, but from the rows in a conflict, without asking the store. Returns false if the
- * conflict does not have all rows that the mirror lacks, or if they don't match the conflict's head.
+ * conflict does not have all rows that the record in memory lacks, or if they don't match the conflict's head.
  *
  * Cost    O(missed rows)
  */
 export const catchUpFrom = async (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   { expected, actual, missed }: Conflict,
 ): Promise<Either<LogFault, boolean>> => {
-  const { size, root } = mirror.head
+  const { size, root } = record.head
   if (expected.size !== size || expected.root !== root || missed.length !== actual.size - size) return right(false)
   const { range } = grow(
-    mirror.range,
+    record.range,
     missed.map((row) => rowLeaf(row, store.hash)),
     store.hash,
   )
   if (headOf(range, store.hash).root !== actual.root) return right(false)
-  const taken = await takeRows(store, mirror, size, missed)
+  const taken = await takeRows(store, record, size, missed)
   if (isLeft(taken)) return taken
-  const { range: after } = grow(mirror.range, taken.right, store.hash)
-  if (headOf(after, store.hash).root !== actual.root) return left(await damageIn(store, mirror.id, actual))
-  mirror.range = after
-  mirror.head = actual
+  const { range: after } = grow(record.range, taken.right, store.hash)
+  if (headOf(after, store.hash).root !== actual.root) return left(await damageIn(store, record.id, actual))
+  record.range = after
+  record.head = actual
   return right(true)
 }
 
@@ -258,31 +258,31 @@ interface Reading {
 
 const readPiece = async (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   range: CompactRange,
   to: number,
   reading: Reading,
   unread: UnreadRows | undefined,
 ): Promise<Either<LogFault, CompactRange>> => {
   const from = range.size
-  const rows = await store.read(mirror.id, { from, to })()
+  const rows = await store.read(record.id, { from, to })()
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
-    return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  const leaves = await takeRows(store, mirror, from, rows.right, reading, unread)
+    return left({ _tag: 'DamagedLog', id: record.id, position: from + rows.right.length, reason: 'rows are missing' })
+  const leaves = await takeRows(store, record, from, rows.right, reading, unread)
   return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
-/** Add rows to a mirror, the first at `from`. Returns their leaves. */
+/** Add rows to a record in memory, the first at `from`. Returns their leaves. */
 export const takeRows = async (
   store: Store,
-  mirror: Mirror,
+  record: LoadedRecord,
   from: number,
   rows: readonly StoredRow[],
   { named, slices }: Reading = { named: new NamedBlocks(), slices: new Slices() },
   unread?: UnreadRows,
 ): Promise<Either<LogFault, readonly Uint8Array[]>> => {
-  const { id } = mirror
+  const { id } = record
   const { hash } = store
   const decoded = decodeRows(id, rows)
   if (isLeft(decoded)) return decoded
@@ -294,17 +294,17 @@ export const takeRows = async (
     const position = from + index
     const leaf =
       read.kind === 'note'
-        ? takeNote(mirror, position, rows[index] as StoredRow, hash)
+        ? takeNote(record, position, rows[index] as StoredRow, hash)
         : unread === undefined
-          ? takeRow(mirror.history, read.entry, blocks.right, hash, named)
+          ? takeRow(record.history, read.entry, blocks.right, hash, named)
           : unread.take(read.entry, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
     leaves[index] = leaf.right
     const turn = slices.next(bytesOf(read, blocks.right))
     if (turn !== undefined) await turn
   }
-  addTimes(mirror, rows)
-  mirror.foreign += rows.length
+  addTimes(record, rows)
+  record.foreign += rows.length
   return right(leaves)
 }
 
@@ -398,7 +398,7 @@ const alteredBlock = 'is not what was appended'
 
 /** The first row that names one of these blocks. */
 const damageAt = (id: string, named: ReadonlyMap<BlockId, number>, bad: readonly BlockId[], reason: string): Damage => {
-  const [block, position] = [...named].find(([one]) => bad.includes(one)) ?? [bad[0], -1]
+  const [block, position] = [...named].find(([entry]) => bad.includes(entry)) ?? [bad[0], -1]
   return { _tag: 'DamagedLog', id, position, reason: `block ${block} ${reason}` }
 }
 
@@ -418,7 +418,7 @@ export const missingBlocks = async (
   return right(bad)
 }
 
-const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash): Either<string, Uint8Array> => {
+const takeNote = (record: LoadedRecord, position: number, row: StoredRow, hash: Hash): Either<string, Uint8Array> => {
   const { body } = row
   let note: Note | undefined
   const check = (value: unknown): unknown => {
@@ -426,12 +426,12 @@ const takeNote = (mirror: Mirror, position: number, row: StoredRow, hash: Hash):
     if (problem === undefined) note = value as Note
     return problem
   }
-  const added = appendText(ownNotes(mirror), body, { page: 'conversation', check })
+  const added = appendText(ownNotes(record), body, { page: 'conversation', check })
   if (isLeft(added) || note === undefined) {
     const decoded = noteOf(body) // for the reason
     return left(isLeft(decoded) ? decoded.left : 'the row is not a note')
   }
-  const misfit = countNote(mirror, position, note)
+  const misfit = countNote(record, position, note)
   return misfit === undefined ? right(rowLeaf(row, hash)) : left(misfit)
 }
 
@@ -448,31 +448,31 @@ export const noteOf = (body: string): Either<string, Note> => {
 }
 
 /** Store the times, salts and erased leaves of new rows. */
-export const addTimes = (mirror: Mirror, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
-  let row = mirror.times.length
-  if (row === 0) mirror.times = rows.map(({ at }) => at) // without room for more
+export const addTimes = (record: LoadedRecord, rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[]): void => {
+  let row = record.times.length
+  if (row === 0) record.times = rows.map(({ at }) => at) // without room for more
   for (const { at, salt, erased: leaf } of rows) {
-    if (leaf !== undefined) mirror.erased = withText(mirror.erased, row, leaf)
-    if (salt !== undefined) mirror.salts = withText(mirror.salts, row, salt)
-    mirror.times[row++] = at
+    if (leaf !== undefined) record.erased = withText(record.erased, row, leaf)
+    if (salt !== undefined) record.salts = withText(record.salts, row, salt)
+    record.times[row++] = at
   }
 }
 
 /** Add a note at a log position. */
-export const addNote = (mirror: Mirror, position: number, note: Note): void => {
-  ownNotes(mirror).append(note, 'conversation') // page kinds of notes have no meaning
-  countNote(mirror, position, note)
+export const addNote = (record: LoadedRecord, position: number, note: Note): void => {
+  ownNotes(record).append(note, 'conversation') // page kinds of notes have no meaning
+  countNote(record, position, note)
 }
 
-/** Updates the mirror's state from its last note. Returns why the note does not fit the ones before it, if it does not. */
-const countNote = (mirror: Mirror, position: number, note: Note): string | undefined => {
-  const before = position - mirror.notes.len + 1 // all rows before it that are not notes are messages
-  if (isMark(note) || note.type === 'summary') placeNote(mirror.notes.view().at(-1) as Note, before)
+/** Updates the record in memory's state from its last note. Returns why the note does not fit the ones before it, if it does not. */
+const countNote = (record: LoadedRecord, position: number, note: Note): string | undefined => {
+  const before = position - record.notes.len + 1 // all rows before it that are not notes are messages
+  if (isMark(note) || note.type === 'summary') placeNote(record.notes.view().at(-1) as Note, before)
   const range = retractedBy(note, before)
-  if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
-  mirror.noteRows.push(position)
-  if (note.type === 'seal') mirror.sealed = true
-  return foldMetadata(mirror.metadata, position, note)
+  if (range !== undefined) record.retracted.push({ range, notes: record.notes.len })
+  record.noteRows.push(position)
+  if (note.type === 'seal') record.sealed = true
+  return foldMetadata(record.metadata, position, note)
 }
 
 /** The record at a head. */
@@ -498,9 +498,9 @@ export interface Moment {
 }
 
 /** The record without retracted messages. Cost: O(retractions) after an append or a retraction, else O(1). */
-export const conversationOf = (mirror: Mirror): View<Message> => {
-  const { retracted, conversation: known } = mirror
-  const of = mirror.history.view()
+export const conversationOf = (record: LoadedRecord): View<Message> => {
+  const { retracted, conversation: known } = record
+  const of = record.history.view()
   if (known !== undefined && known.of === of && known.retractions === retracted.length) return known.view
   const view =
     retracted.length === 0
@@ -509,35 +509,35 @@ export const conversationOf = (mirror: Mirror): View<Message> => {
           of,
           retracted.map(({ range }) => range),
         )
-  mirror.conversation = { view, of, retractions: retracted.length }
+  record.conversation = { view, of, retractions: retracted.length }
   return view
 }
 
 /** The metadata now. */
-export const metadataOf = ({ metadata, inherited, described }: Mirror): JsonObject =>
+export const metadataOf = ({ metadata, inherited, described }: LoadedRecord): JsonObject =>
   latestMetadata(metadata, inherited) ?? described
 
 /** The record now. The same object until the head changes. */
-export const currentMoment = (mirror: Mirror): Moment => {
-  if (mirror.now?.head !== mirror.head) mirror.now = { head: mirror.head, moment: momentAt(mirror, mirror.head.size) }
-  return mirror.now.moment
+export const currentMoment = (record: LoadedRecord): Moment => {
+  if (record.now?.head !== record.head) record.now = { head: record.head, moment: momentAt(record, record.head.size) }
+  return record.now.moment
 }
 
 /** The record as it was at a number of rows. Cost: O(retractions). */
-export const momentAt = (mirror: Mirror, size: number): Moment => {
-  const len = messagesBefore(mirror, size)
-  const all = mirror.history.view()
+export const momentAt = (record: LoadedRecord, size: number): Moment => {
+  const len = messagesBefore(record, size)
+  const all = record.history.view()
   const view = all.length === len ? all : all.slice(0, len)
-  const notes = mirror.notes.view().slice(0, size - len)
-  const retracted = mirror.retracted.filter((retraction) => retraction.notes <= size - len)
-  const isNow = view === all && retracted.length === mirror.retracted.length
+  const notes = record.notes.view().slice(0, size - len)
+  const retracted = record.retracted.filter((retraction) => retraction.notes <= size - len)
+  const isNow = view === all && retracted.length === record.retracted.length
   let pages: readonly PageKind[] | undefined
-  const { metadata: entries, inherited } = mirror
-  const current = metadataOf(mirror)
+  const { metadata: entries, inherited } = record
+  const current = metadataOf(record)
   return Object.freeze<Moment>({
     view,
     conversation: isNow
-      ? conversationOf(mirror)
+      ? conversationOf(record)
       : omitRanges(
           view,
           retracted.map(({ range }) => range),
@@ -551,7 +551,7 @@ export const momentAt = (mirror: Mirror, size: number): Moment => {
     },
     rows: (from, to) => {
       const { start, end } = sliceBounds(size, from, to)
-      return { [Symbol.iterator]: () => rowsIn(mirror, start, end) }
+      return { [Symbol.iterator]: () => rowsIn(record, start, end) }
     },
   })
 }
@@ -588,13 +588,13 @@ type SessionRow = {
 )
 
 /** The rows of a range, as they are when iteration starts. */
-export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<SessionRow> {
-  const [messages, notes] = [mirror.history.view(), mirror.notes.view()]
-  let position = messagesBefore(mirror, from)
+export function* rowsIn(record: LoadedRecord, from: number, to: number): Generator<SessionRow> {
+  const [messages, notes] = [record.history.view(), record.notes.view()]
+  let position = messagesBefore(record, from)
   for (let row = from; row < to; row++) {
     const index = row - position // of the next note
-    const place = { row, at: mirror.times[row] as number }
-    if (mirror.noteRows[index] === row)
+    const place = { row, at: record.times[row] as number }
+    if (record.noteRows[index] === row)
       yield Object.freeze({ ...place, kind: 'note', after: position - 1, note: notes.at(index) as Note })
     else {
       const [message, page] = [messages.at(position) as Message, messages.pages.at(position) as PageKind]
@@ -612,5 +612,5 @@ export interface MissedRows {
   readonly notes: View<Note>
 }
 
-export const missedRowsSince = ({ history, notes }: Mirror, len: number, noteLen: number): MissedRows =>
+export const missedRowsSince = ({ history, notes }: LoadedRecord, len: number, noteLen: number): MissedRows =>
   Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })
