@@ -1,16 +1,16 @@
 /**
- * `npm run mutate -- --room recorder --count 12 --seed 5`: changes one place of the code at a time, and runs the tests of its room
+ * `npm run mutate -- --part recorder --count 12 --seed 5`: changes one place of the code at a time, and runs the tests of its part
  * on each change. A change that no test catches is a gap in the tests, or changes nothing that anybody can observe.
  *
- * It works in a copy of the project, which it removes. First the tests of a room run on unchanged code, with marks at the places
+ * It works in a copy of the project, which it removes. First the tests of a part run on unchanged code, with marks at the places
  * that could be changed: they must pass, and the marks say which test files reach which place. A mutant is run against those
  * alone, the ones named like its file first, up to the first failure.
  *
- * --room A,B   rooms of `src` and packages, by name; all of them by default
- * --count N    mutants of each room, default 8
+ * --part A,B   parts of `src` and packages, by name; all of them by default
+ * --count N    mutants of each part, default 8
  * --seed N     which of them, default 1
  * --at A,B     only in these files, or on these lines: src/json/text.ts:12
- * --tests A,B  these tests instead of the room's
+ * --tests A,B  these tests instead of the part's
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -21,8 +21,8 @@ import { mutationsOf, withMarks, type Mutation } from './mutations.ts'
 import type { Outcome, Question } from './mutate-runner.ts'
 import { root } from './run.ts'
 
-/** The tests of a room, where they are not just those of the folder with its name. */
-const testsOf: { readonly [room: string]: readonly string[] } = {
+/** The tests of a part, where they are not just those of the folder with its name. */
+const testsOf: { readonly [part: string]: readonly string[] } = {
   codecs: ['test/codecs/**/*', 'packages/codecs/test/*', 'packages/transcripts/test/every-leaf'],
   encryption: ['packages/encryption/test/*', 'test/session/failing-store'],
   evidence: ['packages/evidence/test/*', 'test/session/failing-store'],
@@ -47,7 +47,7 @@ const leftOut =
 
 const { values } = parseArgs({
   options: {
-    room: { type: 'string' },
+    part: { type: 'string' },
     count: { type: 'string' },
     seed: { type: 'string' },
     at: { type: 'string' },
@@ -58,10 +58,10 @@ const count = Number(values.count ?? 8)
 const at = values.at?.split(',')
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** The folders of a room: `codecs` is one of `src` and a package. */
-const sourcesOf = (room: string): readonly string[] =>
-  [`src/${room}`, `packages/${room}/src`].filter((folder) => fs.existsSync(join(root, folder)))
-const rooms = new Set(
+/** The folders of a part: `codecs` is one of `src` and a package. */
+const sourcesOf = (part: string): readonly string[] =>
+  [`src/${part}`, `packages/${part}/src`].filter((folder) => fs.existsSync(join(root, folder)))
+const parts = new Set(
   ['src', 'packages'].flatMap((folder) =>
     fs.readdirSync(join(root, folder), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : [])),
   ),
@@ -165,7 +165,7 @@ const runTests = async (question: Question, bail: number, limit: number): Promis
   return outcome
 }
 
-/** Runs the room's tests on unchanged code: the milliseconds of each file, and the files that reach each place. */
+/** Runs the part's tests on unchanged code: the milliseconds of each file, and the files that reach each place. */
 const runUnchanged = async (
   tests: readonly string[],
   codes: ReadonlyMap<string, string>,
@@ -202,9 +202,9 @@ const runUnchanged = async (
   return { failed: outcome?.failed ?? ['no end'], took, reaching }
 }
 
-const mutateRoom = async (room: string): Promise<string> => {
+const mutatePart = async (part: string): Promise<string> => {
   const codes = new Map(
-    filesIn(sourcesOf(room).map((folder) => `${folder}/**/*.ts`)).map((path) => [
+    filesIn(sourcesOf(part).map((folder) => `${folder}/**/*.ts`)).map((path) => [
       path,
       fs.readFileSync(join(copy, path), 'utf8'),
     ]),
@@ -216,15 +216,15 @@ const mutateRoom = async (room: string): Promise<string> => {
   const places: Mutation[] = []
   while (places.length < 3 * count && all.length > 0) places.push(...all.splice(draw(all.length), 1))
 
-  const named = testsOf[room] ?? sourcesOf(room).map((folder) => `${folder.replace(/^src|src$/, 'test')}/**/*`)
+  const named = testsOf[part] ?? sourcesOf(part).map((folder) => `${folder.replace(/^src|src$/, 'test')}/**/*`)
   const tests = filesIn(values.tests?.split(',') ?? [...named, 'test/frozen'].map((one) => `${one}.test.ts`)).filter(
     (path) => values.tests !== undefined || !leftOut.test(path),
   )
   const { failed, took, reaching } = await runUnchanged(tests, codes, places)
   if (failed.length > 0) {
-    say(`${room}: tests fail on unchanged code:\n  ${failed.join('\n  ')}`)
+    say(`${part}: tests fail on unchanged code:\n  ${failed.join('\n  ')}`)
     process.exitCode = 1
-    return `| ${room} | 0 | | | | |`
+    return `| ${part} | 0 | | | | |`
   }
   const counts = { caught: 0, survived: 0, 'timed out': 0 }
   let tried = 0
@@ -258,16 +258,16 @@ const mutateRoom = async (room: string): Promise<string> => {
     if (verdict !== 'caught') say(`  ${order.join(' ')}`)
   }
   stop()
-  return `| ${[room, tried, counts.caught, counts.survived, counts['timed out'], notReached].join(' | ')} |`
+  return `| ${[part, tried, counts.caught, counts.survived, counts['timed out'], notReached].join(' | ')} |`
 }
 
 copyProject()
 const table = [
-  '| room | mutants | caught | survived | timed out | places that no test reaches |',
+  '| part | mutants | caught | survived | timed out | places that no test reaches |',
   '|---|---:|---:|---:|---:|---:|',
 ]
-for (const room of values.room?.split(',') ?? rooms) {
-  const row = await mutateRoom(room)
+for (const part of values.part?.split(',') ?? parts) {
+  const row = await mutatePart(part)
   say(row)
   table.push(row)
 }

@@ -57,9 +57,13 @@ const assigned =
   /(?<secret>(?<==")[^"\n]{4,400}(?=")|(?<==')[^'\n]{4,400}(?=')|(?<==)[^\s"'`;&|<>(),\\]{6,400}(?=[\s"'`;&|<>),\\]|$))/
     .source
 
-/** A value as in YAML, JSON or code: with a digit, so that a description or a type is none. */
+/**
+ * A value as in YAML, JSON or code: with a digit, so that a description is none. Without quotes, a name of code with few digits is
+ * none either, such as `Uint8Array` or `user1.password`.
+ */
 const valued =
-  /["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}\]\\]|$)/.source
+  /["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?:(?<=["'`])|(?![A-Za-z_$.]{0,60}(?:\d{1,5}[A-Za-z_$.]{1,60}){0,2}\d{0,3}(?:[\s,;(){}[\]<>\\]|$)|x:\d))(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`,;()<>{}[\]\\]{8,400})(?=[\s"'`,;}\]\\]|$)/
+    .source
 
 /** Names of values that are secret, in any case. */
 const namedSecret =

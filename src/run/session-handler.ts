@@ -112,7 +112,7 @@ const groupingMs = 25
 
 /** Pending journal entries, to be written as one note. */
 interface Entry {
-  readonly blocks: JournalBlock[]
+  readonly said: JournalBlock[]
   answer?: JsonObject
   together?: boolean
   readonly started: string[]
@@ -121,7 +121,7 @@ interface Entry {
   external?: readonly string[]
 }
 
-const emptyEntry = (): Entry => ({ blocks: [], started: [], results: [] })
+const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
 
 interface Step {
   readonly id: string
@@ -311,7 +311,7 @@ class Recording {
     const clean = this.#clean(part)
     const goesOn = written !== '' && clean.type === 'text' && clean.text.startsWith(written)
     const rest = goesOn ? { ...clean, text: clean.text.slice(written.length) } : clean
-    this.#entry.blocks.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
+    this.#entry.said.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
     return true
   }
 
@@ -353,7 +353,7 @@ class Recording {
       })
       if (text === '') continue
       any = true
-      this.#entry.blocks.push({ index, text })
+      this.#entry.said.push({ index, text })
     }
     this.#bytesReceived = 0
     this.#flushed = this.#clock.now()
@@ -545,11 +545,11 @@ const redactingSession = (session: RecordingSession, redactor: Redactor): Record
 
 /** The answer for the journal, without content if all its blocks were written. */
 const answerOf = (message: Message, { blocks }: Step): JsonObject => {
-  const text = [...blocks]
+  const recorded = [...blocks]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([, { part }]) => (part === undefined ? [] : [part as unknown as Json]))
   const { content, ...rest } = message
-  const same = jsonEqual(text, content) && ![...blocks.values()].some(({ part }) => part === undefined)
+  const same = jsonEqual(recorded, content) && ![...blocks.values()].some(({ part }) => part === undefined)
   return (same ? rest : message) as unknown as JsonObject
 }
 

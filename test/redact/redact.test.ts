@@ -222,6 +222,8 @@ describe('secret formats', () => {
       '{"API_KEY": "The key of the service", "DB_PASSWORD": "string"}',
       'password: string, "password": "The password", --password PASSWORD, --token <token>, api_key: str = None',
       'curl -u $NAME:$PASSWORD https://h.example',
+      'secretKey: Uint8Array, apiKey: base64url; accessToken: OAuth2AccessToken, password: argon2id, passwd:x:1000:1000',
+      'secret_key = nacl.utils.random32; password: user1.password, secretKey: Ed25519PrivateKeyParameters',
       'docker run -u 1000:1000 -p 8080:80 && mysql -u root -p app',
       'https://h.example/?signature=none&token=short&sig=abc, cookie: string = "a", Cookie: name=value',
       'machine learning, login and password; max_tokens: 4096, next_token: 12345678, id_token: string',

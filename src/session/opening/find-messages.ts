@@ -1,5 +1,5 @@
 /** Finds messages to erase, by their text or age. */
-import { bytesOfBase64, optionsOf, textOfBase64 } from '../../json/index.ts'
+import { bytesOfBase64, checkArgument, optionsOf, textOfBase64 } from '../../json/index.ts'
 import { isErased, type Message, type Part } from '../../message/index.ts'
 import type { Store } from '../../store/index.ts'
 import { cancelled, charactersOf, Slices, withSignal } from '../../store/internal.ts'
@@ -30,7 +30,7 @@ export interface MessageQuery {
  *
  * @param store the store that has the session
  * @param id the id of the session
- * @param query the conditions
+ * @param query the conditions. Another `matching` or `before` than a RegExp and a number throws a TypeError
  * @returns their positions in the record, in order
  * @example
  * const found = await findMessages(store, 'support-1', { matching: /grace hopper/i })
@@ -42,6 +42,13 @@ export const findMessages = (
 ): Task<ReadSessionFault, readonly number[]> => {
   checkStore('findMessages', store)
   const { matching, before, signal } = optionsOf('findMessages', query, optionNames)
+  checkArgument(
+    'findMessages',
+    matching === undefined || matching instanceof RegExp,
+    '`matching` as a RegExp',
+    matching,
+  )
+  checkArgument('findMessages', before === undefined || Number.isFinite(before), '`before` in milliseconds', before)
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''))
   return sessionSteps(async function* () {
     const { record } = yield* need(loadRecord(withSignal(store, signal), id))
