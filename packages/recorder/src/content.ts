@@ -63,12 +63,18 @@ export const formsOf = (kept: ContentOptions): Forms => {
       : (tools) => namedTools(plain(tools)).map(({ name, definition }) => ({ name, length: textLength(definition) })),
     beside: content ? plain : textLengths,
     events: (events) =>
-      content && change === undefined
+      content && change === undefined && events.every(({ data }) => isWellFormed(data))
         ? linesOfEvents(events, (data) => (redactor === undefined ? data : redactedEvents(data, redactor.quiet.text)))
         : undefined,
     body: (body) => (content && change === undefined ? plain(body) : undefined),
   }
 }
+
+/**
+ * Whether a record can have the data of an event: servers may cut a character into halves, in two events. JSON writes a half as
+ * an escape, and everything else as it is.
+ */
+const isWellFormed = (data: Json): boolean => !/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(data))
 
 /** The recorded form of a message. A changed message keeps the digest of its original, so that it can be found. */
 const recordedForm = (

@@ -152,6 +152,19 @@ it('are the exact events of a stream, only where these are wanted', async () => 
   expect(await again(refused.store, refused.session.id)).toBe(failed)
 })
 
+it('are no exact events where a server cut a character into halves: the answer is kept', async () => {
+  const halves = [
+    ...['a\ud83d', '\ude00b', String.raw`\ud83d`].map((content) => chunkOf({ content })),
+    chunkOf({}, 'stop'),
+  ].join('')
+  const { store, session } = await recordStream({ answers: 'exact' }, halves)
+  expect(textOfAll(session)).not.toContain('"events"')
+  expect(await again(store, session.id)).toContain(String.raw`a😀b\\ud83d`)
+  const written = chunkOf({ content: String.raw`\ud83d` })
+  const whole = await recordStream({ answers: 'exact' }, written)
+  expect(await again(whole.store, whole.session.id)).toBe(written)
+})
+
 it('are exact events without secrets, and none without content', async () => {
   const { store, session } = await recordStream({ answers: 'exact', redact: true })
   expect(textOfAll(session)).not.toContain(secret.slice(20))
