@@ -232,7 +232,8 @@ export const storeSentences: Sentences<StoreFault | CallbackThrew> = {
     `${name(fault.id)} is not ${fault.wanted}: it was made for something else; nothing was changed: choose another id`,
   NoKey: (fault) =>
     `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted and can't be read"}: ${fault.reason}`,
-  BeyondEnd: (fault) => `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`,
+  BeyondEnd: (fault) =>
+    `${name(fault.id)} has no position ${fault.at}: it has ${fault.size} rows, and positions are whole numbers from 0`,
   InvalidId: (fault) =>
     `invalid ${fault.what === 'log' ? 'session or log' : fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`,
   LeaseHeld: (fault) =>

@@ -9,7 +9,10 @@ const corrupt = (code: number) => Object.assign(new Error('malformed'), { errcod
 it.each<readonly [StoreFault, string]>([
   [{ _tag: 'NoKey', id: 's', key: 'none', reason: 'use a plain store' }, '"s" is not encrypted: use a plain store'],
   [{ _tag: 'NoKey', id: 's', key: 'k', reason: 'no keys' }, '"s" is encrypted and can\'t be read: no keys'],
-  [{ _tag: 'BeyondEnd', id: 's', at: 5, size: 3 }, 'position 5 is beyond the end of "s", which has 3 rows'],
+  [
+    { _tag: 'BeyondEnd', id: 's', at: 5, size: 3 },
+    '"s" has no position 5: it has 3 rows, and positions are whole numbers from 0',
+  ],
   ...(['log', 'scope', 'operation', 'block', 'cursor'] as const).map((what): readonly [StoreFault, string] => [
     { _tag: 'InvalidId', what, reason: 'it is empty' },
     `invalid ${what === 'log' ? 'session or log' : what} id: it is empty${['block', 'cursor'].includes(what) ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`,
