@@ -479,7 +479,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   #thread(session: Session): Thread {
-    const thread = this.#threads.get(session) ?? new Thread(session)
+    const thread = this.#threads.get(session) ?? new Thread(session, this.#channel)
     this.#threads.set(session, thread)
     return thread.update()
   }

@@ -2,7 +2,7 @@
 import { hasField, isObject, ownField, type Json, type JsonObject } from 'indelible/internal/json'
 import type { ApplicationNote, Note } from 'indelible/internal/notes'
 import type { Session, SessionReader } from 'indelible/session'
-import { RecentMap } from 'indelible/internal/sequence'
+import { countWhile, RecentMap } from 'indelible/internal/sequence'
 import { textOf, type Item, type ItemRef } from './items.ts'
 import { mapChanges, withChanges, type MapChange } from './maps.ts'
 
@@ -109,10 +109,13 @@ export class Thread {
   readonly #versions = new Map<string, Map<string, Map<string | number, Value>>>()
   readonly #lists: ListCache = new RecentMap(8)
   readonly #maps: MapCache = new RecentMap(8)
+  /** The channel of the conversation. */
+  readonly #channel: string
   #notes = 0
 
-  constructor(session: Session) {
+  constructor(session: Session, channel = 'messages') {
     this.session = session
+    this.#channel = channel
   }
 
   /** Read the notes added since the last call. */
@@ -167,6 +170,39 @@ export class Thread {
     return version === undefined ? undefined : this.#versions.get(ns)?.get(channel)?.get(version)
   }
 
+  /**
+   * The value that a channel had in a checkpoint whose note was erased: that of its version, if another note has it; the
+   * conversation also from the record, which has it after each append. Undefined if it cannot be known.
+   */
+  #lost(
+    { ns, base, versions }: Extract<ThreadNote, { type: 'checkpoint' }>,
+    channel: string,
+    value: NotedValue,
+  ): Value | undefined {
+    if (base === null || this.checkpoints.get(ns)?.has(base) === true) return undefined
+    const isSame = hasField(value, 'same')
+    const known = isSame ? this.valueAt(ns, channel, ownField(versions, channel)) : undefined
+    if (known !== undefined || ns !== '' || channel !== this.#channel) return known
+    const added = hasField(value, 'keep') ? value.add : []
+    if (!isSame && !hasField(value, 'keep')) return undefined
+    const later = new Set(added.flatMap((ref) => (typeof ref === 'string' ? [] : [ref.m])))
+    if (isSame)
+      for (const { value: written } of this.writesOf(ns, base).values())
+        for (const { ref } of written.kind === 'list' ? written.add : []) if (typeof ref !== 'string') later.add(ref.m)
+    const add = this.#conversationAfter(this.#notes).filter((m) => !later.has(m))
+    if (add.length === 0) return undefined
+    const items = add.map((m) => ({ ref: { m }, text: undefined }))
+    return { kind: 'list', base: undefined, keep: 0, add: items, isSnapshot: false, cached: this.#lists }
+  }
+
+  /** The positions of the conversation as it was after a number of notes. */
+  #conversationAfter(notes: number): readonly number[] {
+    const size = this.session.len + this.session.notes().length
+    const before = countWhile(size, (at) => (this.session.at({ size: at })?.notes.length ?? 0) < notes)
+    const conversation = this.session.at({ size: before })?.conversation
+    return Array.from({ length: conversation?.length ?? 0 }, (_, at) => conversation?.positionAt(at) as number)
+  }
+
   #read(noted: ThreadNote): void {
     if (noted.type === 'checkpoint') {
       const base = noted.base === null ? undefined : this.checkpoints.get(noted.ns)?.get(noted.base)
@@ -176,7 +212,7 @@ export class Thread {
       for (const [channel, value] of Object.entries(noted.values)) {
         const read = hasField(value, 'at')
           ? this.valueAt(ns, channel, value.at)
-          : valueIn(value, base?.values.get(channel), this.#lists, this.#maps)
+          : valueIn(value, base?.values.get(channel) ?? this.#lost(noted, channel, value), this.#lists, this.#maps)
         if (read === undefined) continue
         values.set(channel, read)
         const version = ownField(noted.versions, channel)
@@ -233,6 +269,7 @@ const valueIn = (
     const continued = base?.kind === 'map' && ownField(noted, 'fromEmpty') !== true ? base : undefined
     return { kind: 'map', base: continued, changes: noted.map, cached: maps }
   }
+  if (noted.keep > 0 && base?.kind !== 'list') return undefined // the note with its beginning was erased
   return {
     kind: 'list',
     base: base?.kind === 'list' ? base : undefined,
