@@ -66,7 +66,7 @@ const turn = async (
 }
 const turnOf = (question: string): readonly string[] => [`human ${question}`, 'ai looking', 'tool result', 'ai done']
 
-it.each([false])(
+it.each([false, true])(
   'the state has every message that was not erased, and the thread goes on (question in the last step: %j)',
   async (atEnd) => {
     for (const erased of [0, 1, 2]) {
@@ -112,4 +112,25 @@ it('a checkpoint that changed no message has those of the erased one before it',
   await writer.put({ question: 'another' })
   await eraseMessages(store, writer.saver.idOf('t'), [0])
   expect(shown((await stateOn(store))['messages'])).toEqual(turnOf('[erased]'))
+})
+
+it('of other state, an erasure takes what was set in the step that quotes the text, and lists that began there', async () => {
+  const store = memoryStore()
+  const writer = threadOn(store)
+  const messages = [new HumanMessage({ content: 'I am Grace Hopper', id: 'h' })]
+  await writer.put({
+    messages,
+    documents: ['of Grace', 'I am Grace Hopper'],
+    steps: ['one'],
+    question: 'I am Grace Hopper',
+  })
+  await writer.put({ documents: ['of Grace', 'I am Grace Hopper', 'third'], answer: 'none' })
+  await writer.put({ answer: 'an answer' })
+  await eraseMessages(store, writer.saver.idOf('t'), [0])
+  const { messages: there, ...others } = await stateOn(store)
+  expect(shown(there)).toEqual(['human [erased]'])
+  expect(others).toEqual({ answer: 'an answer' })
+  await writer.put({ question: 'another', documents: ['new'] })
+  expect(await stateOn(store)).toMatchObject({ question: 'another', documents: ['new'], answer: 'an answer' })
+  expect(shown((await stateOn(store))['messages'])).toEqual(['human [erased]'])
 })
